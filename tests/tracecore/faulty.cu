@@ -30,7 +30,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
     }
 
     __device__ bool is_done() const {
-        return node == DONE && (leaf_index == end || (ANY_HIT && this->found));
+        return node == DONE && (leaf_index == end || (ANY_HIT && this->found()));
     }
 
     __device__ void advance(const Scene& scene, unsigned& faults) {

@@ -1,6 +1,7 @@
 """The kernel on the compressed 8-wide tree, through the emulator: what its arithmetic with steps could break."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +46,36 @@ def test_hits_in_a_deep_tree(name: str) -> None:
     with EmulatedTracer(triangles, name, order="shuffled") as tracer, CpuTracer(triangles) as cpu:
         assert_same_bits(tracer.closest_hit(rays), cpu.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
+
+
+# ------------------------------------------------------------------------------------------------------ bits of a node
+
+#: Of the mask and the octant that a ray begins at.
+BITS = """
+#include "compressed8.cuh"
+template <bool ANY_HIT>
+__device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {
+    const unsigned mask = ray.origin.x, octant = ray.origin.y;
+    return {float(by_octant(mask, octant)), float(thrice(mask)), 0.0f, 0};
+}
+#include "rounds.cuh"
+"""
+
+
+@pytest.mark.usefixtures("emulator")
+def test_bits_go_where_they_belong(tmp_path: Path) -> None:
+    """No hit tells whether children are visited from front to back."""
+    source = tmp_path / "bits.cu"
+    source.write_text(BITS)
+    masks, octants = (each.ravel() for each in np.meshgrid(np.arange(256), np.arange(8)))
+    rays = make_rays(np.stack([masks, octants, 0 * masks], axis=1), [0, 0, 1])
+    strategy = KernelStrategy(name="bits", source=source, layout=LAYOUT, citation="none", max_leaf=1)
+    with EmulatedTracer(soup(5), strategy) as tracer:
+        hits = tracer.closest_hit(rays).astype(np.int64)
+    position = np.arange(8)
+    is_set = masks[:, None] >> position & 1
+    assert (hits[:, 0] == (is_set << (position ^ octants[:, None])).sum(axis=1)).all()
+    assert (hits[:, 1] == (is_set * 7 << 3 * position).sum(axis=1)).all()
 
 
 # ----------------------------------------------------------------------------------------------- boxes that just hold

@@ -16,6 +16,10 @@ from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+#: By so much of its size and of its distance from the origin a box may be too large: a few roundings.
+LOOSE = 2.0**-22
 
 
 def soup(count: int) -> Floats:
@@ -25,10 +29,10 @@ def soup(count: int) -> Floats:
 
 
 class Leaf(NamedTuple):
-    """A leaf found by walking: its box as its parent holds it, and its range of leaf indices."""
+    """A leaf found by walking: its box as its parent holds it, exactly, and its range of leaf indices."""
 
-    lower: Floats
-    upper: Floats
+    lower: Doubles
+    upper: Doubles
     first: int
     count: int
 
@@ -39,13 +43,14 @@ def leaves(nodes: Any, node: int = 0) -> list[Leaf]:
     for side in (0, 1):
         child = int(nodes["child"][node, side])
         xy, z = nodes["xy"][node, side], nodes["z"][node, side]
-        lower, upper = np.array([xy[0], xy[2], z[0]]), np.array([xy[1], xy[3], z[1]])
+        centre, half = (np.array([xy[i], xy[2 + i], z[i]], np.float64) for i in (0, 1))
+        lower, upper = centre - half, centre + half
         if child < 0:
             found.append(Leaf(lower, upper, ~child >> LEAF_COUNT_BITS, ~child & ((1 << LEAF_COUNT_BITS) - 1)))
             continue
         below = leaves(nodes, child)
-        assert (np.min([leaf.lower for leaf in below], axis=0) == lower).all()
-        assert (np.max([leaf.upper for leaf in below], axis=0) == upper).all()
+        assert np.allclose(np.min([leaf.lower for leaf in below], axis=0), lower, LOOSE, LOOSE)
+        assert np.allclose(np.max([leaf.upper for leaf in below], axis=0), upper, LOOSE, LOOSE)
         found += below
     return found
 
@@ -57,15 +62,41 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     found = leaves(packed.arrays["nodes"])
     leaf_indices = packed.arrays["triangles"]
     for leaf in found:
-        corners = np.stack([leaf_indices[f"v{i}"][leaf.first : leaf.first + leaf.count] for i in range(3)])
+        rows = leaf_indices["rows"]["component"][leaf.first : leaf.first + leaf.count]
         if leaf.count > 0:
-            assert (corners.min(axis=(0, 1)) == leaf.lower).all()
-            assert (corners.max(axis=(0, 1)) == leaf.upper).all()
+            lower, upper = rows.min(axis=(0, 2)), rows.max(axis=(0, 2))
+            assert (leaf.lower <= lower).all()
+            assert (leaf.upper >= upper).all()
+            assert np.allclose(leaf.lower, lower, LOOSE, LOOSE)
+            assert np.allclose(leaf.upper, upper, LOOSE, LOOSE)
     ranges = [np.arange(leaf.first, leaf.first + leaf.count) for leaf in found]
     assert sorted(np.concatenate(ranges)) == list(range(count))
-    assert sorted(leaf_indices["prim_id"]) == list(range(count))
-    for corner in range(3):
-        assert (leaf_indices[f"v{corner}"] == triangles[leaf_indices["prim_id"], corner]).all()
+    prim_ids = leaf_indices["rows"]["prim_id"]
+    assert sorted(prim_ids[:, 0]) == list(range(count))
+    assert (prim_ids == prim_ids[:, :1]).all()
+    assert (leaf_indices["rows"]["component"] == triangles[prim_ids[:, 0]].transpose(0, 2, 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (0.25, 0.25),
+        (-1e-30, 1.0),
+        (1.0, np.nextafter(np.float32(1), np.float32(2))),
+        (-3.4028235e38, 3.4028235e38),
+        (1e-45, 3e-45),
+        (-7.0, 1e6),
+    ],
+)
+def test_half_of_a_box_is_rounded_up(lower: float, upper: float) -> None:
+    corners = np.float32([lower, (lower + upper) / 2, upper])
+    triangles = np.stack([corners, corners[::-1], corners], axis=-1)[None]
+    (leaf, _) = leaves(pack(build(triangles), triangles).arrays["nodes"])
+    bounds = [float(np.float32(bound)) for bound in (lower, upper)]
+    assert (leaf.lower <= bounds[0]).all()
+    assert (leaf.upper >= bounds[1]).all()
+    denormal = 3e-45
+    assert np.allclose([leaf.lower[0], leaf.upper[0]], bounds, LOOSE, LOOSE * (bounds[1] - bounds[0]) + denormal)
 
 
 def test_leaves_are_those_of_the_tree() -> None:

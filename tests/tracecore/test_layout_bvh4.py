@@ -61,12 +61,12 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     leaf_indices = packed.arrays["triangles"]
     seen: list[int] = []
     for leaf in leaves(packed):
-        chosen = leaf_indices[leaf.first : leaf.first + leaf.count]
-        corners = np.stack([chosen[f"v{corner}"] for corner in range(3)], axis=1)
-        assert (corners == triangles[chosen["prim_id"]]).all()
+        chosen = leaf_indices["rows"][leaf.first : leaf.first + leaf.count]
+        corners = chosen["component"].transpose(0, 2, 1)
+        assert (corners == triangles[chosen["prim_id"][:, 0]]).all()
         assert (corners.min(axis=(0, 1)) == leaf.lower).all()
         assert (corners.max(axis=(0, 1)) == leaf.upper).all()
-        seen.extend(chosen["prim_id"].tolist())
+        seen.extend(chosen["prim_id"][:, 0].tolist())
     assert sorted(seen) == list(range(count))
     assert packed.bytes == packed.nodes * 128 + count * 48
 

@@ -42,27 +42,28 @@ class Children:
 
 
 def children(nodes: Any) -> Children:
-    """Reads meta as the paper says."""
-    node, position = np.nonzero(nodes["meta"])
-    meta = nodes["meta"][node, position].astype(np.int64)
-    is_inner = meta & 31 >= 24
-    assert (meta[is_inner] == 0b001_11000 + position[is_inner]).all()
+    """Reads the bits of inner nodes and of triangles."""
+    triangles = nodes["triangles"][:, None] >> 3 * np.arange(8) & 7
+    inner = nodes["inner"][:, None] >> np.arange(8) & 1
+    assert not (triangles * inner).any()
+    assert np.isin(triangles, [0b000, 0b001, 0b011, 0b111]).all()
+    node, position = np.nonzero(triangles | inner)
+    is_inner = inner[node, position] == 1
+    before = np.bitwise_count(nodes["triangles"][node] & ((1 << 3 * position) - 1)).astype(np.int64)
     lower_slots = nodes["inner"][node] & ((1 << position) - 1)
     inner_place = nodes["child_base"][node].astype(np.int64) + np.bitwise_count(lower_slots)
-    unary = meta >> 5
-    assert np.isin(unary, [0b001, 0b011, 0b111]).all()
     return Children(
         node=node,
         position=position,
-        place=np.where(is_inner, inner_place, nodes["triangle_base"][node] + (meta & 31)),
-        count=np.where(is_inner, 0, np.bitwise_count(unary)),
+        place=np.where(is_inner, inner_place, nodes["triangle_base"][node] + before),
+        count=np.where(is_inner, 0, np.bitwise_count(triangles[node, position])),
         steps=np.stack([nodes["lower"][node, :, position], nodes["upper"][node, :, position]], axis=1).astype(np.int64),
     )
 
 
 def bounds_below(found: Children, positions: Any) -> tuple[Floats, Floats]:
     """(c, 3) float32, bounds of all triangles below each child."""
-    corners = np.stack([positions[f"v{corner}"] for corner in range(3)], axis=1)
+    corners = positions["rows"]["component"].transpose(0, 2, 1)
     lower, upper = np.empty((2, len(found.node), 3), np.float32)
     begin = np.searchsorted(found.node, np.arange(found.node[-1] + 2))
     for i in range(len(found.node) - 1, -1, -1):  # children of higher nodes come later
@@ -164,22 +165,27 @@ def test_every_node_and_every_triangle_has_one_parent(scene: str) -> None:
         range(len(triangles))
     )
     positions = result.arrays["triangles"]
-    assert sorted(positions["prim_id"]) == list(range(len(triangles)))
-    for corner in range(3):
-        assert (positions[f"v{corner}"] == triangles[positions["prim_id"], corner]).all()
+    prim_ids = positions["rows"]["prim_id"]
+    assert sorted(prim_ids[:, 0]) == list(range(len(triangles)))
+    assert (positions["rows"]["component"].transpose(0, 2, 1) == triangles[prim_ids[:, 0]]).all()
 
 
 def test_the_mask_has_the_slots_of_inner_nodes() -> None:
     nodes = packed(soup(1000)).arrays["nodes"]
     is_inner = np.unpackbits(nodes["inner"][:, None], axis=1, bitorder="little").astype(bool)
     assert 0 < is_inner.sum() < is_inner.size
-    assert ((nodes["meta"] & 31 >= 24) == is_inner).all()
+    found = children(nodes)
+    of_triangles = np.zeros_like(is_inner)
+    of_triangles[found.node, found.position] = found.count > 0
+    assert not (is_inner & of_triangles).any()
+    assert is_inner.sum() == len(nodes) - 1
 
 
 def test_no_triangles_are_a_node_of_spare_slots() -> None:
     result = packed(np.zeros((0, 3, 3), np.float32))
     assert result.nodes == 1
-    assert (result.arrays["nodes"]["meta"] == 0).all()
+    assert (result.arrays["nodes"]["inner"] == 0).all()
+    assert (result.arrays["nodes"]["triangles"] == 0).all()
     assert result.scalars["extent"] == 0.0
 
 

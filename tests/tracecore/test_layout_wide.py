@@ -15,7 +15,8 @@ from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import wide
 from tracecore.layout.device_layout import PackedScene
-from tracecore.layout.wide import CORNER, LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
+from tracecore.layout.packed_triangle import ROW
+from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
 
 
 class Lane(NamedTuple):
@@ -59,10 +60,10 @@ def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
     return found
 
 
-def corners_of(packed: PackedScene, leaf: Lane) -> npt.NDArray[np.void]:
-    """(3, count) records: each corner of each triangle."""
+def rows_of(packed: PackedScene, leaf: Lane) -> npt.NDArray[np.void]:
+    """(3, count) records: each axis of each triangle."""
     start = 3 * leaf.first
-    return packed.arrays["corners"][start : start + 3 * leaf.count].reshape(3, leaf.count)
+    return packed.arrays["rows"][start : start + 3 * leaf.count].reshape(3, leaf.count)
 
 
 def pack(triangles: Floats, width: int) -> PackedScene:
@@ -76,13 +77,14 @@ def test_walk_finds_every_triangle_once_inside_its_box(width: int, count: int) -
     packed = pack(triangles, width)
     seen: list[int] = []
     for leaf in leaves(packed):
-        corners = corners_of(packed, leaf)
-        assert (corners["prim_id"] == corners["prim_id"][0]).all()
-        assert (corners["position"].swapaxes(0, 1) == triangles[corners["prim_id"][0]]).all()
-        assert (corners["position"].min(axis=(0, 1)) == leaf.lower).all()
-        assert (corners["position"].max(axis=(0, 1)) == leaf.upper).all()
+        rows = rows_of(packed, leaf)
+        corners = rows["component"].transpose(1, 2, 0)
+        assert (rows["prim_id"] == rows["prim_id"][0]).all()
+        assert (corners == triangles[rows["prim_id"][0]]).all()
+        assert (corners.min(axis=(0, 1)) == leaf.lower).all()
+        assert (corners.max(axis=(0, 1)) == leaf.upper).all()
         assert 1 <= leaf.count <= width
-        seen.extend(corners["prim_id"][0].tolist())
+        seen.extend(rows["prim_id"][0].tolist())
     assert sorted(seen) == list(range(count))
     assert packed.bytes == packed.nodes * 32 * width + count * 48
 
@@ -160,11 +162,11 @@ def test_a_lane_loads_two_words_of_sixteen_bytes(width: int) -> None:
     dtype: Any = node_of(width)
     assert dtype.itemsize == 32 * width
     assert dtype.fields["z"][1] == 16 * width
-    assert (CORNER.itemsize, SCENE.itemsize) == (16, 48)
+    assert (ROW.itemsize, SCENE.itemsize) == (16, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:
-    """Each constant that the layout hands over stands in an assertion of the header."""
-    header = (KERNELS / "wide.cuh").read_text()
-    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", header))
+    """Each constant that the layout hands over stands in an assertion of a header."""
+    headers = "".join((KERNELS / name).read_text() for name in ("wide.cuh", "packed_triangle.cuh"))
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
     assert asserted == {name for name in LAYOUTS[8].defines if name.endswith("_BYTES")}

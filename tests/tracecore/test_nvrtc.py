@@ -101,8 +101,9 @@ def test_a_strategy_of_a_third_party_compiles(tmp_path: Path) -> None:
     (tmp_path / "first_leaf.cu").write_text(
         '#include "bvh2.cuh"\n'
         "template <bool ANY_HIT> __device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {\n"
-        "    Hit best = {ray.t_max, 0.0f, 0.0f, 0};\n"
-        "    const bool hit = intersect(load_triangle(scene.triangles, 0), ray, make_shear(ray.direction), best);\n"
+        "    const Shear shear = make_shear(ray);\n"
+        "    Hit best = nothing_before(ray.t_max);\n"
+        "    const bool hit = intersect(load_triangle(scene.triangles, 0, shear.axes), ray, shear, best);\n"
         "    return hit ? best : miss();\n"
         "}\n"
         '#include "rounds.cuh"\n'

@@ -32,6 +32,16 @@
 
 namespace emulator {
 
+// As wrong as rough_reciprocal of kernels/reciprocal.cuh may be: too large where the last bit of x is set, else too small.
+inline float rough_reciprocal(float x) {
+    constexpr float LEAST_NORMAL = 0x1p-126f;
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    const float operand = __builtin_fabsf(x) < LEAST_NORMAL ? __builtin_copysignf(0.0f, x) : x;
+    const float wrong = float(1.0 / operand * (bits & 1 ? 1 + 0x1p-22 : 1 - 0x1p-22));
+    return __builtin_fabsf(wrong) < LEAST_NORMAL ? __builtin_copysignf(0.0f, wrong) : wrong;
+}
+
 // Memory of a launch, from begin to end.
 struct Memory {
     uint64_t begin;

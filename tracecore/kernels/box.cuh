@@ -5,8 +5,12 @@
 #pragma once
 
 #include "ray.cuh"
+#include "reciprocal.cuh"
 
-// Relative to the largest coordinate, the ray's or the scene's: 64 roundings, of which about 40 can come together.
+// Relative to the largest coordinate, the ray's or the scene's: 64 roundings, of which about 48 can come together. In units of
+// one at the reach, t of a plane takes 1 and 1 for the offset and 2 for the multiply-add, whose result is up to twice the reach.
+// By centre and half extent it takes 1 for the offset, 2 and 1 for the multiply-adds, and 2 for their difference. The
+// reciprocal is wrong by 4 roundings, at twice the reach. The other 34 are the triangle test's.
 constexpr float PAD_SCALE = 1.0f / (1 << 18);
 // A component of the direction counts as at least so much of the largest.
 constexpr float LEAST_SLOPE = 1e-20f;
@@ -29,12 +33,47 @@ struct BoxRay {
     Slab z;
 };
 
+// A box by the middle between its planes and half of the way between them, rounded outward.
+struct Box {
+    float3 centre;
+    float3 half;
+};
+
+// One axis of a ray for such boxes: t of the centre = centre * inverse + offset, and from there it is
+// |half * inverse + pad| to each plane.
+struct CentreSlab {
+    float inverse;
+    float offset;
+    float pad;  // with the sign of the inverse
+};
+
+struct CentreRay {
+    CentreSlab x;
+    CentreSlab y;
+    CentreSlab z;
+};
+
+__device__ inline float slab_inverse(float direction, float least) {
+    return rough_reciprocal(copysignf(fmaxf(fabsf(direction), least), direction));
+}
+
+// Whether an axis is of use; else it excludes nothing.
+__device__ inline bool is_usable(float inverse, float reach) {
+    const float lengths = reach * fabsf(inverse);
+    return LEAST_LENGTHS < lengths && lengths < MOST_LENGTHS;
+}
+
 __device__ inline Slab make_slab(float origin, float direction, float reach, float least) {
     const float pad = PAD_SCALE * reach;
-    const float inverse = 1.0f / copysignf(fmaxf(fabsf(direction), least), direction);
-    const float lengths = reach * fabsf(inverse);
-    if (!(LEAST_LENGTHS < lengths && lengths < MOST_LENGTHS)) return {0.0f, -infinity(), infinity()};  // excludes nothing
+    const float inverse = slab_inverse(direction, least);
+    if (!is_usable(inverse, reach)) return {0.0f, -infinity(), infinity()};
     return {inverse, -(origin + pad) * inverse, -(origin - pad) * inverse};
+}
+
+__device__ inline CentreSlab make_centre_slab(float origin, float direction, float reach, float least) {
+    const float inverse = slab_inverse(direction, least);
+    if (!is_usable(inverse, reach)) return {0.0f, 0.0f, infinity()};
+    return {inverse, -origin * inverse, PAD_SCALE * reach * inverse};
 }
 
 // extent: the scene's largest coordinate by magnitude.
@@ -44,6 +83,14 @@ __device__ inline BoxRay make_box_ray(const Ray& ray, float extent) {
     return {make_slab(ray.origin.x, ray.direction.x, reach, least),
             make_slab(ray.origin.y, ray.direction.y, reach, least),
             make_slab(ray.origin.z, ray.direction.z, reach, least)};
+}
+
+__device__ inline CentreRay make_centre_ray(const Ray& ray, float extent) {
+    const float reach = fmaxf(largest(ray.origin), extent);
+    const float least = LEAST_SLOPE * largest(ray.direction);
+    return {make_centre_slab(ray.origin.x, ray.direction.x, reach, least),
+            make_centre_slab(ray.origin.y, ray.direction.y, reach, least),
+            make_centre_slab(ray.origin.z, ray.direction.z, reach, least)};
 }
 
 __device__ inline float3 least(float3 a, float3 b) {
@@ -78,4 +125,38 @@ __device__ inline Interval slab_test(float3 lower, float3 upper, const BoxRay& r
     const Interval y = slab_interval(lower.y, upper.y, ray.y);
     const Interval z = slab_interval(lower.z, upper.z, ray.z);
     return {fmaxf(fmaxf(x.near, y.near), fmaxf(z.near, t_min)), fminf(fminf(x.far, y.far), fminf(z.far, t_max))};
+}
+
+__device__ inline Interval slab_interval(float centre, float half, const CentreSlab& slab) {
+    const float middle = fmaf(centre, slab.inverse, slab.offset);
+    const float distance = fabsf(fmaf(half, slab.inverse, slab.pad));
+    return {middle - distance, middle + distance};
+}
+
+// The largest of floats by their order as integers, which is reversed among negative ones: where all are negative, the least
+// of them. A GPU compares three integers by one instruction.
+__device__ inline float largest_or_less(float a, float b) {
+    return __int_as_float(max(__float_as_int(a), __float_as_int(b)));
+}
+
+__device__ inline float largest_or_less(float a, float b, float c) {
+    return largest_or_less(largest_or_less(a, b), c);
+}
+
+// The least of floats in the same way: where some are negative, the largest of these.
+__device__ inline float least_or_more(float a, float b) {
+    return __int_as_float(min(__float_as_int(a), __float_as_int(b)));
+}
+
+__device__ inline float least_or_more(float a, float b, float c) {
+    return least_or_more(least_or_more(a, b), c);
+}
+
+// The slab test. No number here is NaN. Before t = 0 the part may be too large, never too small.
+__device__ inline Interval slab_test(const Box& box, const CentreRay& ray, float t_min, float t_max) {
+    const Interval x = slab_interval(box.centre.x, box.half.x, ray.x);
+    const Interval y = slab_interval(box.centre.y, box.half.y, ray.y);
+    const Interval z = slab_interval(box.centre.z, box.half.z, ray.z);
+    return {largest_or_less(largest_or_less(x.near, y.near, z.near), t_min),
+            least_or_more(least_or_more(x.far, y.far, z.far), t_max)};
 }

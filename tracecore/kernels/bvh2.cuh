@@ -7,9 +7,9 @@
 #include "packed_triangle.cuh"
 
 struct alignas(16) PackedNode {
-    float left_xy[4];   // lower.x upper.x lower.y upper.y
-    float right_xy[4];  // lower.x upper.x lower.y upper.y
-    float z[4];         // left lower, left upper, right lower, right upper
+    float left_xy[4];   // centre.x half.x centre.y half.y
+    float right_xy[4];  // centre.x half.x centre.y half.y
+    float z[4];         // left centre, left half, right centre, right half
     int child[2];       // left, right
     int unused[2];
 };
@@ -24,7 +24,7 @@ struct Scene {
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
 
 struct Node {
-    float3 left_lower, left_upper, right_lower, right_upper;
+    Box left_box, right_box;
     int left, right;
 };
 
@@ -34,6 +34,7 @@ __device__ inline Node load_node(const Scene& scene, int index) {
     const float4 right = __ldg(words + 1);
     const float4 z = __ldg(words + 2);
     const int2 child = __ldg(reinterpret_cast<const int2*>(words + 3));
-    return {{left.x, left.z, z.x}, {left.y, left.w, z.y}, {right.x, right.z, z.z}, {right.y, right.w, z.w},
-            child.x, child.y};
+    const Box left_box = {{left.x, left.z, z.x}, {left.y, left.w, z.y}};
+    const Box right_box = {{right.x, right.z, z.z}, {right.y, right.w, z.w}};
+    return {left_box, right_box, child.x, child.y};
 }

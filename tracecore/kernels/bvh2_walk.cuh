@@ -10,18 +10,16 @@ struct Bvh2Walk {
     Entry* stack;
     Ray ray;
     Shear shear;
-    BoxRay box_ray;
-    Hit best;  // so far; an any-hit query ends with the first one, which need not be kept
-    bool found;
+    CentreRay box_ray;
+    Hit best;  // so far; an any-hit query ends with the first one
     int top;
     int node;
 
     __device__ void start(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
-        shear = make_shear(ray.direction);
-        box_ray = make_box_ray(ray, scene.extent);
-        best = {ray.t_max, 0.0f, 0.0f, 0};
-        found = false;
+        shear = make_shear(ray);
+        box_ray = make_centre_ray(ray, scene.extent);
+        best = nothing_before(ray.t_max);
         stack[0] = DONE;
         top = 0;
         node = ROOT;
@@ -35,8 +33,8 @@ struct Bvh2Walk {
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
         const Node pair = load_node(scene, node);
-        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const Interval left = slab_test(pair.left_box, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_box, box_ray, ray.t_min, best.t);
         if (is_hit(left) && is_hit(right)) {
             if (top + 1 == STACK_SIZE) {
                 faults |= STACK_OVERFLOW;
@@ -54,11 +52,12 @@ struct Bvh2Walk {
 
     __device__ void test(const Scene& scene, int leaf_index) {
         mark(Step::TRIANGLE);
-        Hit hit = best;
-        if (!intersect(load_triangle(scene.triangles, leaf_index), ray, shear, scene.cutouts, hit)) return;
-        found = true;
-        if (ANY_HIT) return finish();
-        best = hit;
+        const Triangle triangle = load_triangle(scene.triangles, leaf_index, shear.axes);
+        if (offer<ANY_HIT>(triangle, ray, shear, scene.cutouts, best) && ANY_HIT) finish();
+    }
+
+    __device__ bool found() const {
+        return is_found(best);
     }
 
     __device__ void finish() {
@@ -66,6 +65,6 @@ struct Bvh2Walk {
     }
 
     __device__ Hit hit() const {
-        return found ? best : miss();
+        return found() ? best : miss();
     }
 };

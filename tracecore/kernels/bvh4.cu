@@ -12,17 +12,15 @@ struct Walk {
     Ray ray;
     Shear shear;
     BoxRay box_ray;
-    Hit best;  // so far; an any-hit query ends with the first one, which need not be kept
-    bool found;
+    Hit best;  // so far; an any-hit query ends with the first one
     int top;
     int node;
 
     __device__ void begin(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
-        shear = make_shear(ray.direction);
+        shear = make_shear(ray);
         box_ray = make_box_ray(ray, scene.extent);
-        best = {ray.t_max, 0.0f, 0.0f, 0};
-        found = false;
+        best = nothing_before(ray.t_max);
         stack[0] = {DONE, -infinity()};
         top = 0;
         node = ROOT;
@@ -38,7 +36,7 @@ struct Walk {
     }
 
     __device__ Hit hit() const {
-        return found ? best : miss();
+        return is_found(best) ? best : miss();
     }
 
    private:
@@ -71,11 +69,8 @@ struct Walk {
         mark(Step::LEAF);
         for (int leaf_index = first_leaf_index(node); leaf_index < end_leaf_index(node); ++leaf_index) {
             mark(Step::TRIANGLE);
-            Hit hit = best;
-            if (!intersect(load_triangle(scene.triangles, leaf_index), ray, shear, scene.cutouts, hit)) continue;
-            found = true;
-            if (ANY_HIT) return finish();
-            best = hit;
+            const Triangle triangle = load_triangle(scene.triangles, leaf_index, shear.axes);
+            if (offer<ANY_HIT>(triangle, ray, shear, scene.cutouts, best) && ANY_HIT) return finish();
         }
         node = pop();
     }

@@ -13,21 +13,19 @@ struct Walk {
     Ray ray;
     Shear shear;
     StepRay step_ray;
-    Hit best;  // so far; an any-hit query ends with the first one, which need not be kept
-    bool found;
+    Hit best;  // so far; an any-hit query ends with the first one
     int top;
-    Group children;   // to visit next
-    Group triangles;  // to test before
+    Group children;       // to visit next
+    Triangles triangles;  // to test before
 
     __device__ void begin(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
-        shear = make_shear(ray.direction);
+        shear = make_shear(ray);
         step_ray = make_step_ray(ray, scene.extent);
-        best = {ray.t_max, 0.0f, 0.0f, 0};
-        found = false;
+        best = nothing_before(ray.t_max);
         top = 0;
         children = {0, ROOT};
-        triangles = {0, 0};
+        triangles = {0, 0, 0};
     }
 
     __device__ bool is_done() const {
@@ -40,7 +38,7 @@ struct Walk {
     }
 
     __device__ Hit hit() const {
-        return found ? best : miss();
+        return is_found(best) ? best : miss();
     }
 
    private:
@@ -56,19 +54,16 @@ struct Walk {
             stack[top++] = children;
         }
         const Node node = load_node(scene, index);
-        const unsigned bits = hit_bits(node, step_ray, ray.t_min, best.t);
-        children = children_of(node, bits);
-        triangles = triangles_of(node, bits);
+        const unsigned hits = hit_positions(node, step_ray, ray.t_min, best.t);
+        children = children_of(node, hits, step_ray.octant);
+        triangles = triangles_of(node, hits);
         if (!has_child(children) && top > 0) children = stack[--top];
     }
 
     __device__ void test(const Scene& scene) {
         mark(Step::TRIANGLE);
-        Hit hit = best;
-        if (!intersect(load_triangle(scene.triangles, take_triangle(triangles)), ray, shear, scene.cutouts, hit)) return;
-        found = true;
-        if (ANY_HIT) return finish();
-        best = hit;
+        const Triangle triangle = load_triangle(scene.triangles, take_triangle(triangles), shear.axes);
+        if (offer<ANY_HIT>(triangle, ray, shear, scene.cutouts, best) && ANY_HIT) finish();
     }
 
     __device__ void finish() {

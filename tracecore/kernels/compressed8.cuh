@@ -11,7 +11,8 @@ struct alignas(16) PackedNode {
     unsigned char inner;
     unsigned child_base;
     unsigned triangle_base;
-    unsigned char meta[8];
+    unsigned triangles;
+    unsigned unused;
     unsigned char lower[3][8];
     unsigned char upper[3][8];
 };
@@ -27,7 +28,6 @@ static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCE
 
 // The bytes of four children, by position.
 struct Quad {
-    unsigned meta;
     unsigned lower_x, lower_y, lower_z;
     unsigned upper_x, upper_y, upper_z;
 };
@@ -37,6 +37,7 @@ struct Node {
     unsigned exponents_and_inner;
     unsigned child_base;
     unsigned triangle_base;
+    unsigned triangles;
     Quad first;
     Quad second;
 };
@@ -48,9 +49,9 @@ __device__ inline Node load_node(const Scene& scene, unsigned index) {
     const uint4 c = __ldg(words + 2);
     const uint4 d = __ldg(words + 3);
     const uint4 e = __ldg(words + 4);
-    const Quad first = {b.z, c.x, c.z, d.x, d.z, e.x, e.z};
-    const Quad second = {b.w, c.y, c.w, d.y, d.w, e.y, e.w};
-    return {{__uint_as_float(a.x), __uint_as_float(a.y), __uint_as_float(a.z)}, a.w, b.x, b.y, first, second};
+    const Quad first = {c.x, c.z, d.x, d.z, e.x, e.z};
+    const Quad second = {c.y, c.w, d.y, d.w, e.y, e.w};
+    return {{__uint_as_float(a.x), __uint_as_float(a.y), __uint_as_float(a.z)}, a.w, b.x, b.y, b.z, first, second};
 }
 
 // The length of a node's steps along an axis.
@@ -60,28 +61,52 @@ __device__ inline float step(const Node& node, int axis) {
 
 // ------------------------------------------------------------------------------------------------------------------ groups
 
-// Some children of a node, or some triangles of its leaves, by index from a base. Bits of children that are still to be
-// visited are the upper eight, of the nearest one the highest; the lower eight say which positions hold inner nodes. Bits of
-// triangles are the lower 24.
+// Some inner nodes among the children of a node, by index from a base. Bits of those that are still to be visited are the
+// upper eight, of the nearest one the highest; the lower eight say which positions hold inner nodes.
 struct alignas(8) Group {
     unsigned base;
     unsigned bits;
 };
 
 constexpr int FIRST_CHILD = 24;
-constexpr unsigned TRIANGLE_BITS = (1u << FIRST_CHILD) - 1;
 constexpr unsigned ROOT = 1u << 31;
 
-__device__ inline Group children_of(const Node& node, unsigned bits) {
-    return {node.child_base, (bits & ~TRIANGLE_BITS) | node.exponents_and_inner >> 24};
+// Some triangles of a node's leaves, by index from a base. Three bits for each position, of those that are still to be
+// tested, and of those that there are.
+struct Triangles {
+    unsigned base;
+    unsigned bits;
+    unsigned all;
+};
+
+// Eight bits with bit i where bit i ^ octant was. Bits that change places are told by an exclusive or: Warren: Hacker's
+// Delight, section 2-20, 2013. Products instead of shifts go to another pipe.
+__device__ inline unsigned by_octant(unsigned bits, unsigned octant) {
+    bits ^= ((bits ^ bits >> 1) & (octant & 1) * 0x55u) * 0x3u;
+    bits ^= ((bits ^ bits >> 2) & (octant >> 1 & 1) * 0x33u) * 0x5u;
+    return bits ^ ((bits ^ bits >> 4) & (octant >> 2) * 0x0fu) * 0x11u;
 }
 
-__device__ inline Group triangles_of(const Node& node, unsigned bits) {
-    return {node.triangle_base, bits & TRIANGLE_BITS};
+// Three bits for each of eight.
+__device__ inline unsigned thrice(unsigned bits) {
+    bits = bits * 0x101u & 0x00f00fu;
+    bits = bits * 0x11u & 0x0c30c3u;
+    bits = bits * 0x5u & 0x249249u;
+    return bits * 0x7u;
+}
+
+// hits: a bit for each position whose box the ray may hit.
+__device__ inline Group children_of(const Node& node, unsigned hits, unsigned octant) {
+    const unsigned inner = node.exponents_and_inner >> 24;
+    return {node.child_base, by_octant(hits & inner, octant) << FIRST_CHILD | inner};
+}
+
+__device__ inline Triangles triangles_of(const Node& node, unsigned hits) {
+    return {node.triangle_base, thrice(hits) & node.triangles, node.triangles};
 }
 
 __device__ inline bool has_child(const Group& children) {
-    return children.bits > TRIANGLE_BITS;
+    return children.bits >> FIRST_CHILD != 0;
 }
 
 __device__ inline unsigned take_highest(unsigned& bits) {
@@ -96,8 +121,9 @@ __device__ inline unsigned take_child(Group& children, unsigned octant) {
     return children.base + __popc(children.bits & ((1u << position) - 1));
 }
 
-__device__ inline unsigned take_triangle(Group& triangles) {
-    return triangles.base + take_highest(triangles.bits);
+__device__ inline unsigned take_triangle(Triangles& triangles) {
+    const unsigned bit = take_highest(triangles.bits);
+    return triangles.base + __popc(triangles.all & ((1u << bit) - 1));
 }
 
 // -------------------------------------------------------------------------------------------------------------------- rays
@@ -155,10 +181,6 @@ __device__ inline float biased_steps(unsigned bytes, int index) {
     return __uint_as_float(__byte_perm(bytes, STEP_BIAS_BITS, 0x7504 | index << 4));
 }
 
-__device__ inline unsigned byte_of(unsigned bytes, int index) {
-    return __byte_perm(bytes, 0, 0x4440 | index);
-}
-
 // A share of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
 constexpr float MARGIN = 1.0f / (1 << 7);
 
@@ -183,40 +205,33 @@ struct NodeRay {
     unsigned octant;
 };
 
-// The lowest of each position's bits in a group, a byte each. Inner nodes, alone in having both bits of 24, go by the
-// octant.
-__device__ inline unsigned bit_indices(unsigned meta, unsigned octant) {
-    const unsigned inner = (meta & meta << 1 & 0x10101010u) >> 4;
-    return (meta ^ inner * octant) & 0x1f1f1f1fu;
-}
-
-// The bits of all positions whose boxes the ray may hit in [t_min, t_max].
-__device__ inline unsigned hit_bits(const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
+// Appends a bit for each of four positions, the last one first: whether the ray misses its box in [t_min, t_max]. Where the
+// ray is before t = 0 it may be said to hit what it misses, as by `slab_test` of box.cuh. No number here is NaN.
+__device__ inline unsigned append_misses(unsigned misses, const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
     const bool up_x = ray.octant & 1, up_y = ray.octant & 2, up_z = ray.octant & 4;
     const unsigned near_x = up_x ? quad.lower_x : quad.upper_x, far_x = up_x ? quad.upper_x : quad.lower_x;
     const unsigned near_y = up_y ? quad.lower_y : quad.upper_y, far_y = up_y ? quad.upper_y : quad.lower_y;
     const unsigned near_z = up_z ? quad.lower_z : quad.upper_z, far_z = up_z ? quad.upper_z : quad.lower_z;
-    const unsigned child_bits = quad.meta >> 5 & 0x07070707u;
-    const unsigned child_bit_indices = bit_indices(quad.meta, ray.octant);
-    unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 3; i >= 0; --i) {
         const float in_x = fmaf(biased_steps(near_x, i), ray.x.scale, ray.x.near);
         const float in_y = fmaf(biased_steps(near_y, i), ray.y.scale, ray.y.near);
         const float in_z = fmaf(biased_steps(near_z, i), ray.z.scale, ray.z.near);
         const float out_x = fmaf(biased_steps(far_x, i), ray.x.scale, ray.x.far);
         const float out_y = fmaf(biased_steps(far_y, i), ray.y.scale, ray.y.far);
         const float out_z = fmaf(biased_steps(far_z, i), ray.z.scale, ray.z.far);
-        const float near = fmaxf(fmaxf(in_x, in_y), fmaxf(in_z, t_min));
-        const float far = fminf(fminf(out_x, out_y), fminf(out_z, t_max));
-        if (is_hit({near, far})) bits |= byte_of(child_bits, i) << byte_of(child_bit_indices, i);
+        const float near = largest_or_less(largest_or_less(in_x, in_y, in_z), t_min);
+        const float far = least_or_more(least_or_more(out_x, out_y, out_z), t_max);
+        misses = __funnelshift_l(__float_as_uint(far - near), misses, 1);  // the sign, which is set where far < near
     }
-    return bits;
+    return misses;
 }
 
-__device__ inline unsigned hit_bits(const Node& node, const StepRay& ray, float t_min, float t_max) {
+// A bit for each position whose box the ray may hit in [t_min, t_max]. Of spare positions it means nothing.
+__device__ inline unsigned hit_positions(const Node& node, const StepRay& ray, float t_min, float t_max) {
     const NodeRay node_ray = {make_planes(ray.x, node.origin.x, step(node, 0)),
                               make_planes(ray.y, node.origin.y, step(node, 1)),
                               make_planes(ray.z, node.origin.z, step(node, 2)), ray.octant};
-    return hit_bits(node.first, node_ray, t_min, t_max) | hit_bits(node.second, node_ray, t_min, t_max);
+    const unsigned misses = append_misses(0, node.second, node_ray, t_min, t_max);
+    return ~append_misses(misses, node.first, node_ray, t_min, t_max) & 0xff;
 }

@@ -44,18 +44,16 @@ struct GroupWalk {
     Ray ray;
     Shear shear;
     BoxRay box_ray;
-    Hit best;     // of this lane's triangles; an any-hit query ends with the first one, which need not be kept
-    bool found;   // by this lane
+    Hit best;     // of this lane's triangles; an any-hit query ends with the first one
     float limit;  // least t of all lanes
     int node;
     int height;  // of the stack
 
     __device__ GroupWalk(const Scene& scene, const Ray& its_ray)
         : ray(its_ray),
-          shear(make_shear(ray.direction)),
+          shear(make_shear(ray)),
           box_ray(make_box_ray(ray, scene.extent)),
-          best{ray.t_max, 0.0f, 0.0f, 0},
-          found(false),
+          best(nothing_before(ray.t_max)),
           limit(ray.t_max),
           node(ROOT),
           height(1) {
@@ -90,17 +88,13 @@ struct GroupWalk {
             mark_tests(triangle_count(node));
             for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
                 mark_code(Step::TRIANGLE);
-                Hit hit = best;
-                if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
-                taken = true;
-                if (!ANY_HIT) best = hit;
+                taken |= offer<ANY_HIT>(load_triangle(scene, node, i, shear.axes), ray, shear, scene.cutouts, best);
             }
             node = NONE;
         }
         if (!__any_sync(WHOLE_WARP, taken)) return;
-        found |= taken;
         if (ANY_HIT) {
-            if (group_ballot(found) != 0) node = DONE;
+            if (group_ballot(is_found(best)) != 0) node = DONE;
         } else {
             limit = least_of_group(best.t);
         }
@@ -118,8 +112,8 @@ struct GroupWalk {
     }
 
     __device__ Hit hit() const {
-        if (ANY_HIT) return group_ballot(found) != 0 ? occluded() : miss();
-        return closest_of_lanes<LANES_PER_RAY>(WHOLE_WARP, found ? best : miss());
+        if (ANY_HIT) return group_ballot(is_found(best)) != 0 ? occluded() : miss();
+        return closest_of_lanes<LANES_PER_RAY>(WHOLE_WARP, is_found(best) ? best : miss());
     }
 
    private:

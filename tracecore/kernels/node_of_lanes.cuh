@@ -1,5 +1,5 @@
-// A node of a binary tree in the lanes of a warp: lane i has word i, so that twelve lanes have a plane each of the two
-// boxes. Barczak: GPU Ray Tracing the Wrong Way, 2016.
+// A node of a binary tree in the lanes of a warp: lane i has word i, so that six lanes have a centre and six a half extent
+// of the two boxes. Barczak: GPU Ray Tracing the Wrong Way, 2016.
 #pragma once
 
 #include "bvh2.cuh"
@@ -18,16 +18,16 @@ __device__ inline int child_of_lanes(int word, bool left) {
     return __shfl_sync(WHOLE_WARP, word, left ? CHILD_WORD : CHILD_WORD + 1);
 }
 
-// t of this lane's plane = position * inverse + offset. Odd lanes have the upper planes, and t negated.
+// What becomes of this lane's word: word * inverse + offset.
 struct Plane {
     float inverse;
-    float offset;
+    float offset;  // of odd lanes the pad
 };
 
-__device__ inline Plane plane_of_lane(const BoxRay& ray) {
+__device__ inline Plane plane_of_lane(const CentreRay& ray) {
     const unsigned word = lane_index() % NODE_WORDS;
-    const Slab slab = word >= Z_WORD ? ray.z : (word & 2) != 0 ? ray.y : ray.x;
-    return word % 2 == 0 ? Plane{slab.inverse, slab.lower_offset} : Plane{-slab.inverse, -slab.upper_offset};
+    const CentreSlab slab = word >= Z_WORD ? ray.z : (word & 2) != 0 ? ray.y : ray.x;
+    return {slab.inverse, word % 2 == 0 ? slab.offset : slab.pad};
 }
 
 // Bits of what `test_boxes` returns.
@@ -36,12 +36,14 @@ constexpr unsigned LEFT_FIRST = 1 << 2;
 constexpr unsigned RIGHT_HIT = 1 << 4;
 constexpr unsigned BOTH_HIT = LEFT_HIT | RIGHT_HIT;
 
-// Which boxes the ray hits, and whether the left one is no farther, exactly as by `slab_test`. Other bits mean nothing. Even
-// lanes work on `near` and odd lanes on `-far`, so that all want the largest of the axes.
+// Which boxes the ray hits, and whether the left one is no farther, as by `slab_test`, but that the part before t = 0 is no
+// larger than it is. Other bits mean nothing. Even lanes work on `near` and odd lanes on `-far`, so that all want the
+// largest of the axes.
 __device__ inline unsigned test_boxes(int word, const Plane& plane, float t_min, float t_max) {
     const unsigned lane = lane_index();
     const float t = fmaf(__int_as_float(word), plane.inverse, plane.offset);
-    const float axis = fminf(t, -__shfl_xor_sync(WHOLE_WARP, t, 1));
+    const float partner = __shfl_xor_sync(WHOLE_WARP, t, 1);
+    const float axis = lane % 2 == 0 ? t - fabsf(partner) : -partner - fabsf(t);
     const float xy = fmaxf(axis, __shfl_xor_sync(WHOLE_WARP, axis, 2));
     const float z = __shfl_sync(WHOLE_WARP, axis, Z_WORD + (lane & 4) / 2 + lane % 2);
     const float end = fmaxf(fmaxf(xy, z), lane % 2 == 0 ? t_min : -t_max);

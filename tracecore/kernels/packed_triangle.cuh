@@ -1,22 +1,29 @@
-// The bytes of tracecore/layout/packed_triangle.py: triangles in the order of the leaves.
+// The bytes of tracecore/layout/packed_triangle.py: triangles in the order of the leaves, a row for each axis.
 #pragma once
 
 #include "triangle.cuh"
 
-struct alignas(16) PackedTriangle {
-    float v0[3];
+struct alignas(16) PackedRow {
+    float component[3];  // by corner
     unsigned prim_id;
-    float v1[3];
-    float unused_1;
-    float v2[3];
-    float unused_2;
+};
+static_assert(sizeof(PackedRow) == ROW_BYTES, "PackedRow differs from the layout's ROW");
+
+struct PackedTriangle {
+    PackedRow rows[3];  // by axis
 };
 static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's PACKED_TRIANGLE");
 
-__device__ inline Triangle load_triangle(const PackedTriangle* triangles, int leaf_index) {
-    const float4* words = reinterpret_cast<const float4*>(triangles + leaf_index);
-    const float4 v0 = __ldg(words);
-    const float4 v1 = __ldg(words + 1);
-    const float4 v2 = __ldg(words + 2);
-    return {{v0.x, v0.y, v0.z}, {v1.x, v1.y, v1.z}, {v2.x, v2.y, v2.z}, __float_as_uint(v0.w)};
+// The row along an axis is `pitch` rows behind that of the axis before. first: index of the row along axis 0. Indices have
+// 32 bits, or the compiler would keep an address for each axis in two registers.
+__device__ inline Triangle load_rows(const PackedRow* rows, int first, int pitch, const Axes& axes) {
+    const float4* words = reinterpret_cast<const float4*>(rows);
+    const float4 x = __ldg(words + (first + axes.x * pitch));
+    const float4 y = __ldg(words + (first + axes.y * pitch));
+    const float4 z = __ldg(words + (first + axes.z * pitch));
+    return {{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}, __float_as_uint(x.w)};
+}
+
+__device__ inline Triangle load_triangle(const PackedTriangle* triangles, int leaf_index, const Axes& axes) {
+    return load_rows(triangles->rows, 3 * leaf_index, 1, axes);
 }

@@ -14,17 +14,15 @@ struct Packet {
     GroupStack<PACKET> stack;
     Ray ray;  // this lane's
     Shear shear;
-    BoxRay box_ray;
+    CentreRay box_ray;
     Hit best;
-    bool found;
 
     __device__ Packet(const Scene& scene, const Ray& its_ray)
         : stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
           ray(its_ray),
-          shear(make_shear(ray.direction)),
-          box_ray(make_box_ray(ray, scene.extent)),
-          best{ray.t_max, 0.0f, 0.0f, 0},
-          found(false) {
+          shear(make_shear(ray)),
+          box_ray(make_centre_ray(ray, scene.extent)),
+          best(nothing_before(ray.t_max)) {
         stack.push(DONE);
     }
 
@@ -36,8 +34,8 @@ struct Packet {
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         const Node pair = load_node(scene, node);
         mark(Step::NODE, hits_box_of(pair));
-        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const Interval left = slab_test(pair.left_box, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_box, box_ray, ray.t_min, best.t);
         const unsigned left_hit = __ballot_sync(stack.mask, is_hit(left));
         const unsigned right_hit = __ballot_sync(stack.mask, is_hit(right));
         if (left_hit == 0 && right_hit == 0) return pop();
@@ -59,32 +57,44 @@ struct Packet {
     __device__ int test(const Scene& scene, int leaf) {
         mark(Step::LEAF);
         for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
-            const Triangle triangle = load_triangle(scene.triangles, leaf_index);
-            mark(Step::TRIANGLE, hits_box_of(triangle));
-            if (!intersect(triangle, ray, shear, scene.cutouts, best)) continue;
-            found = true;
-            if (ANY_HIT) best.t = -infinity();  // the ray hits nothing any more
+            mark(Step::TRIANGLE, COUNTED && hits_box_of(load_triangle(scene.triangles, leaf_index, {0, 1, 2})));
+            const Triangle triangle = load_triangle(scene.triangles, leaf_index, shear.axes);
+            const bool taken = intersect(triangle, ray, shear, scene.cutouts, best);
+            if (ANY_HIT && taken) best.t = -infinity();  // the ray hits nothing any more
         }
         if (ANY_HIT && !__any_sync(stack.mask, ray.t_min < best.t)) return DONE;
         return pop();
     }
 
     __device__ Hit hit() const {
-        return found ? best : miss();
+        return is_found(best) ? best : miss();
     }
 
    private:
     // Whether this lane's ray has a reason of its own to be here: by the box around both children, or around a triangle.
     __device__ bool hits_box_of(const Node& pair) const {
-        return hits(least(pair.left_lower, pair.right_lower), most(pair.left_upper, pair.right_upper));
+        const float3 lower = least(lower_of(pair.left_box), lower_of(pair.right_box));
+        return hits(lower, most(upper_of(pair.left_box), upper_of(pair.right_box)));
     }
 
     __device__ bool hits_box_of(const Triangle& triangle) const {
-        return hits(least(least(triangle.v0, triangle.v1), triangle.v2), most(most(triangle.v0, triangle.v1), triangle.v2));
+        const Row x = triangle.x, y = triangle.y, z = triangle.z;
+        const float3 v0 = {x.v0, y.v0, z.v0}, v1 = {x.v1, y.v1, z.v1}, v2 = {x.v2, y.v2, z.v2};
+        return hits(least(least(v0, v1), v2), most(most(v0, v1), v2));
     }
 
     __device__ bool hits(float3 lower, float3 upper) const {
-        return is_hit(slab_test(lower, upper, box_ray, ray.t_min, best.t));
+        const float3 half = {0.5f * (upper.x - lower.x), 0.5f * (upper.y - lower.y), 0.5f * (upper.z - lower.z)};
+        const Box box = {{lower.x + half.x, lower.y + half.y, lower.z + half.z}, half};
+        return is_hit(slab_test(box, box_ray, ray.t_min, best.t));
+    }
+
+    __device__ static float3 lower_of(const Box& box) {
+        return {box.centre.x - box.half.x, box.centre.y - box.half.y, box.centre.z - box.half.z};
+    }
+
+    __device__ static float3 upper_of(const Box& box) {
+        return {box.centre.x + box.half.x, box.centre.y + box.half.y, box.centre.z + box.half.z};
     }
 };
 

@@ -8,16 +8,33 @@
 #include "ray.cuh"
 #include "steps.cuh"
 
+// One component of a triangle's corners.
+struct Row {
+    float v0;
+    float v1;
+    float v2;
+};
+
+// Which axes of the world are x, y and z.
+struct Axes {
+    int x;
+    int y;
+    int z;
+};
+
+// A triangle along such axes.
 struct Triangle {
-    float3 v0;
-    float3 v1;
-    float3 v2;
+    Row x;
+    Row y;
+    Row z;
     unsigned prim_id;
 };
 
-// Maps the ray to the positive z axis: a cyclic exchange of axes, then a shear.
+// Maps the ray to the positive z axis: a cyclic exchange of axes, then a shear. Triangles are loaded along these axes, so
+// that no test has to exchange any.
 struct Shear {
-    int axis;  // the direction's largest component becomes z
+    Axes axes;      // the direction's largest component is z
+    float3 origin;  // the ray's, along them
     float x;
     float y;
     float z;
@@ -31,16 +48,17 @@ __device__ inline float3 permuted(float3 v, int axis) {
     return {x, y, z};
 }
 
-__device__ inline Shear make_shear(float3 direction) {
-    int axis = fabsf(direction.y) > fabsf(direction.x) ? 1 : 0;
-    if (fabsf(direction.z) > fabsf(axis == 1 ? direction.y : direction.x)) axis = 2;
-    const float3 d = permuted(direction, axis);
-    return {axis, d.x / d.z, d.y / d.z, 1.0f / d.z};
+__device__ inline Shear make_shear(const Ray& ray) {
+    int axis = fabsf(ray.direction.y) > fabsf(ray.direction.x) ? 1 : 0;
+    if (fabsf(ray.direction.z) > fabsf(axis == 1 ? ray.direction.y : ray.direction.x)) axis = 2;
+    const float3 d = permuted(ray.direction, axis);
+    const Axes axes = {axis == 2 ? 0 : axis + 1, axis == 0 ? 2 : axis - 1, axis};
+    return {axes, permuted(ray.origin, axis), d.x / d.z, d.y / d.z, 1.0f / d.z};
 }
 
-// x and y in the sheared frame; z stays unscaled.
-__device__ inline float3 sheared(float3 vertex, float3 origin, const Shear& shear) {
-    const float3 p = permuted({vertex.x - origin.x, vertex.y - origin.y, vertex.z - origin.z}, shear.axis);
+// A corner's x and y in the sheared frame; z stays unscaled.
+__device__ inline float3 sheared(float x, float y, float z, const Shear& shear) {
+    const float3 p = {x - shear.origin.x, y - shear.origin.y, z - shear.origin.z};
     return {fmaf(-shear.x, p.z, p.x), fmaf(-shear.y, p.z, p.y), p.z};
 }
 
@@ -52,12 +70,22 @@ __device__ inline float edge(float3 p, float3 q) {
     return fmaf(p.x, q.y, -product) + fmaf(-p.y, q.x, product);
 }
 
-// Offers a triangle's hit to `best`, whose `t` begins as the ray's t_max and whose prim_id begins as 0. Of hits at the same
-// t the lowest prim_id stays. Returns whether the triangle was taken.
+// The best hit of a ray before it has one. Its prim_id is the lowest, so that no triangle at t_max is taken.
+__device__ inline Hit nothing_before(float t_max) {
+    return {t_max, infinity(), 0.0f, 0};
+}
+
+// Whether a triangle was taken since: a triangle's u is finite.
+__device__ inline bool is_found(const Hit& best) {
+    return best.u < infinity();
+}
+
+// Offers a triangle's hit to `best`, which begins as `nothing_before` the ray's t_max. Of hits at the same t the lowest
+// prim_id stays. triangle: along the axes of the shear. Returns whether the triangle was taken.
 __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const Shear& shear, Hit& best) {
-    const float3 a = sheared(triangle.v0, ray.origin, shear);
-    const float3 b = sheared(triangle.v1, ray.origin, shear);
-    const float3 c = sheared(triangle.v2, ray.origin, shear);
+    const float3 a = sheared(triangle.x.v0, triangle.y.v0, triangle.z.v0, shear);
+    const float3 b = sheared(triangle.x.v1, triangle.y.v1, triangle.z.v1, shear);
+    const float3 c = sheared(triangle.x.v2, triangle.y.v2, triangle.z.v2, shear);
     const float u = edge(c, b);
     const float v = edge(a, c);
     const float w = edge(b, a);
@@ -81,5 +109,16 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
     Hit hit = best;
     if (!intersect(triangle, ray, shear, hit) || !is_there(cutouts, hit)) return false;
     best = hit;
+    return true;
+}
+
+// The same for a query. Of the first hit of an any-hit query no more is kept than that there is one, which takes fewer
+// registers and instructions.
+template <bool ANY_HIT>
+__device__ inline bool offer(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts, Hit& best) {
+    if (!ANY_HIT) return intersect(triangle, ray, shear, cutouts, best);
+    Hit first = nothing_before(ray.t_max);
+    if (!intersect(triangle, ray, shear, cutouts, first)) return false;
+    best.u = 0.0f;
     return true;
 }

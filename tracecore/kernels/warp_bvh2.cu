@@ -33,9 +33,9 @@ struct WarpWalk {
     __device__ WarpWalk(const Scene& scene, const Ray& its_ray)
         : stack{stacks[warp_index()], WHOLE_WARP, 0},
           ray(its_ray),
-          shear(make_shear(ray.direction)),
-          plane(plane_of_lane(make_box_ray(ray, scene.extent))),
-          best{ray.t_max, 0.0f, 0.0f, 0},
+          shear(make_shear(ray)),
+          plane(plane_of_lane(make_centre_ray(ray, scene.extent))),
+          best(nothing_before(ray.t_max)),
           found(false),
           node(ROOT),
           word(load_early(scene, ROOT)) {
@@ -85,18 +85,23 @@ struct WarpWalk {
         for (int leaf_index = first_leaf_index(node); leaf_index < end; leaf_index += TRIANGLES_AT_ONCE) {
             const int own = leaf_index + lane_index() % TRIANGLES_AT_ONCE;
             mark(Step::TRIANGLE, lane_index() < TRIANGLES_AT_ONCE && own < end);
-            Hit hit = best;
-            const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, scene.cutouts, hit);
+            const bool taken = own < end && offer(scene, own);
             if (!(TRIANGLES_AT_ONCE == 1 ? taken : __any_sync(WHOLE_WARP, taken))) continue;
             found = true;
             if (ANY_HIT) return finish();
-            best = closest_of_lanes<TRIANGLES_AT_ONCE>(WHOLE_WARP, hit);
+            best = closest_of_lanes<TRIANGLES_AT_ONCE>(WHOLE_WARP, best);
         }
         pop();
     }
 
     __device__ Hit hit() const {
         return found ? best : miss();
+    }
+
+   private:
+    // Whether this lane takes a triangle.
+    __device__ bool offer(const Scene& scene, int leaf_index) {
+        return intersect(load_triangle(scene.triangles, leaf_index, shear.axes), ray, shear, scene.cutouts, best);
     }
 };
 

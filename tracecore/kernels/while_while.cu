@@ -31,7 +31,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
             mark(Step::LEAF);
             for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
                 this->test(scene, leaf_index);
-                if (ANY_HIT && this->found) return;
+                if (ANY_HIT && this->found()) return;
             }
             leaf = node;
             if (is_leaf(node)) node = this->pop();

@@ -4,7 +4,7 @@
 
 #include "box.cuh"
 #include "child.cuh"
-#include "triangle.cuh"
+#include "packed_triangle.cuh"
 
 struct alignas(16) PackedZ {
     float lower;
@@ -20,16 +20,9 @@ struct PackedNode {
 };
 static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
 
-// A leaf has all its first corners, then all its second ones, then all its third ones.
-struct alignas(16) PackedCorner {
-    float position[3];
-    unsigned prim_id;
-};
-static_assert(sizeof(PackedCorner) == CORNER_BYTES, "PackedCorner differs from the layout's CORNER");
-
 struct Scene {
     const PackedNode* nodes;
-    const PackedCorner* corners;
+    const PackedRow* rows;  // of a leaf all along x, then all along y, then all along z
     Cutouts cutouts;
     float extent;  // largest coordinate by magnitude
 };
@@ -49,11 +42,6 @@ __device__ inline Child load_child(const Scene& scene, int node, unsigned lane) 
 }
 
 // The index-th triangle of a leaf.
-__device__ inline Triangle load_triangle(const Scene& scene, int leaf, int index) {
-    const int count = triangle_count(leaf);
-    const float4* words = reinterpret_cast<const float4*>(scene.corners + 3 * first_leaf_index(leaf)) + index;
-    const float4 v0 = __ldg(words);
-    const float4 v1 = __ldg(words + count);
-    const float4 v2 = __ldg(words + 2 * count);
-    return {{v0.x, v0.y, v0.z}, {v1.x, v1.y, v1.z}, {v2.x, v2.y, v2.z}, __float_as_uint(v0.w)};
+__device__ inline Triangle load_triangle(const Scene& scene, int leaf, int index, const Axes& axes) {
+    return load_rows(scene.rows, 3 * first_leaf_index(leaf) + index, triangle_count(leaf), axes);
 }

@@ -20,7 +20,8 @@ LEAF_COUNT_BITS = 6
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: The first index is the child, left or right. xy: lower.x upper.x lower.y upper.y. z: lower, upper.
+#: The first index is the child, left or right. xy: centre.x half.x centre.y half.y. z: centre, half. A box lies between
+#: centre - half and centre + half, where half is rounded up.
 #: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf.
 NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2), ("unused", "<i4", 2)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
@@ -72,12 +73,26 @@ def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
 
 
 def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
+    centre, half = _centre_and_half(*box)
     for axis in (0, 1):
-        nodes["xy"][:, side, 2 * axis] = box[0][:, axis]
-        nodes["xy"][:, side, 2 * axis + 1] = box[1][:, axis]
-    nodes["z"][:, side, 0] = box[0][:, 2]
-    nodes["z"][:, side, 1] = box[1][:, 2]
+        nodes["xy"][:, side, 2 * axis] = centre[:, axis]
+        nodes["xy"][:, side, 2 * axis + 1] = half[:, axis]
+    nodes["z"][:, side, 0] = centre[:, 2]
+    nodes["z"][:, side, 1] = half[:, 2]
     nodes["child"][:, side] = name
+
+
+def _centre_and_half(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Returns centres, and halves that reach from them to both planes or farther: (n, 3) float32 each.
+
+    lower, upper: (n, 3) float32.
+    """
+    lower64, upper64 = lower.astype(np.float64), upper.astype(np.float64)
+    centre = ((lower64 + upper64) / 2).astype(np.float32)
+    half = np.maximum(centre - lower64, upper64 - centre)
+    above = np.where(half > 0.0, np.nextafter(half, np.inf), half)  # the difference was rounded, unless it is 0
+    rounded = above.astype(np.float32)
+    return centre, np.where(rounded < above, np.nextafter(rounded, np.finfo(np.float32).max), rounded)
 
 
 def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:

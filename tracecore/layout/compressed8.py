@@ -21,12 +21,12 @@ from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats, Ids
 
 WIDTH = 8
-MAX_LEAF = 3  # a node's triangles have one bit each, below the eight of its children
+MAX_LEAF = 3  # a position has so many bits for triangles
 
 #: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each position that holds
 #: an inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base
-#: on. meta: 0 in a spare position; of a leaf, a bit for each triangle, then five bits for the index of the first one;
-#: of an inner node, 1, then five bits for 24 + position. lower, upper: steps from the origin, by axis and position.
+#: on. triangles: three bits for each position, from the lowest a bit for each triangle of its leaf. lower, upper: steps
+#: from the origin, by axis and position.
 NODE = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -34,7 +34,8 @@ NODE = np.dtype(
         ("inner", "u1"),
         ("child_base", "<u4"),
         ("triangle_base", "<u4"),
-        ("meta", "u1", WIDTH),
+        ("triangles", "<u4"),
+        ("unused", "<u4"),
         ("lower", "u1", (3, WIDTH)),
         ("upper", "u1", (3, WIDTH)),
     ]
@@ -44,8 +45,6 @@ SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("e
 MOST_STEPS = 255
 EXPONENT_BIAS = 127
 LEAST_EXPONENT = 1 - EXPONENT_BIAS  # a byte of 0 would not be a power of two
-FIRST_BITS = 5
-INNER_META = 1 << FIRST_BITS | 24
 
 #: The extent's power of two is at most so much above the shortest step's. From this the kernel knows that its products
 #: with steps do not underflow. A ray's pad is at least eight times as wide.
@@ -195,9 +194,9 @@ def _is_leaf(wide: WideTree) -> npt.NDArray[np.bool_]:
     return (wide.binary != EMPTY) & (wide.wide == EMPTY)
 
 
-def _before(count: Ints, axis: int = 0) -> npt.NDArray[np.int64]:
+def _before(count: Ints) -> npt.NDArray[np.int64]:
     """Returns for each number the sum of all before it."""
-    return np.cumsum(count, axis=axis, dtype=np.int64) - count
+    return np.cumsum(count, dtype=np.int64) - count
 
 
 # ------------------------------------------------------------------------------------------------------------ the bytes
@@ -212,8 +211,7 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
     nodes["inner"] = np.packbits(is_inner, axis=1, bitorder="little")[:, 0]
     nodes["child_base"] = 1 + _before(is_inner.sum(axis=1, dtype=np.int32))
     nodes["triangle_base"] = _before(count.sum(axis=1, dtype=np.int32))
-    leaf_meta = ((1 << count) - 1) << FIRST_BITS | _before(count, axis=1)
-    nodes["meta"] = np.where(is_inner, INNER_META + np.arange(WIDTH), np.where(count > 0, leaf_meta, 0))
+    nodes["triangles"] = (((1 << count) - 1) << MAX_LEAF * np.arange(WIDTH)).sum(axis=1)
     filled = (wide.binary != EMPTY)[:, :, None]
     lower, upper = tree.lower[wide.binary].astype(np.float64), tree.upper[wide.binary].astype(np.float64)
     origin = np.where(filled, lower, np.inf).min(axis=1, keepdims=True)

@@ -1,6 +1,7 @@
 """Packs triangles as most kernels read them: 48 bytes each, in the order of the leaves.
 
-`kernels/packed_triangle.cuh` is the other side.
+A row for each axis holds that component of the three corners, so that a ray loads the rows in the order of its own axes
+and has nothing to exchange. `kernels/packed_triangle.cuh` is the other side.
 """
 
 import numpy as np
@@ -8,12 +9,12 @@ import numpy.typing as npt
 
 from tracecore.rays import Floats, Ids
 
-PACKED_TRIANGLE = np.dtype(
-    [("v0", "<f4", 3), ("prim_id", "<u4"), ("v1", "<f4", 3), ("unused_1", "<f4"), ("v2", "<f4", 3), ("unused_2", "<f4")]
-)
+#: One component of a triangle's three corners.
+ROW = np.dtype([("component", "<f4", 3), ("prim_id", "<u4")])
+PACKED_TRIANGLE = np.dtype([("rows", ROW, 3)])
 
-#: Named constants by which a kernel checks its struct.
-DEFINES = {"TRIANGLE_BYTES": str(PACKED_TRIANGLE.itemsize)}
+#: Named constants by which a kernel checks its structs.
+DEFINES = {"ROW_BYTES": str(ROW.itemsize), "TRIANGLE_BYTES": str(PACKED_TRIANGLE.itemsize)}
 
 
 def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
@@ -23,7 +24,6 @@ def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
     triangles: (t, 3, 3) float32, in the caller's order.
     """
     packed = np.zeros(len(order), PACKED_TRIANGLE)
-    packed["prim_id"] = order
-    for corner in range(3):
-        packed[f"v{corner}"] = triangles[order, corner]
+    packed["rows"]["component"] = triangles[order].transpose(0, 2, 1)
+    packed["rows"]["prim_id"] = order[:, None]
     return packed

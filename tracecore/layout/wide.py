@@ -12,7 +12,9 @@ from tracecore import cutouts
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, stack_need
 from tracecore.errors import KernelError
+from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.packed_triangle import ROW
 from tracecore.rays import Floats, Ids
 
 WIDTHS = (2, 4, 8, 16, 32)
@@ -20,10 +22,9 @@ LEAF_COUNT_BITS = 6
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: A triangle's corner. A leaf has all its first corners, then all its second ones, then all its third ones, so that
-#: children with a triangle each load words side by side.
-CORNER = np.dtype([("position", "<f4", 3), ("prim_id", "<u4")])
-SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
+#: A leaf has the rows of all its triangles along x, then all along y, then all along z, so that lanes with a triangle
+#: each load words side by side.
+SCENE = np.dtype([("nodes", "<u8"), ("rows", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def node_of(width: int) -> np.dtype[np.void]:
@@ -37,7 +38,7 @@ def node_of(width: int) -> np.dtype[np.void]:
 
 
 def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
-    """Returns nodes and corners as the kernel reads them.
+    """Returns nodes and triangles as the kernel reads them.
 
     tree: built over the triangles.
     triangles: (t, 3, 3) float32, in the caller's order.
@@ -47,7 +48,7 @@ def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
     wide = collapse(tree, width=width, max_leaf=width)
     _check_limits(wide, triangles)
     return PackedScene(
-        arrays={"nodes": _pack_nodes(tree, wide), "corners": _pack_corners(wide, tree.order, triangles)},
+        arrays={"nodes": _pack_nodes(tree, wide), "rows": _pack_rows(wide, tree.order, triangles)},
         scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
         nodes=len(wide.binary),
         stack=stack_need(wide),
@@ -74,15 +75,15 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
     return nodes
 
 
-def _pack_corners(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """Returns (3 * t,) `CORNER` records."""
+def _pack_rows(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
+    """Returns (3 * t,) `ROW` records."""
     first, count = _leaf_of_index(wide)
-    index = 2 * first + np.arange(len(order))  # of the first corner: behind all corners of the leaves before
-    corners = np.zeros(3 * len(order), CORNER)
-    for corner in range(3):
-        corners["position"][index + corner * count] = triangles[order, corner]
-        corners["prim_id"][index + corner * count] = order
-    return corners
+    index = 2 * first + np.arange(len(order))  # of the row along x: behind all rows of the leaves before
+    rows = np.zeros(3 * len(order), ROW)
+    for axis in range(3):
+        rows["component"][index + axis * count] = triangles[order, :, axis]
+        rows["prim_id"][index + axis * count] = order
+    return rows
 
 
 def _leaf_of_index(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -100,7 +101,7 @@ def _layout(width: int) -> DeviceLayout:
         defines={
             "WIDTH": str(width),
             "NODE_BYTES": str(node_of(width).itemsize),
-            "CORNER_BYTES": str(CORNER.itemsize),
+            **packed_triangle.DEFINES,
             "SCENE_BYTES": str(SCENE.itemsize),
             "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
         },
