@@ -229,7 +229,8 @@ def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, s
 def add_tracing(parser: argparse.ArgumentParser) -> None:
     """Adds the options of how rays are traced. None of them changes the picture but the seed."""
     group = parser.add_argument_group(TRACING)
-    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "verify", "fallback", "seed")
+    names = ("device", "kernel", "dispatch", "threads", "builder", "batch_rays", "verify", "fallback", "seed")
+    add_settings(group, Settings, *names)
 
 
 def add_rays(
