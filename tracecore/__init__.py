@@ -3,7 +3,7 @@
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
@@ -41,6 +41,7 @@ def open_tracer(
     threads: int | None = None,
     dispatch: str | None = None,
     tree: BinaryTree | None = None,
+    builder: str | None = None,
     cutouts: Cutouts | None = None,
     verify: float = 0.0,
 ) -> Tracer:
@@ -56,6 +57,7 @@ def open_tracer(
     dispatch: how batches reach a GPU, resident (default) or streamed.
     tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
     default a new one is built.
+    builder: how it is built, reinserted (default: what is traced costs least) or binned (built in a third of the time).
     cutouts: where triangles are not there; by default all are solid.
     verify: share of the batches whose hits are compared with those of the CPU, which needs a tree of its own; a wrong
     one raises WrongHitError. On the CPU itself nothing is compared.
@@ -64,7 +66,7 @@ def open_tracer(
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):
         raise TriangleError(f"a tree of {len(tree.order)} triangles is not for {len(checked)}")
-    surfaces = _Surfaces(checked, tree, tables_of(cutouts, len(checked)))
+    surfaces = _Surfaces(checked, tree, builder, tables_of(cutouts, len(checked)))
     if threads is not None and threads < 1:
         raise DeviceError(f"threads must be at least 1, got {threads}")
     device, index = device_and_index(device)
@@ -77,7 +79,7 @@ def open_tracer(
     if device == "emulator":
         from tracecore.emulator.tracer import EmulatedTracer
 
-        emulated = EmulatedTracer(checked, kernel, threads=threads, tree=tree, cutouts=surfaces.cutouts)
+        emulated = EmulatedTracer(checked, kernel, threads=threads, **surfaces.tree_and_cutouts)
         return _verified(emulated, surfaces, verify)
     return _open_cpu(surfaces, device, kernel, threads)
 
@@ -108,11 +110,17 @@ def device_and_index(text: str) -> tuple[Device, int | None]:
 
 
 class _Surfaces(NamedTuple):
-    """Holds what is to be traced, after it has been checked. tree and cutouts are as the tracers take them."""
+    """Holds what is to be traced, after it has been checked. All but the triangles is as the tracers take it."""
 
     triangles: Floats
     tree: BinaryTree | None
+    builder: str | None
     cutouts: CutoutTables | None
+
+    @property
+    def tree_and_cutouts(self) -> dict[str, Any]:
+        """Returns what tracers take as keywords."""
+        return {"tree": self.tree, "builder": self.builder, "cutouts": self.cutouts}
 
 
 def _open_gpu(
@@ -124,9 +132,9 @@ def _open_gpu(
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
     if reason := gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index):
         raise DeviceError(f"{'no GPU can' if index is None else f'GPU {index} cannot'} be used: {reason}")
-    triangles, tree, cutouts = surfaces
     chosen = dispatch or DISPATCHES[0]
-    return GpuTracer(triangles, kernel, threads=threads, dispatch=chosen, tree=tree, cutouts=cutouts, gpu=index)
+    of_surfaces = surfaces.tree_and_cutouts
+    return GpuTracer(surfaces.triangles, kernel, threads=threads, dispatch=chosen, gpu=index, **of_surfaces)
 
 
 def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:
@@ -136,7 +144,6 @@ def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
     if kernel not in (None, kind.name):
         raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
-    triangles, tree, cutouts = surfaces
     if device == "brute":
-        return BruteForceTracer(triangles, threads=threads, cutouts=cutouts)
-    return CpuTracer(triangles, threads=threads, tree=tree, cutouts=cutouts)
+        return BruteForceTracer(surfaces.triangles, threads=threads, cutouts=surfaces.cutouts)
+    return CpuTracer(surfaces.triangles, threads=threads, **surfaces.tree_and_cutouts)

@@ -8,6 +8,7 @@ from statistics import median
 
 from renderer.bench.table import aligned, number, share
 from tracecore.bvh import binned_sah, sweep_sah
+from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
@@ -19,11 +20,16 @@ def _fast(triangles: Floats) -> BinaryTree:
     return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING)
 
 
+def _reinserted(triangles: Floats) -> BinaryTree:
+    return reinserted(binned_sah.build(triangles), threads=1)
+
+
 #: Ways to build a tree whose leaves hold at most four triangles.
 BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
     EXACT: sweep_sah.build,
     "binned": binned_sah.build,
     "fast": _fast,
+    "reinserted": _reinserted,
 }
 
 

@@ -13,8 +13,9 @@ SUMMARY = "builders of trees: their seconds, and the quality of what they build"
 
 EXAMPLES = f"""\
 Each round has every builder build the tree of the scene on one core: 'exact' tries every border of two triangles,
-'binned' is the one that renders use, 'fast' has fewer bins. Quality is the cost of the exact tree over that of the
-tree. 'tracecore reproduce gunther-2007' sets the published figures beside them.
+'binned' tries some, 'fast' fewer, and 'reinserted', which renders use, moves subtrees of the binned tree to where they
+cost least. Quality is the cost of the exact tree over that of the tree. 'tracecore reproduce gunther-2007' sets the
+published figures beside them.
 
 examples:
   tracecore bench builders kitchen.aff

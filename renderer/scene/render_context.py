@@ -131,6 +131,7 @@ class TracerChoice:
     device: as `open_tracer` takes it.
     kernel, dispatch: by name, or None for the device's default.
     threads: None for all cores.
+    builder: of the tree, by name, or None for the default.
     verify: share of the batches that are compared with the CPU's hits, or None.
     fallback: "cpu" where the CPU traces if a device fails, or None.
     """
@@ -139,17 +140,21 @@ class TracerChoice:
     kernel: str | None = None
     dispatch: str | None = None
     threads: int | None = None
+    builder: str | None = None
     verify: float | None = None
     fallback: str | None = None
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """Returns the choice that --device, --kernel, --dispatch, --threads, --verify and --fallback make."""
+        """Returns the choice that --device, --kernel, --dispatch, --threads, --builder, --verify and --fallback
+        make.
+        """
         return cls(
             device=arguments.device,
             kernel=arguments.kernel,
             dispatch=arguments.dispatch,
             threads=arguments.threads,
+            builder=arguments.builder,
             verify=arguments.verify,
             fallback=arguments.fallback,
         )
@@ -157,12 +162,12 @@ class TracerChoice:
     @property
     def building_only(self) -> Self:
         """Returns the choice of a process that only builds the tree, while others trace."""
-        return type(self)(device="cpu", threads=self.threads)
+        return type(self)(device="cpu", threads=self.threads, builder=self.builder)
 
     @property
     def fallen_back(self) -> Self:
         """Returns the choice of what traces where this one fails."""
-        return type(self)(device="cpu", threads=self.threads)
+        return type(self)(device="cpu", threads=self.threads, builder=self.builder)
 
     def opened(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
@@ -291,6 +296,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
             threads=choice.threads,
             dispatch=choice.dispatch,
             tree=tree,
+            builder=choice.builder,
             cutouts=cutouts_of(snapshot),
             verify=choice.verify or 0.0,
         )

@@ -15,21 +15,27 @@ import numpy as np
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
+from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
 Update = Literal["auto", "refit", "rebuild"]
 
-ONE_TRIANGLE = np.eye(3, dtype=np.float32)[None]
+#: Two triangles here and two there.
+FOUR_TRIANGLES = np.eye(3, dtype=np.float32) + np.array([0, 1, 9, 10], np.float32)[:, None, None]
+
+
+def _load_compiled_code() -> None:
+    """Refits and improves a tree, so that loading the code of this does not count in the time of the first tree."""
+    tree = build(FOUR_TRIANGLES, max_leaf=1)
+    reinserted(refit(tree, FOUR_TRIANGLES[[0, 2, 1, 3]]))
 
 
 class TreeUpdates:
     """Keeps what is known of the trees of a sequence of frames."""
 
     def __init__(self, update: Update) -> None:
-        refit(
-            build(ONE_TRIANGLE), ONE_TRIANGLE
-        )  # loads compiled code, so that it does not count in the time of the first tree
+        _load_compiled_code()
         self._update = update
         self._tree: BinaryTree | None = None
         self._built_cost = self._build_seconds = 0.0

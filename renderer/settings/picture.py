@@ -319,6 +319,12 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
+    builder: Literal["reinserted", "binned"] | None = setting(
+        Choice(("reinserted", "binned")),
+        "how the tree over the triangles is built: so that rays cost least, or in a third of the time",
+        otherwise="reinserted",
+        group=TRACING,
+    )
     verify: float | None = setting(
         Number(1e-6, 1, "FRACTION"),
         "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",

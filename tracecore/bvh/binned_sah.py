@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -31,7 +32,7 @@ from tracecore.triangles import check_finite
 
 #: The most bins that there is room for.
 MAX_BINS = 128
-BOX_BYTES, ENTRY_BYTES, UPPER_OFFSET = 32, 32, 16
+ENTRY_BYTES = 32
 COUNTS_OFFSET = MAX_BINS * BOX_BYTES
 COSTS_OFFSET = COUNTS_OFFSET + MAX_BINS * 8
 STACK = COSTS_OFFSET + MAX_BINS * 8
@@ -235,37 +236,17 @@ def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: in
 
 
 @inlined
-def _grow(lower: Any, upper: Any, box: int) -> Any:
-    return least(lower, load4(box)), greatest(upper, load4(box + UPPER_OFFSET))
-
-
-@inlined
-def _put(box: int, lower: Any, upper: Any) -> None:
-    store(box, lower)
-    store(box + UPPER_OFFSET, upper)
-
-
-@inlined
-def _half_area(lower: Any, upper: Any) -> float:
-    """Returns half of a box's surface, in float64: no finite box overflows."""
-    x = np.float64(element(upper, 0)) - np.float64(element(lower, 0))
-    y = np.float64(element(upper, 1)) - np.float64(element(lower, 1))
-    z = np.float64(element(upper, 2)) - np.float64(element(lower, 2))
-    return x * y + y * z + z * x
-
-
-@inlined
 def _measure(room: Any, node: int, first: int, end: int) -> Any:
     """Writes the box of the triangles. Returns the bounds of their centroids and half the area."""
     lower, upper = splat4(np.inf), splat4(-np.inf)
     low, high = lower, upper
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
-        lower, upper = _grow(lower, upper, box)
+        lower, upper = grow(lower, upper, box)
         centroid = load4(box) * splat4(0.5) + load4(box + UPPER_OFFSET) * splat4(0.5)
         low, high = least(low, centroid), greatest(high, centroid)
-    _put(room.boxes + node * BOX_BYTES, lower, upper)
-    return low, high, _half_area(lower, upper)
+    put(room.boxes + node * BOX_BYTES, lower, upper)
+    return low, high, half_area(lower, upper)
 
 
 @inlined
@@ -295,14 +276,14 @@ def _fill(room: Any, first: int, end: int, bins: Any) -> None:
     """Sorts the triangles into bins."""
     for i in range(bins.count):
         store(room.bin_counts + 8 * i, np.int64(0))
-        _put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
+        put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
         at = _bin(box, bins)
         count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
         store(count, load_long(count) + 1)
-        lower, upper = _grow(load4(box), load4(box + UPPER_OFFSET), union)
-        _put(union, lower, upper)
+        lower, upper = grow(load4(box), load4(box + UPPER_OFFSET), union)
+        put(union, lower, upper)
 
 
 @inlined
@@ -317,16 +298,16 @@ def _sweep(room: Any, bins: int) -> Any:
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(bins - 1, 0, -1):
         count += load_long(room.bin_counts + 8 * i)
-        lower, upper = _grow(lower, upper, room.bin_boxes + i * BOX_BYTES)
-        store(room.costs + 8 * i, _tests(room, count) * _half_area(lower, upper) if count > 0 else np.inf)
+        lower, upper = grow(lower, upper, room.bin_boxes + i * BOX_BYTES)
+        store(room.costs + 8 * i, _tests(room, count) * half_area(lower, upper) if count > 0 else np.inf)
     best, plane = np.inf, 0
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(1, bins):
         count += load_long(room.bin_counts + 8 * i - 8)
-        lower, upper = _grow(lower, upper, room.bin_boxes + (i - 1) * BOX_BYTES)
+        lower, upper = grow(lower, upper, room.bin_boxes + (i - 1) * BOX_BYTES)
         if count > 0:
-            cost = _tests(room, count) * _half_area(lower, upper) + load_double(room.costs + 8 * i)
+            cost = _tests(room, count) * half_area(lower, upper) + load_double(room.costs + 8 * i)
             if cost < best:
                 best, plane = cost, i
     return best, plane

@@ -50,6 +50,7 @@ class EmulatedTracer(DirectTracer):
     order: the order of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`.
     seed: of the shuffled order, not negative.
     tree: over the triangles, of this kernel; by default it is built.
+    builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
     cutouts: of the triangles, None if all are solid.
     Raises `KernelError` where the kernel is unknown or does not compile, and from a launch that breaks CUDA's rules;
     `DeviceError` where there is no g++.
@@ -67,6 +68,7 @@ class EmulatedTracer(DirectTracer):
         order: Order = "ascending",
         seed: int = 0,
         tree: BinaryTree | None = None,
+        builder: str | None = None,
         cutouts: CutoutTables | None = None,
     ) -> None:
         start = time.perf_counter()
@@ -75,7 +77,7 @@ class EmulatedTracer(DirectTracer):
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
         super().__init__(threads)
-        tree = tree or self._strategy.build(triangles)
+        tree = tree or self._strategy.build(triangles, builder)
         self.tree = tree
         packed = self._strategy.pack(tree, triangles, cutouts)
         stack_size = self._strategy.stack_for(packed)

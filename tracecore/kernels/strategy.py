@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tracecore import cutouts
-from tracecore.bvh import binned_sah
+from tracecore.bvh.builders import build_by
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
 from tracecore.errors import KernelError
@@ -103,9 +103,13 @@ class KernelStrategy:
             **{name: str(value) for name, value in chosen.items()},
         }
 
-    def build(self, triangles: Floats) -> BinaryTree:
-        """Returns the tree that suits the kernel. triangles: (t, 3, 3) float32, checked."""
-        return binned_sah.build(triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
+    def build(self, triangles: Floats, builder: str | None = None) -> BinaryTree:
+        """Returns the tree that suits the kernel.
+
+        triangles: (t, 3, 3) float32, checked.
+        builder: a name of `BUILDERS`, None for the default.
+        """
+        return build_by(builder, triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
 
     def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedScene:
         """Returns what the kernel reads of a scene.

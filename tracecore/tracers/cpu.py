@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from tracecore.bvh.binned_sah import build
+from tracecore.bvh.builders import build_by
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import collapse
 from tracecore.cpu.traversal import BLOCK_BYTES, CpuTree, table, trace
@@ -21,6 +21,7 @@ class CpuTracer(DirectTracer):
     triangles: (t, 3, 3) float32, checked.
     threads: how many threads trace whole arrays; by default all usable cores.
     tree: over the triangles, of this kind of tracer; by default it is built.
+    builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
     cutouts: of the triangles, None if all are solid.
     """
 
@@ -33,11 +34,12 @@ class CpuTracer(DirectTracer):
         *,
         threads: int | None = None,
         tree: BinaryTree | None = None,
+        builder: str | None = None,
         cutouts: CutoutTables | None = None,
     ) -> None:
         super().__init__(threads)
         start = time.perf_counter()
-        tree = tree or build(triangles, max_leaf=BLOCK)
+        tree = tree or build_by(builder, triangles, max_leaf=BLOCK)
         self.tree = tree
         packed = pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
         tables = cutouts or no_cutouts()

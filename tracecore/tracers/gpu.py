@@ -69,6 +69,7 @@ class GpuTracer(Closing):
     threads: how many CPU threads a driver should feed it from.
     dispatch: what answers batches, "resident" for a kernel that stays, "streamed" for launches.
     tree: over the triangles, of this kernel; by default it is built.
+    builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
     cutouts: of the triangles, None if all are solid.
     gpu: its index, None for the calling thread's current GPU.
 
@@ -86,13 +87,14 @@ class GpuTracer(Closing):
         threads: int | None = None,
         dispatch: str = DISPATCHES[0],
         tree: BinaryTree | None = None,
+        builder: str | None = None,
         cutouts: CutoutTables | None = None,
         gpu: int | None = None,
     ) -> None:
         start = time.perf_counter()
         self.gpu = find_device(gpu)
         strategy = find_strategy(kernel)
-        tree = tree or strategy.build(triangles)
+        tree = tree or strategy.build(triangles, builder)
         self.tree: BinaryTree | None = tree
         packed = strategy.pack(tree, triangles, cutouts)
         stack_size, has_cutouts = strategy.stack_for(packed), cutouts is not None

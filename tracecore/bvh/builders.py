@@ -1,0 +1,35 @@
+"""Registers the ways to build a tree, by name."""
+
+from collections.abc import Callable, Mapping
+
+from tracecore.bvh import binned_sah
+from tracecore.bvh.reinsertion import reinserted
+from tracecore.bvh.tree import BinaryTree
+from tracecore.errors import KernelError
+from tracecore.rays import Floats
+
+#: Takes triangles, (t, 3, 3) float32, finite, and as keywords `max_leaf` and `triangle_block`, as `binned_sah.build`.
+Builder = Callable[..., BinaryTree]
+
+
+def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
+    return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
+
+
+#: The default first.
+BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "binned": binned_sah.build}
+
+
+def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
+    """Returns the tree that a builder makes.
+
+    name: of `BUILDERS`; None for the default.
+    triangles: (t, 3, 3) float32, checked.
+    max_leaf, triangle_block: as `binned_sah.build` takes them.
+
+    Raises `KernelError` for an unknown name.
+    """
+    name = name or next(iter(BUILDERS))
+    if name not in BUILDERS:
+        raise KernelError(f"unknown builder {name!r}; there are {', '.join(BUILDERS)}")
+    return BUILDERS[name](triangles, max_leaf=max_leaf, triangle_block=triangle_block)
