@@ -220,7 +220,7 @@ def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
 def _tell_memory(plan: Plan) -> bool:
     """Prints how much memory a picture or a frame will take, of a GPU too, and how much there is; returns True."""
     from renderer.run.memory import gpu_bytes, told, told_of_gpu
-    from renderer.run.rendering import driver_settings
+    from renderer.run.plan import driver_settings
 
     snapshot = plan.snapshot()
     print(told(plan.estimate(snapshot)))
