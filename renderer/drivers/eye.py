@@ -120,8 +120,9 @@ class EyeDriver:
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
     none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
-    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; and whether it
-    `can_crop`: make a part of the picture alone.
+    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
+    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; and whether it `can_crop`:
+    make a part of the picture alone.
     """
 
     name: ClassVar[str]
@@ -132,6 +133,7 @@ class EyeDriver:
     caustics: ClassVar[Caustics]
     is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
+    begin_early: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -179,20 +181,24 @@ class EyeDriver:
         self._carried = {passes: carried}
 
     def carries(self) -> Carried:
-        """Returns what the pass after the one that was just traced needs of those before it."""
+        """Returns what the pass after the one that was just traced needs of those before it, which does not change any
+        more.
+        """
         return {}
 
     def _make_pass(self, index: int, crew: Crew) -> tuple[Radiance, Work, Carried]:
         """Returns a pass, the rays and photons that it took, and what the next one needs."""
         site = PassSite(crew)
         image = self.trace_pass(index, site)
+        carried = self.carries()
+        crew.release_next()
         if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
             features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
         whole = image.reshape(self.settings.height, self.settings.width, -1)
         x, y, width, height = self.settings.crop or (0, 0, self.settings.width, self.settings.height)
-        return np.ascontiguousarray(whole[y : y + height, x : x + width]), site.work, self.carries()
+        return np.ascontiguousarray(whole[y : y + height, x : x + width]), site.work, carried
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
@@ -248,9 +254,12 @@ class EyeDriver:
 
     def _room(self) -> int:
         """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-        if self.is_sequential:
-            return 1
-        return passes_under_way(self._pool.threads, self.bytes_of_pass())
+        return self.under_way(self._pool.threads, self.bytes_of_pass())
+
+    @classmethod
+    def under_way(cls, threads: int, bytes_of_pass: int) -> int:
+        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory."""
+        return passes_under_way(threads, bytes_of_pass) if cls.begin_early or not cls.is_sequential else 1
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:

@@ -41,6 +41,7 @@ class StochasticDriver(PhotonDriver):
     name = "sppm"
     summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
     is_sequential = True
+    begin_early = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -48,13 +49,17 @@ class StochasticDriver(PhotonDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
-        have left.
+        have left, for which it waits when its photons are there.
         """
+        scene = self.projected_scene
+        task = photon_task(scene, self.settings, index, min_bounces=1)
+        stores = self._trace_to_stores(site, scene, task)
+        site.crew.await_before()
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
-        scene, cell = self.projected_scene, cell_for(radii)
-        task = photon_task(scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(site, scene, task, cell), parts=self._parts(site, scene, task, cell))
+        cell = cell_for(radii)
+        photons = self._sorted_map(site, stores, task, cell)
+        lookup = look_up(photons, parts=self._parts(site, scene, task, cell))
         lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
         image = self._trace_eye_paths(site, self._eye_task(index), lookup)
         self.discs = shrunk(discs, lookup.found.astype(np.float64))
