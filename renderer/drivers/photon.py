@@ -94,18 +94,7 @@ class PhotonDriver(EyeDriver):
 
     def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
-        return self._sorted_map(site, self._trace_to_stores(site, scene, task), task, radius)
-
-    def _trace_to_stores(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> list[PhotonStore]:
-        """Traces the photons of a pass; none where it is dark."""
-        if scene.lights.power <= 0.0:
-            return []
-        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
-        site.count(*counted(stores))
-        return stores
-
-    def _sorted_map(self, site: PassSite, stores: list[PhotonStore], task: PhotonTask, radius: float) -> PhotonMap:
-        """Returns traced photons sorted for searches of a radius, and leaves their stores to others."""
+        stores = self._trace_to_stores(site, scene, task)
         if not stores:
             return empty_map()
         with site.crew.timed(MAP):
@@ -114,6 +103,14 @@ class PhotonDriver(EyeDriver):
             made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
         leave_stores(stores, site.crew)
         return made
+
+    def _trace_to_stores(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> list[PhotonStore]:
+        """Traces the photons of a pass; none where it is dark."""
+        if scene.lights.power <= 0.0:
+            return []
+        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
+        site.count(*counted(stores))
+        return stores
 
     def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.
