@@ -263,7 +263,8 @@ def _transfer(figures: Statistics) -> str:
     if figures["device"] != "gpu":
         return "none, there is no bus"
     limit = figures["transfer.limit_bytes_per_second"]
-    return f"{figures['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways; the bus takes {limit / 1e9:.2f} GB/s up"
+    bus = "" if limit is None else f"; the bus takes {limit / 1e9:.2f} GB/s up"
+    return f"{figures['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways{bus}"
 
 
 def _spread(figures: Statistics) -> str:

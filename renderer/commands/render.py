@@ -166,9 +166,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture; returns whether it is finished."""
-    from renderer.film.image_file import check_writable, make_default_folder
-    from renderer.run.earlier_picture import asked, check_replaceable, files_of
-    from renderer.run.rendering import plan_picture, render_plan, written_files
+    from tracecore.collector import modules_kept
+
+    with modules_kept():
+        from renderer.film.image_file import check_writable, make_default_folder
+        from renderer.run.earlier_picture import asked, check_replaceable, files_of
+        from renderer.run.rendering import plan_picture, render_plan, written_files
 
     plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)

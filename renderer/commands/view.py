@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +110,8 @@ def show_scene(scene: str, live: LivePicture, wish: Wish, *, is_opened: bool) ->
 
 def announce(server: ViewerServer, *, is_wanted: bool) -> bool:
     """Prints the address, and opens it in a browser where there is one; returns whether there is."""
+    import webbrowser
+
     print(f"view at {server.address}", flush=True)
     return is_wanted and has_screen() and webbrowser.open(server.address)
 

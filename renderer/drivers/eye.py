@@ -174,8 +174,9 @@ class EyeDriver:
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
     none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
-    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; and whether it
-    `can_crop`: make a part of the picture alone.
+    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
+    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; and whether it `can_crop`:
+    make a part of the picture alone.
     """
 
     name: ClassVar[str]
@@ -186,6 +187,7 @@ class EyeDriver:
     caustics: ClassVar[Caustics]
     is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
+    begin_early: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -263,7 +265,9 @@ class EyeDriver:
         self._carried = {passes: carried}
 
     def carries(self) -> Carried:
-        """Returns what the pass after the one that was just traced needs of those before it."""
+        """Returns what the pass after the one that was just traced needs of those before it, which does not change any
+        more.
+        """
         return {}
 
     def _make_share(self, share: Share, crew: Crew) -> MadeShare:
@@ -272,12 +276,14 @@ class EyeDriver:
             self.take_up(share.index, share.carried)
         site = PassSite(crew, part_of(self.pixels, share))
         image = self.trace_pass(share.index, site)
+        carried = self.carries()
+        crew.release_next()
         if share.index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
             features = self._eye_job(site, self._eye_task(share.index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
         values = within_crop(image, self.settings) if share.parts == 1 else image[site.pixels]
-        return MadeShare(values, site.work, self.carries())
+        return MadeShare(values, site.work, carried)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
@@ -333,9 +339,12 @@ class EyeDriver:
 
     def _room(self) -> int:
         """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-        if self.is_sequential:
-            return 1
-        return passes_under_way(self._pool.threads, self.bytes_of_pass())
+        return self.under_way(self._pool.threads, self.bytes_of_pass())
+
+    @classmethod
+    def under_way(cls, threads: int, bytes_of_pass: int) -> int:
+        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory."""
+        return passes_under_way(threads, bytes_of_pass) if cls.begin_early or not cls.is_sequential else 1
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:

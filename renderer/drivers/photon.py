@@ -12,7 +12,7 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
-from renderer.photons.store import in_order
+from renderer.photons.store import PhotonStore, in_order
 from renderer.photons.targets import projected
 from renderer.photons.tracing import counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene, are_sharp
@@ -94,16 +94,23 @@ class PhotonDriver(EyeDriver):
 
     def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
-        if scene.lights.power <= 0.0:
+        stores = self._trace_to_stores(site, scene, task)
+        if not stores:
             return empty_map()
-        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
-        site.count(*counted(stores))
         with site.crew.timed(MAP):
             pieces = [piece for store in stores for piece in store.pieces()]
             memory = site.borrow("map", MapMemory)
             made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
         leave_stores(stores, site.crew)
         return made
+
+    def _trace_to_stores(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> list[PhotonStore]:
+        """Traces the photons of a pass; none where it is dark."""
+        if scene.lights.power <= 0.0:
+            return []
+        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
+        site.count(*counted(stores))
+        return stores
 
     def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.
@@ -131,10 +138,9 @@ class PhotonDriver(EyeDriver):
 
     def _trace_photons(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
         """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
-        if scene.lights.power <= 0.0:
+        stores = self._trace_to_stores(site, scene, task)
+        if not stores:
             return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
-        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
-        site.count(*counted(stores))
         with site.crew.timed(MAP):
             stored = in_order(stores, 0, self.emitted, site.crew)
         leave_stores(stores, site.crew)

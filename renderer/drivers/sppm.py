@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.camera_paths.paths import Doubles
 from renderer.drivers.driver import Carried, Radiance, RenderSettings
@@ -13,9 +14,13 @@ from renderer.errors import RenderError
 from renderer.photons.lookup import look_up
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import Helpers
 
-#: The grid of photons has cells no smaller than the largest radius over this.
+#: The grid of photons has cells no smaller than the first radius over this.
 MOST_CELLS_PER_RADIUS = 4.0
+
+#: Pixels whose discs a worker shrinks at a time: fewer than in a small picture are not worth that others come.
+PART_PIXELS = 1 << 18
 
 
 class Discs(NamedTuple):
@@ -41,6 +46,7 @@ class StochasticDriver(PhotonDriver):
     name = "sppm"
     summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
     is_sequential = True
+    begin_early = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -48,16 +54,18 @@ class StochasticDriver(PhotonDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
-        have left.
+        have left, for which it waits when its map is there.
         """
+        scene = self.projected_scene
+        task = photon_task(scene, self.settings, index, min_bounces=1)
+        cell = cell_for(self.first_radius, index)
+        lookup = look_up(self._photon_map(site, scene, task, cell), parts=self._parts(site, scene, task, cell))
+        site.crew.await_before()
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
-        scene, cell = self.projected_scene, cell_for(radii)
-        task = photon_task(scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(site, scene, task, cell), parts=self._parts(site, scene, task, cell))
         lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
         image = self._trace_eye_paths(site, self._eye_task(index), lookup)
-        self.discs = shrunk(discs, lookup.found.astype(np.float64))
+        self.discs = shrunk_by(discs, lookup.found, site.crew)
         return image
 
     def carries(self) -> Carried:
@@ -84,11 +92,29 @@ class StochasticDriver(PhotonDriver):
         return self.discs
 
 
-def cell_for(radii: Doubles) -> float:
-    """Returns the edge of the cells in which photons are sorted for searches of these radii: as
-    wide as most of them.
+def cell_for(first_radius: float, index: int) -> float:
+    """Returns the edge of the cells in which photons of pass `index` are sorted: as wide as discs are by then that find
+    photons spread evenly. It needs nothing of the passes before.
     """
-    return max(float(np.median(radii)), float(radii.max()) / MOST_CELLS_PER_RADIUS)
+    return max(evenly_shrunk(first_radius, index), first_radius / MOST_CELLS_PER_RADIUS)
+
+
+def evenly_shrunk(first_radius: float, passes: int) -> float:
+    """Returns the radius after so many passes of a disc that finds photons spread evenly: as many as its area has."""
+    i = np.arange(passes, dtype=np.float64)
+    return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
+
+
+def shrunk_by(discs: Discs, found: npt.NDArray[np.int64], workers: Helpers) -> Discs:
+    """Returns the discs after a pass that found so many photons within each; workers share the pixels."""
+    parts = [slice(first, first + PART_PIXELS) for first in range(0, len(found), PART_PIXELS)]
+
+    def shrunk_part(part: slice) -> Discs:
+        return shrunk(Discs(discs.passes, discs.radius2[part], discs.photons[part]), found[part].astype(np.float64))
+
+    made = workers.map(shrunk_part, parts)
+    radius2, photons = (np.concatenate([part[field] for part in made]) for field in (1, 2))
+    return Discs(discs.passes + 1, radius2, photons)
 
 
 def shrunk(discs: Discs, found: Doubles) -> Discs:

@@ -10,6 +10,7 @@ from numba import types
 from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.chunk_views import DIRECTED
 from renderer.photons.photon_map import pack_flux
+from renderer.scene.photon_scene import SCALAR_SURFACES
 from renderer.simd.columns import column, put, set_column
 from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
 from shaders.float32 import Float32, Int
@@ -20,7 +21,7 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.units import unit
 
 
-@unit(types.none)
+@unit(types.none, need=SCALAR_SURFACES)
 def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
     """Scatter photons at the first `count` indices of the list `chunk.scalar`, and say what those stored there carry.
 

@@ -78,9 +78,12 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
 
 def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
     """Returns the boxes around what lights can light without those that no cone above a surface has in it."""
+    is_bounded = np.isfinite(around).any(axis=(1, 2))
+    is_in_doubt = is_bounded & np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE))
+    if not is_in_doubt.any():  # as where all lights are in a room: then `reaches` need not even be compiled
+        return around
     sent = reaches(lights, Projection(NO_PROJECTION.targets, 0.0, around), is_square)[:, 1]
-    is_vain = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE)) & (sent >= 1.0)
-    return np.where(is_vain[:, None, None], ENDLESS, around)
+    return np.where((is_in_doubt & (sent >= 1.0))[:, None, None], ENDLESS, around)
 
 
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:

@@ -63,15 +63,14 @@ def picture_bytes(
     snapshot: "Snapshot", driver: type, settings: "RenderSettings", most_passes: int | None = None
 ) -> Estimate:
     """Estimates a picture of a snapshot by a driver. most_passes: that are made, or None for no end."""
-    from renderer.drivers.eye import EyeDriver, passes_under_way
+    from renderer.drivers.eye import EyeDriver
     from renderer.film.layers import LAYER_COLUMNS
     from tracecore.cores import usable_cores
 
     passes, of_pass = 1, 0
     if issubclass(driver, EyeDriver):
         of_pass, most = driver.bytes_for(settings, STORED_BY_PASS), driver.bytes_for(settings)
-        if not driver.is_sequential:
-            passes = max(1, passes_under_way(settings.threads or usable_cores(), most))
+        passes = max(1, driver.under_way(settings.threads or usable_cores(), most))
     width, height = settings.film_size
     film = width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)
     under_way = passes if most_passes is None else min(passes, most_passes)

@@ -68,10 +68,15 @@ class PhotonRange:
 
 
 class MadePhotons(NamedTuple):
-    """Is a range of photons that were traced. spent: seconds, rays and bytes of it, by name."""
+    """Is a range of photons that were traced.
+
+    spent: seconds, rays and bytes of it, by name.
+    kernel_rays_per_second: of the member's tracer so far, see `TracerStatistics`.
+    """
 
     traced: TracedPhotons
     spent: Counters
+    kernel_rays_per_second: float
 
 
 class PhotonMember:
@@ -102,7 +107,7 @@ class PhotonMember:
         spent = {name: count - before[name] for name, count in self._counters().items()}
         if not self._order.is_kept:
             traced = traced._replace(stored=traced.stored[:0].copy())
-        return MadePhotons(traced, spent)
+        return MadePhotons(traced, spent, self._context.tracer.statistics().kernel_rays_per_second)
 
     def close(self) -> None:
         """Closes the pool and the tracer."""
@@ -125,6 +130,7 @@ class SharedTracing:
         self.reports: list[TracerReport] = fleet.open(Opening(PhotonMember, order, loaded_files()))
         self._spent: Counters = {"seconds": 0.0, "rays": 0, "busy_seconds": 0.0}
         self._rays: dict[str, int] = {}
+        self._kernel_rates: dict[str, float] = {}
 
     def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
         """Returns the photons of a range."""
@@ -134,6 +140,7 @@ class SharedTracing:
             for each, name, one in results:
                 made[each.first] = one
                 self._rays[name] = self._rays.get(name, 0) + one.traced.rays
+                self._kernel_rates[name] = one.kernel_rays_per_second
         self._add([one.spent for one in made.values()])
         parts = [made[each.first].traced for each in ranges]
         counts = PhotonCounts()
@@ -161,7 +168,8 @@ class SharedTracing:
     @property
     def members(self) -> dict[str, Any]:
         """Returns what traces, and how each member has fared."""
-        return member_figures(self.reports[0], self._fleet.shares, self._rays)
+        figures = member_figures(self.reports[0], self._fleet.shares, self._rays)
+        return figures | {"coprocessor.kernel_rays_per_second": sum(self._kernel_rates.values())}
 
     def close(self) -> None:
         """Does nothing: the fleet is its owner's."""

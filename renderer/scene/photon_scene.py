@@ -47,6 +47,7 @@ from shaders.surface import (
 )
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
@@ -56,6 +57,9 @@ from tracecore.compilation.cached import compiled
 #: path there, as it is SCALAR or its texture is filtered by how much of it is seen.
 TINTED, SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(23, 32))
 MATERIAL_MASK = np.uint32((1 << 23) - 1)
+
+#: Units of compiled code that only scenes with SCALAR surfaces call are for this.
+SCALAR_SURFACES = "scalar surfaces"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -152,6 +156,8 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
+    if flags & SCALAR:
+        need(SCALAR_SURFACES)
     return PhotonScene(
         records=records,
         materials=pack_materials(surfaces.materials),

@@ -45,6 +45,11 @@ def test_what_grows_with_pixels_and_photons(cornell):
     photons = RenderSettings(width=100, height=100, threads=1, photons=1000)
     of_photons = memory.picture_bytes(cornell, PhotonDriver, photons).parts["passes under way"]
     assert of_photons == parts[0]["passes under way"] + int(1000 * MAP_BYTES * memory.STORED_BY_PASS)
+    of_sppm = [RenderSettings(width=100, height=100, threads=threads, photons=1000) for threads in (1, 2)]
+    assert [memory.picture_bytes(cornell, StochasticDriver, one).parts["passes under way"] for one in of_sppm] == [
+        of_photons,
+        2 * of_photons,
+    ]
     two = RenderSettings(width=100, height=100, threads=2)
     both = [memory.picture_bytes(cornell, PathDriver, two, passes).parts["passes under way"] for passes in (1, 2, 99)]
     assert both[1] == both[2] == 2 * both[0]

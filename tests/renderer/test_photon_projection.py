@@ -12,6 +12,7 @@ from test_light_kinds import KINDS, SPOT
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.photons import targets
 from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, new_batch
 from renderer.photons.emission import launch
 from renderer.photons.targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
@@ -198,6 +199,13 @@ def test_without_mirrors_in_a_closed_room_nothing_changes():
     scene = pack_scene(flat_snapshot(closed_box(), [GREY], lights=room().lights))
     assert projected(scene, 0.5) is scene
     assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 4)
+
+
+def test_lamps_in_a_room_are_not_asked_what_they_reach(monkeypatch):
+    """What asks them is not even compiled then."""
+    monkeypatch.setattr(targets, "reaches", None)
+    scene = pack_scene(room())
+    assert projected(scene, 0.0) is scene
 
 
 def test_objects_far_apart_have_spheres_of_their_own():

@@ -1,6 +1,7 @@
 """Radii that shrink pixel by pixel, as Hachisuka and Jensen have published it, and how errors fall."""
 
 import math
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 from driver_passes import opened, passes
 from small_scenes import furnace, lamp_in_box
 
+from renderer.drivers import sppm
 from renderer.drivers.search_radius import SHRINK_ALPHA
-from renderer.drivers.sppm import Discs, StochasticDriver, cell_for, shrunk
+from renderer.drivers.sppm import Discs, StochasticDriver, cell_for, shrunk, shrunk_by
 from renderer.errors import RenderError
+from tracecore.workers.pool import CallingThread
 
 #: Numbers of passes at which errors are looked at.
 COUNTS = (4, 8, 16, 32, 64)
@@ -85,9 +88,46 @@ def test_a_dark_scene_has_no_photons_to_count():
         assert np.all(made.discs.radius2 == 0.2**2)
 
 
-def test_cells_suit_the_radii_and_are_bounded():
-    assert cell_for(np.array([0.1, 0.1, 0.3])) == pytest.approx(0.1)
-    assert cell_for(np.array([0.001, 0.001, 1.0])) == pytest.approx(0.25)
+def test_cells_are_as_wide_as_discs_among_evenly_spread_photons_and_bounded():
+    discs = Discs(0, np.full(1, 0.25), np.zeros(1))
+    for i in range(4):
+        assert cell_for(0.5, i) == pytest.approx(math.sqrt(discs.radius2[0]))
+        discs = shrunk(discs, 7.0 * discs.radius2 / 0.25)
+    assert cell_for(0.5, 10_000) == 0.125
+
+
+def test_discs_shrink_alike_in_parts(monkeypatch):
+    monkeypatch.setattr(sppm, "PART_PIXELS", 7)
+    rng = np.random.default_rng(2)
+    discs, found = Discs(3, rng.random(50), rng.random(50)), rng.integers(0, 9, 50)
+    whole, parts = shrunk(discs, found.astype(np.float64)), shrunk_by(discs, found, CallingThread())
+    assert parts.passes == whole.passes == 4
+    assert np.array_equal(parts.radius2, whole.radius2)
+    assert np.array_equal(parts.photons, whole.photons)
+
+
+def test_passes_begin_before_those_that_they_need_are_done(monkeypatch):
+    """The first pass looks up its photons only when those of the second one are sorted; the bits are those of one after
+    the other."""
+    few = {"photons": 2_000, "radius": 0.2}
+    with opened(lamp_in_box(), "sppm", **few) as made:
+        alone = [made.render_pass(i) for i in range(4)]
+    sorted_maps, trace = threading.Semaphore(0), StochasticDriver._trace_eye_paths
+    photon_map = StochasticDriver._photon_map
+
+    def sort(driver, *arguments):
+        result = photon_map(driver, *arguments)
+        sorted_maps.release()
+        return result
+
+    def wait_and_trace(driver, site, task, lookup):
+        assert task.sequence > 0 or all(sorted_maps.acquire(timeout=30.0) for _ in range(2))
+        return trace(driver, site, task, lookup)
+
+    monkeypatch.setattr(StochasticDriver, "_photon_map", sort)
+    monkeypatch.setattr(StochasticDriver, "_trace_eye_paths", wait_and_trace)
+    with opened(lamp_in_box(), "sppm", **few) as made:
+        assert np.array_equal(list(made.passes(0, lambda index: index < 4)), alone)
 
 
 def test_passes_come_in_order():

@@ -105,3 +105,21 @@ def test_a_full_disk_keeps_no_code_and_ends_nothing(tmp_path: Path) -> None:
     told = json.loads(place.run(FULL + RUN))
     assert (told["result"], len(told["compiled"])) == (7.0, 4)
     assert not list(tmp_path.rglob("*.nbc"))
+
+
+#: Prints of each file how long machine code, what it was made of, and its source with types are.
+KEPT = """
+import json, pathlib, pickle, called
+files = [pickle.loads(path.read_bytes()[32:]) for path in pathlib.Path("FOLDER").rglob("called.*.nbc")]
+print(json.dumps([[*map(len, kept[0][2]), len(kept[6])] for kept in files]))
+"""
+
+
+def test_machine_code_alone_is_kept(tmp_path: Path) -> None:
+    """Beside it is what says which functions there are, and nothing that only callers would need that merge it."""
+    place = Place(tmp_path, processes=1)
+    place.run(RUN)
+    kept = json.loads(place.run(KEPT.replace("FOLDER", str(tmp_path))))
+    assert len(kept) == 4
+    assert max(made_of for _, made_of, _ in kept) < min(code for code, _, _ in kept)
+    assert {annotation for *_, annotation in kept} == {0}

@@ -195,3 +195,73 @@ def test_seconds_of_a_worker_add_up(pool: WorkerPool) -> None:
     everything = sum(worker.task_seconds for worker in pool.workers)
     assert 0.0 < idle < everything
     assert everything - idle >= 4 * 0.02
+
+
+def test_a_task_waits_for_what_the_one_before_it_makes(pool: WorkerPool) -> None:
+    """What needs nothing of it is done before: the first task waits until all that there are workers for have begun."""
+    begun, made = threading.Semaphore(0), [0]
+
+    def task(index: int, crew: Crew) -> int:
+        begun.release()
+        crew.await_before()
+        if index == 0:
+            for _ in range(3):
+                assert begun.acquire(timeout=LONG)
+        assert made == [index]
+        made[0] += 1
+        crew.release_next()
+        return index
+
+    assert list(in_order(pool, task, 0, up_to(20), many)) == list(range(20))
+
+
+def test_who_waits_for_a_task_joins_it_and_none_behind_it(pool: WorkerPool) -> None:
+    """The last task shares work as well, which the leader of the second one must not begin with."""
+    together, joined, last_shares = threading.Barrier(2), {0: set[str](), 2: set[str]()}, threading.Event()
+    names: dict[int, str] = {}
+
+    def loop_of(index: int) -> Loop:
+        joined[index].add(threading.current_thread().name)
+        if index == 2:
+            last_shares.set()
+            assert first_is_done.wait(LONG)
+        else:
+            together.wait(LONG)
+        return DONE
+
+    first_is_done = threading.Event()
+
+    def task(index: int, crew: Crew) -> int:
+        names[index] = threading.current_thread().name
+        if index == 2:
+            crew.run(lambda _: lambda: loop_of(2))
+        crew.await_before()
+        if index == 1:
+            assert names[1] in joined[0] - joined[2]
+        if index == 0:
+            assert last_shares.wait(LONG)
+            assert crew.threads == 3  # whatever else is under way
+            crew.run(lambda _: lambda: loop_of(0))
+            first_is_done.set()
+        crew.release_next()
+        return index
+
+    assert list(in_order(pool, task, 0, up_to(3), many)) == [0, 1, 2]
+    assert names[2] not in joined[0]
+
+
+def test_who_waits_for_a_task_that_fails_is_stopped(pool: WorkerPool) -> None:
+    before = threading.active_count()
+
+    def task(index: int, crew: Crew) -> int:
+        crew.await_before()
+        if index == 1:
+            raise ValueError("one")
+        crew.release_next()
+        return index
+
+    results = in_order(pool, task, 0, up_to(50), many)
+    assert next(results) == 0
+    with pytest.raises(ValueError, match="one"):
+        next(results)
+    assert threading.active_count() == before

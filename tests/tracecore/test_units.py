@@ -207,3 +207,24 @@ def test_a_unit_that_was_not_made_ready_is_an_error() -> None:
     call.prepare()
     assert call.is_ready()
     assert sextuple(5) == 30
+
+
+#: Has the third unit be for something, and calls the function before and after it is told of that.
+NEEDED = """
+import called, json
+from tracecore.compilation.side_by_side import need
+called.third.need = "thirds"
+try:
+    called.whole(12.0, False)
+except RuntimeError as error:
+    told = str(error)
+before = called.third.has_any_code()
+need("thirds")
+print(json.dumps([told, before, called.third.has_any_code(), called.whole(12.0, False)]))
+"""
+
+
+def test_what_is_needed_only_for_something_waits_until_it_is_told_of_that(tmp_path: Path) -> None:
+    place = Place(tmp_path, processes=1)
+    assert json.loads(place.run(NEEDED)) == ["called.third is not ready to be called", False, True, 7.0]
+    assert json.loads(place.run(NEEDED))[3] == 7.0  # from the cache

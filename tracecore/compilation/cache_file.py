@@ -5,20 +5,56 @@
 
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import llvmlite.binding
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 from numba.cpython import hashing as _hashing  # noqa: F401 - brings the secrets by which Python hashes, as symbols too
 
 DIGEST_BYTES = 32
 
 
+#: Where in what Numba keeps of a function its code is, and its source with types.
+CODE, ANNOTATION = 0, 6
+
+
+class MachineCode(CompileResultCacheImpl):
+    """Keeps the machine code of a function alone. Numba would also keep what it was made of, for callers that are to be
+    merged with it: here these are merged with its part (`tracecore.compilation.merging`). Reading it takes as long as
+    reading the rest.
+    """
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        """Returns what is kept of compiled code."""
+        kept = list(super().reduce(cres))
+        name, kind, (machine_code, _) = kept[CODE]
+        entries = {cres.fndesc.llvm_func_name, cres.fndesc.llvm_cpython_wrapper_name}
+        defined = entries.intersection(function.name for function in cres.library.get_defined_functions())
+        kept[CODE], kept[ANNOTATION] = (name, kind, (machine_code, stand_in(sorted(defined)))), ""
+        return tuple(kept)
+
+
+def stand_in(names: Sequence[str]) -> bytes:
+    """Returns LLVM's bitcode of a module by which Numba knows that there are functions of these names, whatever they
+    do.
+    """
+    text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
+    bitcode: bytes = llvmlite.binding.parse_assembly(text).as_bitcode()
+    return bitcode
+
+
 class CheckedFiles(IndexDataCacheFile):
-    """Are the files of one function's code: an index, and one for each signature that begins with its SHA-256."""
+    """Are the files of one function's code: an index, and one for each signature that begins with its SHA-256. The
+    index is read again only where it has been replaced.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._read: tuple[Any, dict[Any, str]] = None, {}
 
     def _save_data(self, name: str, data: Any) -> None:
         text = self._dump(data)
@@ -33,13 +69,19 @@ class CheckedFiles(IndexDataCacheFile):
 
     def _load_index(self) -> Any:
         try:
-            return super()._load_index()
+            found = Path(self._index_path).stat()
+            written = found.st_ino, found.st_mtime_ns, found.st_size
+            if written != self._read[0]:
+                self._read = written, super()._load_index()
         except Exception:  # whatever bytes are read as a pickle may raise anything
             return {}
+        return dict(self._read[1])
 
 
 class CheckedCache(FunctionCache):
     """Keeps the code of one function."""
+
+    _impl_class = MachineCode
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

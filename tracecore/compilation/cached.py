@@ -8,7 +8,6 @@ file that is damaged is made anew (`tracecore.compilation.cache_file`).
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,6 +18,7 @@ import numba
 from numba.core import event as events
 from numba.core.compiler_lock import global_compiler_lock
 
+from tracecore.collector import collector_paused
 from tracecore.compilation.cache_file import CheckedCache
 from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.merging import Merged, Whole
@@ -139,18 +139,6 @@ def is_free(path: Path) -> bool:
         except BlockingIOError:
             return False
         return True
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Lets no garbage be looked for within the block: a compiler makes millions of objects that are still in use."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

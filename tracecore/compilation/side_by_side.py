@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from pickle import loads
 
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from tracecore.compilation.unit_calls import Call
@@ -23,16 +24,32 @@ MOST_PROCESSES = 4
 #: What a process does that helps.
 HELP = "from tracecore.compilation.side_by_side import help_to_compile; help_to_compile()"
 
+#: What was told of by `need`, and calls of units that wait for it.
+_needs: set[str] = set()
+_postponed: set[Call] = set()
+
 #: Those that run.
 _others: list["subprocess.Popen[bytes]"] = []
 
 
 def prepare(calls: Sequence[Call]) -> None:
-    """Fills the cells of calls. Other processes help where several units were never compiled."""
-    left = [one for one in calls if not one.is_ready()]
+    """Fills the cells of calls, but of those whose units nobody needs so far. Other processes help where several units
+    were never compiled.
+    """
+    _postponed.update(one for one in calls if one.unit.need not in (None, *_needs))
+    left = [one for one in calls if not one.is_ready() and one not in _postponed]
     with helped([one for one in left if not one.is_on_disk()]):
         for one in busy_last(left):
             one.prepare()
+
+
+def need(name: str) -> None:
+    """Has the units that are for something be ready from now on. A call of one that is not raises `RuntimeError`."""
+    with global_compiler_lock:
+        _needs.add(name)
+        waiting = [one for one in _postponed if one.unit.need == name]
+        _postponed.difference_update(waiting)
+        prepare(waiting)
 
 
 def busy_last(calls: Sequence[Call]) -> Iterator[Call]:

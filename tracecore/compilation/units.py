@@ -25,13 +25,14 @@ class Unit(Cached):
     """Is a function with machine code of its own. Python may call it too.
 
     returns: Numba's type of its result.
+    need: what it is for, if it is made ready only where `side_by_side.need` was told of that.
     """
 
     is_unit = True
 
-    def __init__(self, function: Callable[..., Any], returns: Any) -> None:
+    def __init__(self, function: Callable[..., Any], returns: Any, need: str | None = None) -> None:
         super().__init__(function)
-        self._returns = returns
+        self._returns, self.need = returns, need
 
     @cached_property
     def _numba_type_(self) -> Any:
@@ -60,6 +61,10 @@ class Unit(Cached):
         return arguments in self.overloads or self.is_on_disk(self._returns(*arguments))
 
 
-def unit(returns: Any) -> Callable[[Callable[..., Any]], Unit]:
-    """Decorates a function to be a unit. returns: Numba's type of its result."""
-    return lambda function: keep_on_disk(Unit(function, returns))
+def unit(returns: Any, need: str | None = None) -> Callable[[Callable[..., Any]], Unit]:
+    """Decorates a function to be a unit.
+
+    returns: Numba's type of its result.
+    need: see `Unit`.
+    """
+    return lambda function: keep_on_disk(Unit(function, returns, need))

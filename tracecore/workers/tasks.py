@@ -4,6 +4,12 @@ A task is a function of its index and of a crew. It runs in the thread of one wo
 cut into shares to keep all cores at work, and what it makes stays in the cache of a core. Where tasks are fewer than
 workers, or memory allows no more of them at once, the workers that are left over join the loops of those under way.
 Results come in the order of the indices, whoever made them.
+
+A task may need what the one before it makes: it does first what needs nothing of it, then waits for it
+(`Crew.await_before`), and meanwhile its leader joins the loops of the tasks before.
+
+Each worker that has nothing to do waits by itself, so that only those wake that have something to do now: a thread
+that wakes needs the interpreter, which has one at a time.
 """
 
 import threading
@@ -23,10 +29,18 @@ MOST_BEGUN = 2
 
 
 class _Shared:
-    """Work that several workers do together until nothing of it is left. work: of one of them, called in its thread."""
+    """Work that several workers do together until nothing of it is left.
 
-    def __init__(self, work: Callable[[Worker], None]) -> None:
-        self.work = work
+    index: of the task.
+    is_urgent: whether other tasks wait for this one.
+    work: of one of the workers, called in its thread.
+    is_done: notified once nobody is at it any more.
+    """
+
+    def __init__(
+        self, index: int, is_urgent: bool, work: Callable[[Worker], None], is_done: threading.Condition
+    ) -> None:
+        self.index, self.is_urgent, self.work, self.is_done = index, is_urgent, work, is_done
         self.is_open = True
         self.joined = 0
         self.faults: list[BaseException] = []
@@ -36,17 +50,33 @@ class Crew:
     """The workers at one task: the one that leads it, and those that join its loops.
 
     tasks: that the task is one of.
+    index: of the task.
     leader: the worker in whose thread the task runs.
     """
 
-    def __init__(self, tasks: "Tasks[T]", leader: Worker) -> None:
-        self._tasks, self._leader = tasks, leader
+    def __init__(self, tasks: "Tasks[T]", index: int, leader: Worker) -> None:
+        self._tasks, self._index, self._leader = tasks, index, leader
         self._timed_as = OTHER
+        self._is_urgent = False
 
     @property
     def threads(self) -> int:
         """Returns how many workers the task may count on, as long as no task ends or begins."""
-        return self._tasks.workers_each
+        return self._tasks.workers_of(self._is_urgent)
+
+    def await_before(self) -> None:
+        """Waits until the task before has called `release_next`, which the first one need not; meanwhile the leader
+        joins the loops of tasks before. From then on the task may count on all workers.
+
+        Raises `Stopped` where nobody wants the task's result any more.
+        """
+        self._tasks.await_release(self._index, self._leader)
+        self._is_urgent = True
+
+    def release_next(self) -> None:
+        """Lets the next task go on, if it waits."""
+        self._is_urgent = False
+        self._tasks.release(self._index + 1)
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
@@ -57,7 +87,7 @@ class Crew:
 
         The loops share the work out among themselves, for example by a counter: once one has ended, nobody joins.
         """
-        self._tasks.share(self._leader, partial(self._tasks.pool.drive, make_loop=make_loop))
+        self._share(partial(self._tasks.pool.drive, make_loop=make_loop))
 
     def map(self, function: Callable[[U], V], items: Sequence[U]) -> list[V]:
         """Returns what a function makes of each item, in their order; each worker takes the next one.
@@ -75,7 +105,10 @@ class Crew:
                     self._tasks.check()
                     results[i] = function(items[i])
 
-        self._tasks.share(self._leader, work)
+        if len(items) > 1:
+            self._share(work)
+        else:
+            work(self._leader)
         return [results[i] for i in range(len(items))]
 
     def check_wanted(self) -> None:
@@ -100,6 +133,9 @@ class Crew:
         """Leaves an object that is used no more to the tasks to come."""
         self._tasks.pool.leave(key, spare)
 
+    def _share(self, work: Callable[[Worker], None]) -> None:
+        self._tasks.share(self._index, self._leader, work, self._is_urgent)
+
 
 class Tasks(Generic[T]):
     """Tasks of consecutive indices, see `in_order`."""
@@ -114,14 +150,18 @@ class Tasks(Generic[T]):
     ) -> None:
         self.pool = pool
         self._task, self._may_begin, self._room = task, may_begin, room
-        self._changed = threading.Condition()
-        self._next, self._wanted = first, first
+        self._lock = threading.RLock()
+        self._told = threading.Condition(self._lock)  # the caller is: of results, errors, and threads that end
+        self._asleep: set[threading.Condition] = set()  # of all workers that wait
+        self._free: list[threading.Condition] = []  # of those that wait for something to do
+        self._waiting: dict[int, threading.Condition] = {}  # of leaders, by the task that waits for the one before
+        self._first, self._next, self._wanted = first, first, first
+        self._released = first  # tasks up to this one need not wait
         self._end: int | None = None  # no task of this index or beyond will begin
         self._under_way = 0
         self._results: dict[int, T] = {}
         self._faults: dict[int, BaseException] = {}
         self._shared: list[_Shared] = []
-        self._idle = 0
         self._is_over = False
         self._threads_left = 0
 
@@ -131,52 +171,92 @@ class Tasks(Generic[T]):
         try:
             self._start_threads()
             while self._await_result():
-                with self._changed:
+                with self._lock:
                     fault = self._faults.get(self._wanted)
                     if fault is not None:
                         raise fault
                     result = self._results.pop(self._wanted)
                     self._wanted += 1
-                    self._changed.notify_all()
+                    self._wake_free()
                 yield result
         finally:
             self._stop()
 
-    @property
-    def workers_each(self) -> int:
-        """Returns how many workers there are for each task under way."""
-        return max(1, len(self.pool.workers) // max(1, self._under_way))
+    def workers_of(self, is_urgent: bool) -> int:
+        """Returns how many workers there are for a task: all where others wait for it, or else for each under way."""
+        return len(self.pool.workers) if is_urgent else max(1, len(self.pool.workers) // max(1, self._under_way))
 
     def check(self) -> None:
         """Raise `Stopped` where nobody wants results any more."""
         if self._is_over:
             raise Stopped
 
-    def share(self, leader: Worker, work: Callable[[Worker], None]) -> None:
-        """Do work in the leader's thread and in those of all workers that join. Raises the first of their errors."""
+    def share(self, index: int, leader: Worker, work: Callable[[Worker], None], is_urgent: bool) -> None:
+        """Do work of a task in the leader's thread and in those of all workers that join. Raises the first of their
+        errors.
+        """
         self.check()
-        shared = _Shared(work)
-        with self._changed:
+        shared = _Shared(index, is_urgent, work, threading.Condition(self._lock))
+        with self._lock:
             self._shared.append(shared)
-            if self._idle:
-                self._changed.notify_all()
+            self._wake_for(shared)
         try:
             work(leader)
         finally:
-            with self._changed, leader.timed(IDLE):
+            with self._lock, leader.timed(IDLE):
                 shared.is_open = False
                 self._shared.remove(shared)
-                self._changed.wait_for(lambda: shared.joined == 0)
+                shared.is_done.wait_for(lambda: shared.joined == 0)
         if shared.faults:
             raise shared.faults[0]
         self.check()
+
+    def await_release(self, index: int, leader: Worker) -> None:
+        """Join work of tasks before one until it is released. Raises `Stopped` where nobody wants results any more."""
+        while True:
+            with self._lock:
+                self.check()
+                if index <= self._released:
+                    return
+                join = self._joins(leader, index)
+                if join is None:
+                    self._waiting[index] = threading.Condition(self._lock)
+                    self._sleep(leader, self._waiting[index])
+                    self._waiting.pop(index, None)
+            if join is not None:
+                join()
+
+    def release(self, index: int) -> None:
+        """Let a task go on that waits for those before it."""
+        with self._lock:
+            self._released = index
+            if index in self._waiting:
+                self._waiting.pop(index).notify()
+
+    def _sleep(self, worker: Worker, waked: threading.Condition) -> None:
+        self._asleep.add(waked)
+        with worker.timed(IDLE):
+            waked.wait()
+        self._asleep.remove(waked)
+
+    def _wake_free(self) -> None:
+        """Have one worker look whether there is something for it."""
+        if self._free:
+            self._free.pop(0).notify()
+
+    def _wake_for(self, shared: _Shared) -> None:
+        """Have all come that may join."""
+        for index in [index for index in self._waiting if index > shared.index]:
+            self._waiting.pop(index).notify()
+        while self._free:
+            self._wake_free()
 
     def _start_threads(self) -> None:
         threads = [
             threading.Thread(target=self._work, args=(worker,), name=f"worker_{i}", daemon=True)
             for i, worker in enumerate(self.pool.workers)
         ]
-        with signals_held(), self._changed:  # an interrupt amid a start would lose sight of the thread
+        with signals_held(), self._lock:  # an interrupt amid a start would lose sight of the thread
             for thread in threads:
                 thread.start()
                 self._threads_left += 1
@@ -186,27 +266,37 @@ class Tasks(Generic[T]):
         with worker.at_tasks():
             while (job := self._next_job(worker)) is not None:
                 job()
-        with self._changed:
+        with self._lock:
             self._threads_left -= 1
-            self._changed.notify_all()
+            self._told.notify_all()
 
     def _next_job(self, worker: Worker) -> Callable[[], None] | None:
         """Returns what a worker does next; None where all is over. It waits until there is something."""
-        with self._changed:
+        with self._lock:
             while not self._is_over:
                 if self._begins():
                     self._under_way += 1
                     self._next += 1
+                    self._wake_free()  # there may be room for another one
                     return partial(self._lead, self._next - 1, worker)
-                shared = min((one for one in self._shared if one.is_open), key=lambda one: one.joined, default=None)
-                if shared is not None:
-                    shared.joined += 1
-                    return partial(self._join, shared, worker)
-                self._idle += 1
-                with worker.timed(IDLE):
-                    self._changed.wait()
-                self._idle -= 1
+                join = self._joins(worker, None)
+                if join is not None:
+                    return join
+                self._free.append(threading.Condition(self._lock))
+                self._sleep(worker, self._free[-1])
         return None
+
+    def _joins(self, worker: Worker, before: int | None) -> Callable[[], None] | None:
+        """Returns what lets a worker join the work that others wait for, or that with the fewest helpers.
+
+        before: index of a task, of none but those before which work is joined; None for any.
+        """
+        open_ones = (one for one in self._shared if one.is_open and (before is None or one.index < before))
+        shared = min(open_ones, key=lambda one: (not one.is_urgent, one.joined), default=None)
+        if shared is None:
+            return None
+        shared.joined += 1
+        return partial(self._join, shared, worker)
 
     def _begins(self) -> bool:
         """Returns whether the next task is to begin now."""
@@ -221,22 +311,22 @@ class Tasks(Generic[T]):
 
     def _finish_at(self, end: int) -> None:
         self._end = end
-        self._changed.notify_all()
+        self._told.notify_all()
 
     def _lead(self, index: int, worker: Worker) -> None:
         try:
-            result = self._task(index, Crew(self, worker))
+            result = self._task(index, Crew(self, index, worker))
         except BaseException as error:
-            with self._changed:
+            with self._lock:
                 self._faults[index] = error
                 self._finish_at(self._next)
         else:
-            with self._changed:
+            with self._lock:
                 self._results[index] = result
         finally:
-            with self._changed:
+            with self._lock:
                 self._under_way -= 1
-                self._changed.notify_all()
+                self._told.notify_all()
 
     def _join(self, shared: _Shared, worker: Worker) -> None:
         try:
@@ -244,32 +334,34 @@ class Tasks(Generic[T]):
         except BaseException as error:
             shared.faults.append(error)
         finally:
-            with self._changed:
+            with self._lock:
                 shared.is_open = False
                 shared.joined -= 1
-                self._changed.notify_all()
+                if shared.joined == 0:
+                    shared.is_done.notify()
 
     def _await_result(self) -> bool:
         """Wait for the next result, or the error in its place. Returns False where there will be none."""
         while True:
-            with self._changed:
+            with self._lock:
                 if self._wanted in self._results or self._wanted in self._faults:
                     return True
                 if self._end is not None and self._wanted >= self._end:
                     return False
-                self._changed.wait(CHECK_SECONDS)
+                self._told.wait(CHECK_SECONDS)
             self.pool.check()
 
     def _stop(self) -> None:
         """End all threads, and wait until they have, however often the user asks meanwhile."""
         while True:
             try:
-                with self._changed:
+                with self._lock:
                     self._is_over = True
                     self.pool.stop()
-                    self._changed.notify_all()
+                    for waked in self._asleep:  # an interrupt may have lost one of those in other lists
+                        waked.notify()
                     while self._threads_left:
-                        self._changed.wait(0.01)
+                        self._told.wait(0.01)
                 return
             except KeyboardInterrupt:
                 continue  # the first one is on its way up already
