@@ -38,8 +38,10 @@ def seats_of_gpus(gpus: int | str, threads: int | None) -> list[Seat]:
     gpus: how many, the first ones; or "all".
     threads: of all together, or None for one for each core.
 
-    Raises `UsageError` where there are not so many.
+    Raises `UsageError` where there are not so many, and on Windows.
     """
+    if os.name == "nt":
+        raise UsageError("--gpus hands sockets to its processes, which Windows does not; take --cluster local:N")
     from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
     from tracecore.cuda.topology import cores_near
 
