@@ -46,8 +46,9 @@ def free_bytes() -> int | None:
 
 def usable_bytes() -> int | None:
     """Returns how many bytes this process may take with those that it has, or None where the system does not say."""
-    free = free_bytes()
-    return None if free is None else free + own_bytes()
+    free, limit = free_bytes(), _limits["memory"]
+    usable = None if free is None else free + own_bytes()
+    return usable if limit is None or usable is None else min(usable, limit)
 
 
 def own_bytes() -> int:

@@ -23,11 +23,13 @@ class Effort:
     repeats: rounds.
     bound_rays: rays of each kind that are simulated, 0 for none.
     photons: how many a photon run stores, 0 for no such runs.
+    fleet: whose members measure the kernels, several at once; None where they are measured here.
     """
 
     repeats: int
     bound_rays: int
     photons: int
+    fleet: Fleet | None = None
 
 
 def measured(
@@ -36,17 +38,14 @@ def measured(
     workload: Workload,
     effort: Effort,
     peers: Sequence[str] = (),
-    fleet: Fleet | None = None,
 ) -> Comparison:
     """Measures all kernels, then the peers, on the same rays, then photon runs and bounds.
-
-    fleet: whose members measure the kernels, several at once; None where they are measured here.
 
     An interrupt ends it with what there is by then, if that has the baseline.
     """
     parts = Parts()
     try:
-        for of_kernel, its in _compared(run, kernels, workload, effort, fleet):
+        for of_kernel, its in _compared(run, kernels, workload, effort):
             parts.kernels.append(of_kernel)
             parts.measurements += its
             _report(f"{of_kernel.kernel} done")
@@ -67,11 +66,11 @@ def measured(
 
 
 def _compared(
-    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, fleet: Fleet | None
+    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
     """Yields one kernel after the other, with its measurements."""
-    if fleet is not None:
-        return compare_by(fleet, run.snapshot, kernels, workload, effort.repeats)
+    if effort.fleet is not None:
+        return compare_by(effort.fleet, run.snapshot, kernels, workload, effort.repeats)
     return compare(run.snapshot, run.device, kernels, workload, repeats=effort.repeats, threads=run.threads)
 
 

@@ -211,13 +211,10 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
     )
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
-    effort = Effort(
-        repeats=arguments.repeat,
-        bound_rays=arguments.bound_rays,
-        photons=arguments.store if arguments.end_to_end else 0,
-    )
+    photons = arguments.store if arguments.end_to_end else 0
     with open_fleet(arguments.gpus, None, arguments.device, arguments.threads) as fleet:
-        found = measured(job, kernels, workload, effort, peers, fleet)
+        effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
+        found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     _conclude(found, arguments)
     files.write(found, job)

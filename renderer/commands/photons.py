@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from renderer.drivers.driver import RenderSettings
-    from renderer.fleet.fleet import Fleet
     from renderer.photons.batch import PhotonTask
     from renderer.run.containment import Containment
+    from renderer.run.photon_member import PhotonsOrder
     from renderer.run.photon_run import PhotonRun, Tracing
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext, TracerChoice
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.containment import Containment
     from renderer.run.fleets import open_fleet
     from renderer.run.memory import check_fits, photon_run_bytes
+    from renderer.run.photon_member import SharedTracing
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from scenes.memory import limit_memory
 
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         containment = stack.enter_context(closing(Containment(context, choice)))
         tracing = None
         if fleet is not None:
-            tracing = partial(_shared, fleet, context, settings, chosen, is_kept=arguments.save_photons is not None)
+            tracing = partial(SharedTracing, fleet, _photons_order(context, settings, chosen, arguments))
         with let_through():
             photon_run = _trace(containment, settings, arguments, tracing)
         context = containment.context
@@ -113,21 +114,19 @@ def _check_shared(arguments: argparse.Namespace) -> None:
     Settings(**{name: getattr(arguments, name) for name in names})
 
 
-def _shared(
-    fleet: Fleet,
-    context: RenderContext,
-    settings: RenderSettings,
-    choice: TracerChoice,
-    task: PhotonTask,
-    *,
-    is_kept: bool,
-) -> Tracing:
-    """Returns what has a fleet trace the photons of a task."""
-    from renderer.run.photon_member import PhotonsOrder, SharedTracing
+def _photons_order(
+    context: RenderContext, settings: RenderSettings, choice: TracerChoice, arguments: argparse.Namespace
+) -> PhotonsOrder:
+    """Returns what the members of a fleet need to trace."""
+    from renderer.run.photon_member import PhotonsOrder
 
-    snapshot, tree = context.snapshot, context.tracer.tree
-    order = PhotonsOrder(snapshot=snapshot, task=task, settings=settings, choice=choice, tree=tree, is_kept=is_kept)
-    return SharedTracing(fleet, order)
+    return PhotonsOrder(
+        snapshot=context.snapshot,
+        settings=settings,
+        choice=choice,
+        tree=context.tracer.tree,
+        is_kept=arguments.save_photons is not None,
+    )
 
 
 def _trace(

@@ -221,12 +221,12 @@ class HostFleet:
                 member.say(("make", number, item))
 
     def _allowance(self, member: Member, supply: Supply) -> int:
-        """Returns how many items a member may have now: no more than half an even share of all that is not made."""
+        """Returns how many items a member may have now: no more than an even share of all that is not made."""
         left = supply.left()
         if left is None:
             return member.window
         unmade = left + len(self._again) + sum(len(other.items) for other in self._members)
-        return min(member.window, -(-unmade // (2 * len(self._members))))
+        return min(member.window, -(-unmade // len(self._members)))
 
     def _leave_out(self, member: Member, reason: str) -> None:
         """Go on without a member: others make its items."""

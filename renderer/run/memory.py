@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from renderer.errors import UsageError
-from scenes.memory import free_bytes, gigabytes, needed_bytes, own_bytes
+from scenes.memory import free_bytes, gigabytes, needed_bytes, usable_bytes
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
@@ -122,7 +122,7 @@ def told(estimate: Estimate) -> str:
 
 def check_fits(estimate: Estimate, remedy: str) -> None:
     """Raises `UsageError` where an estimate does not fit into the memory that there is. remedy: in words."""
-    free = free_bytes()
-    room = None if free is None else free + own_bytes() - PROGRAM_BYTES
+    usable = usable_bytes()
+    room = None if usable is None else usable - PROGRAM_BYTES
     if room is not None and estimate.total > room:
         raise UsageError(f"this takes {estimate}, and there is room for {gigabytes(max(room, 0))}; {remedy}")

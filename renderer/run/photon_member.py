@@ -39,7 +39,6 @@ class PhotonsOrder:
     """Says what a member needs to trace photons.
 
     snapshot: the scene.
-    task: of all photons.
     settings: of the run.
     choice: of the tracer, but for device and threads.
     tree: of the scene.
@@ -47,7 +46,6 @@ class PhotonsOrder:
     """
 
     snapshot: Snapshot
-    task: PhotonTask
     settings: RenderSettings
     choice: TracerChoice
     tree: BinaryTree | None
@@ -84,7 +82,8 @@ class PhotonMember:
 
     window = 1
 
-    def __init__(self, order: PhotonsOrder, seat: Seat) -> None:
+    def __init__(self, content: tuple[PhotonsOrder, PhotonTask], seat: Seat) -> None:
+        order, self._task = content
         self._order = order
         choice = replace(order.choice, device=seat.device, threads=seat.threads)
         self._opened = ExitStack()
@@ -103,7 +102,7 @@ class PhotonMember:
         """Returns the photons of a range."""
         before = self._counters()
         indices = range(photons.first, photons.end)
-        traced = trace_photons(self._scene, self._order.task, self._pool, indices, photons.expected_rays)
+        traced = trace_photons(self._scene, self._task, self._pool, indices, photons.expected_rays)
         spent = {name: count - before[name] for name, count in self._counters().items()}
         if not self._order.is_kept:
             traced = traced._replace(stored=traced.stored[:0].copy())
@@ -125,9 +124,9 @@ class SharedTracing:
     The seconds of a round are those of the slowest member; other seconds are the mean over the members.
     """
 
-    def __init__(self, fleet: Fleet, order: PhotonsOrder) -> None:
+    def __init__(self, fleet: Fleet, order: PhotonsOrder, task: PhotonTask) -> None:
         self._fleet = fleet
-        self.reports: list[TracerReport] = fleet.open(Opening(PhotonMember, order, loaded_files()))
+        self.reports: list[TracerReport] = fleet.open(Opening(PhotonMember, (order, task), loaded_files()))
         self._spent: Counters = {"seconds": 0.0, "rays": 0, "busy_seconds": 0.0}
         self._rays: dict[str, int] = {}
         self._kernel_rates: dict[str, float] = {}

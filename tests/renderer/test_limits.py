@@ -22,6 +22,7 @@ FUNCTIONS = {
     "renderer/commands/bench.py run": "it does one thing after another",
     "renderer/photons/shading.py shade_batch": LOOP,
     "renderer/photons/shading.py shade_rays": LOOP,
+    "renderer/run/photon_run.py trace_until_stored": CALLS,
     "shaders/bsdf.py sample": LOOP,
     "shaders/surface.py surface_at": LOOP,
     "shaders/textures.py _bilinear": LOOP,

@@ -110,7 +110,7 @@ def test_a_member_killed_in_the_middle_changes_no_bit(driver: str) -> None:
                 killed.process.kill()
             total = total + image
         assert "status -9" in fleet.shares.lost[killed.name]
-        assert fleet.shares.made["1 (cpu)"] > fleet.shares.made["0 (cpu)"]
+        assert fleet.shares.made["0 (cpu)"] < 40
     one = alone(driver=driver, passes=40)
     assert (total[..., :3] / 40).astype(np.float32).tobytes() == one.image.tobytes()
 

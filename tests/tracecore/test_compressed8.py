@@ -164,10 +164,11 @@ def ray_that_meets_everything() -> Floats:
 @pytest.mark.usefixtures("emulator")
 def test_the_stack_that_the_tree_needs_is_enough_and_no_less_is() -> None:
     triangles, rays = soup(5000), ray_that_meets_everything()
-    need = LAYOUT.pack(PLAIN.build(triangles), triangles).stack
-    with EmulatedTracer(triangles, with_stack(need)) as tracer:
+    tree = PLAIN.build(triangles, "binned")  # of which a ray needs as much as any tree of its depth can
+    need = LAYOUT.pack(tree, triangles).stack
+    with EmulatedTracer(triangles, with_stack(need), tree=tree) as tracer:
         assert tracer.closest_hit(rays).view(np.uint32)[0, 3] == MISS
-    with EmulatedTracer(triangles, with_stack(need - 1, more=-1)) as tracer:
+    with EmulatedTracer(triangles, with_stack(need - 1, more=-1), tree=tree) as tracer:
         for trace in (tracer.closest_hit, tracer.any_hit):
             with pytest.raises(KernelError, match="kernel 'compressed-bvh8' failed: its traversal stack"):
                 trace(rays)
