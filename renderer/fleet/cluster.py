@@ -108,7 +108,7 @@ class ClusterFleet:
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posted: Any = None
-        self._width = 1
+        self._widths: dict[str, int] = {}
 
     def open(self, opening: Opening) -> list[Any]:
         """Has all members begin anew, as `Fleet` says."""
@@ -125,7 +125,8 @@ class ClusterFleet:
             begun_members = self._client.gather(asked)
         except Exception as error:
             raise FleetError(f"a member of the cluster cannot begin: {type(error).__name__}: {error}") from error
-        self._width = sum(max(1, min(window, threads)) for _, window, threads, _ in begun_members)
+        widths = [max(1, min(window, threads)) for _, window, threads, _ in begun_members]
+        self._widths = dict(zip(places, widths, strict=True))
         self.shares.made = {name: self.shares.made.get(name, 0) for name, *_ in begun_members}
         return [report for *_, report in begun_members]
 
@@ -133,20 +134,20 @@ class ClusterFleet:
         """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
         from distributed import as_completed
 
-        under_way: dict[Any, Hashable] = {}
+        under_way: dict[Any, tuple[Hashable, str]] = {}
         finished = as_completed()
         tries: Counter[Hashable] = Counter()
         try:
             self._hand_out(supply, under_way, finished)
             while under_way:
                 future = next(finished)
-                item = under_way.pop(future)
+                item, address = under_way.pop(future)
                 sealed, name = self._outcome(future, item)
                 if sealed is None:
                     tries[item] += 1
                     if tries[item] >= MOST_TRIES:
                         raise FleetError(f"{item} failed {MOST_TRIES} times: {name}")
-                    self._submit(item, under_way, finished)
+                    self._submit(item, address, under_way, finished)
                     continue
                 self.shares.made[name] = self.shares.made.get(name, 0) + 1
                 yield item, name, sealed
@@ -192,15 +193,25 @@ class ClusterFleet:
             for number, address in enumerate(addresses)
         }
 
-    def _hand_out(self, supply: Supply, under_way: dict[Any, Hashable], finished: Any) -> None:
-        """Have as many items under way as keep all members busy."""
-        while len(under_way) < self._width and (item := supply.take()) is not None:
-            self._submit(item, under_way, finished)
+    def _hand_out(self, supply: Supply, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+        """Have as many items under way as keep all members busy, each with the member that has the most room."""
+        room = Counter(self._widths)
+        room.subtract(address for _, address in under_way.values())
+        while True:
+            address, left = room.most_common(1)[0]
+            item = supply.take() if left > 0 else None
+            if item is None:
+                return
+            self._submit(item, address, under_way, finished)
+            room[address] -= 1
 
-    def _submit(self, item: Hashable, under_way: dict[Any, Hashable], finished: Any) -> None:
+    def _submit(self, item: Hashable, address: str, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+        """Have an item made by a worker, or by another one if that is lost."""
         key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
-        future = self._client.submit(made, self._posted, item, key=key, pure=False)
-        under_way[future] = item
+        future = self._client.submit(
+            made, self._posted, item, key=key, pure=False, workers=[address], allow_other_workers=True
+        )
+        under_way[future] = item, address
         finished.add(future)
 
     @staticmethod
