@@ -122,8 +122,9 @@ def picture_bytes(size: Size) -> int:
 
 
 def one_map_bytes(size: Size) -> int:
-    """Returns the bytes of a picture by `photons-only`, whose one map has all photons, beside its scene. The photons stay
-    in their own order as well.
+    """Returns the bytes of a picture by `photons-only`, whose one map has all photons, beside its scene.
+
+    The photons stay in their own order as well.
     """
     images = IMAGES_OF_PASS * PIXEL_BYTES * size.pixels * size.under_way
     return film_bytes(size) + images + int((MAP_BYTES + KEPT_BYTES) * STORED_BY_RUN * size.photons)
