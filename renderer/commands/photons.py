@@ -74,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_files(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
-    check_fits(photon_run_bytes(snapshot, arguments.store), "use a smaller --store")
+    is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
+    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept), "use a smaller --store")
     chosen, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
     with (
         open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,

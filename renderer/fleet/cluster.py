@@ -174,7 +174,7 @@ class ClusterFleet:
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address))
                 address = cluster.scheduler_address
             return self._stack.enter_context(Client(address, timeout=PATIENCE))
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, TimeoutError, TypeError) as error:  # the last one where certificates are missing
             self._stack.close()
             raise UsageError(f"--cluster {address}: {error or 'no answer'}") from error
 
@@ -238,7 +238,11 @@ def _workers_of(address: str) -> int:
 
 def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
     """Starts a worker on this host, as a user would. It ends by itself where the scheduler is gone."""
-    options = ["--nthreads", str(LOCAL_THREADS), "--no-dashboard", "--death-timeout", str(int(PATIENCE))]
+    # A worker has a page of its figures also without a dashboard.
+    nowhere_else = ["--host", LOOPBACK, "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
+    # Dask would end a worker that takes more of the memory than its threads are of the cores.
+    limits = ["--memory-limit", "0", "--death-timeout", str(int(PATIENCE))]
+    options = ["--nthreads", str(LOCAL_THREADS), *nowhere_else, *limits]
     return subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options],
         stdin=subprocess.DEVNULL,

@@ -77,12 +77,12 @@ def picture_bytes(
     return Estimate(scene_bytes(snapshot) | {"film": film, "passes under way": under_way * of_pass})
 
 
-def photon_run_bytes(snapshot: "Snapshot", stored: int) -> Estimate:
-    """Estimates a photon run that stores so many photons."""
+def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True) -> Estimate:
+    """Estimates a photon run that stores so many photons. is_kept: whether they stay, or are counted alone."""
     from renderer.run.photon_run import ROUND_PHOTONS
 
     of_round = int(ROUND_BYTES * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
-    return Estimate(scene_bytes(snapshot) | {"photons": KEPT_BYTES * stored, "photons under way": of_round})
+    return Estimate(scene_bytes(snapshot) | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round})
 
 
 def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings") -> Estimate:

@@ -55,6 +55,30 @@ def test_everything_is_made_once_by_both(two: ClusterFleet) -> None:
     assert min(two.shares.made.values()) > 0
 
 
+def test_what_is_started_here_listens_to_this_host_alone() -> None:
+    """Whoever reaches a scheduler or a worker runs any code there."""
+    psutil = pytest.importorskip("psutil")
+
+    def listeners() -> set[tuple[str, int]]:
+        me = psutil.Process()
+        connections = [one for process in (me, *me.children(recursive=True)) for one in process.net_connections()]
+        return {tuple(one.laddr) for one in connections if one.status == psutil.CONN_LISTEN}
+
+    before = listeners()
+    with closing(ClusterFleet("local:2", "cpu", 1)) as fleet:
+        fleet.open(Opening(Squares, Trouble()))
+        started = listeners() - before
+    assert len(started) >= 3  # of the scheduler and two workers
+    assert {address for address, _ in started} == {"127.0.0.1"}
+
+
+def test_workers_may_take_all_memory(two: ClusterFleet) -> None:
+    """Dask would end one that takes more than its share; `renderer.run.memory` sees to what a picture takes."""
+    two.open(Opening(Squares, Trouble()))
+    workers = two._client.scheduler_info(n_workers=-1)["workers"].values()
+    assert [worker["memory_limit"] for worker in workers] == [0, 0]
+
+
 def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(two: ClusterFleet) -> None:
     two.open(Opening(Squares, Trouble(item=7, members=(0, 1))))
     with pytest.raises(FleetError, match=f"7 failed {MOST_TRIES} times: ValueError: no square of 7"):
@@ -123,6 +147,11 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     for address in ("local:0", "local:x", "local:999"):
         with pytest.raises(UsageError, match="expected local:N with N from 1 to 64"):
             ClusterFleet(address, "cpu", 1)
+
+
+def test_missing_certificates_are_told() -> None:
+    with pytest.raises(UsageError, match=r"--cluster tls://127\.0\.0\.1:9: .*TLS"):
+        ClusterFleet("tls://127.0.0.1:9", "cpu", 1)
 
 
 def test_an_encrypted_cluster(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ def test_what_does_not_fit_is_refused():
         memory.check_fits(estimate, "use less")
 
 
+def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
+    kept, counted = (memory.photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
+    assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
+    assert counted.total == memory.photon_run_bytes(cornell, 10**11, is_kept=False).total
+
+
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 g", 15 * 10**8), ("800MB", 8 * 10**8)])
 def test_sizes(text, size):
     assert Settings(memory=text).memory == size
