@@ -96,10 +96,10 @@ class SharedView:
     def get(self, offset: int, size: int) -> memoryview:
         """Returns the bytes of a slot; it is free when the last array that lies there is gone."""
         assert self._file is not None
-        whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-        shared = self._maps.get(offset)
-        if shared is None or len(shared) < whole:
-            shared = self._maps[offset] = mmap.mmap(self._file, whole, offset=offset)
+        if offset not in self._maps:  # as large as the array for which the slot was made
+            whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            self._maps[offset] = mmap.mmap(self._file, whole, offset=offset)
+        shared = self._maps[offset]
         holder = np.frombuffer(shared, np.uint8, size)
         weakref.finalize(holder, self._on_free, offset).atexit = False
         return holder.data

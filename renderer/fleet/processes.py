@@ -178,10 +178,11 @@ class HostFleet:
     def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
         """Keeps what a member has made, or has others try what it could not make."""
         with self._changed:
-            if kind == "lost" and member in self._members:
+            is_awaited = number in member.items  # else it is of work that was given up
+            cannot_begin = kind == "failed" and is_awaited and self._supply is None
+            if (kind == "lost" or cannot_begin) and member in self._members:
                 self._leave_out(member, content[0])
-                return
-            if number not in member.items:  # of work that was given up
+            if not is_awaited or kind == "lost" or cannot_begin:
                 return
             item = member.items.pop(number)
             if kind == "done":

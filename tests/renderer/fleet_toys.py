@@ -15,7 +15,9 @@ from tracecore.errors import KernelError
 
 @dataclass(frozen=True)
 class Trouble:
-    """Says which item fails, or None for all, in which members, and how: "error", "device" or "kill"."""
+    """Says which item fails, or None for all, in which members, and how: "error", "device" or "kill";
+    or that members cannot begin: "start".
+    """
 
     item: int | None = -1
     members: tuple[int, ...] = (0,)
@@ -28,6 +30,8 @@ class Squares:
     window = 3
 
     def __init__(self, trouble: Trouble, seat: Seat) -> None:
+        if trouble.kind == "start" and seat.number in trouble.members:
+            raise ValueError(f"no start for {seat.number}")
         self._trouble, self._seat = trouble, seat
 
     def report(self) -> int:

@@ -104,6 +104,14 @@ def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet: HostFleet
         list(fleet.results(Items(range(ITEMS))))
 
 
+def test_a_member_that_cannot_begin_is_left_out(fleet: HostFleet) -> None:
+    assert squares(fleet, Trouble(kind="start")) == ALL
+    assert fleet.shares.made == {"0 (cpu)": 0, "1 (cpu)": ITEMS}
+    assert fleet.shares.lost == {"0 (cpu)": "ValueError: no start for 0"}
+    with pytest.raises(FleetError, match=r"no member of the fleet is left: .*no start for 0.*no start for 1"):
+        fleet.open(Opening(Squares, Trouble(members=(1,), kind="start")))
+
+
 def test_without_members_nothing_is_made() -> None:
     with closing(HostFleet(seats(1))) as fleet:
         fleet.open(Opening(Squares, Trouble(item=3, kind="device")))
