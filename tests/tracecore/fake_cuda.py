@@ -114,12 +114,18 @@ class FakeDevice:
         self.copies = threading.Lock()  # held by the copy that goes on
         self.goes_on = threading.Event()
         self.goes_on.set()
-        self.stop_words: list[int] = []  # addresses, of resident kernels
+        self.stop_words: list[int] = []  # addresses, of resident kernels that run
 
     def fail(self, status: int) -> None:
-        """Fail for good: kernels end, and each call answers the status."""
+        """Fail for good: kernels have ended, so that their memory may be given back; each call answers the status."""
+        self.end_kernels(status)
+        with self.runs:
+            pass
+
+    def end_kernels(self, status: int) -> None:
+        """Tell kernels to end, and have each call answer the status."""
         self.status = status
-        for address in self.stop_words:
+        for address in list(self.stop_words):
             ctypes.c_uint32.from_address(address).value = END
         self.goes_on.set()
 
@@ -370,11 +376,14 @@ class FakeCuda:
             if device.status != SUCCESS:
                 return
             scene, arguments = (np.frombuffer(part, np.uint8).copy() for part in copied)
-            if kernel.entry == "resident":
-                device.stop_words.append(int(arguments.view(RING)["stop"][0]))
-            if error := self._emulate(kernel, device, shape, (scene, arguments)):
+            stop_words = [int(arguments.view(RING)["stop"][0])] if kernel.entry == "resident" else []
+            device.stop_words += stop_words
+            error = self._emulate(kernel, device, shape, (scene, arguments))
+            for address in stop_words:
+                device.stop_words.remove(address)
+            if error:
                 self.complaints.append(error)
-                device.fail(ILLEGAL_ADDRESS)
+                device.end_kernels(ILLEGAL_ADDRESS)
             elif kernel.entry != "resident" and self.intervals:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))
                 np.frombuffer(report, REPORT)[["start", "end"]] = self.intervals.pop(0)
