@@ -24,7 +24,7 @@ def _emulator() -> None:
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[FakeCuda]:
     """Waits end soon."""
-    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "1")
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "3")
     caplog.set_level(logging.WARNING, logger="renderer")
     yield from installed(monkeypatch, devices=1)
 
