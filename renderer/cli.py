@@ -139,6 +139,9 @@ def _run(arguments: argparse.Namespace) -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EIO and interrupted():
             return EXIT_INTERRUPTED  # all is saved, and the terminal is closed that would be told so
+        if isinstance(error, ImportError) and interrupted():  # into which modules in C turn an interrupt
+            print("tracecore: interrupted", file=sys.stderr)
+            return EXIT_INTERRUPTED
         status = status_of(error)
         if status is None:
             raise

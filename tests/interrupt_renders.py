@@ -26,7 +26,7 @@ from PIL import Image
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
 DRIVERS = ("photon", "sppm", "path", "path+caustics", "photons-only")
 #: About what the passes of a render take, and all of it.
-SECONDS_OF_PASSES, SECONDS_OF_ALL = 1.0, 4.0
+SECONDS_OF_PASSES, SECONDS_OF_ALL = 1.0, 2.4
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,6 +1,7 @@
 """The command line: what it refuses, and how; what it writes; how it ends."""
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -654,6 +655,24 @@ def test_interrupt_while_the_scene_is_read(
     monkeypatch.setattr("scenes.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
     assert capsys.readouterr().err == "tracecore: interrupted\n"
+
+
+def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As NumPy's does where it asks for `datetime`; without a signal it is a fault like any other."""
+
+    def load(*asked: object, **options: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise ImportError("PyCapsule_Import could not import module")
+
+    monkeypatch.setattr("scenes.load", load)
+    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 143
+    assert capsys.readouterr().err == "tracecore: interrupted\n"
+    monkeypatch.setattr(signal, "raise_signal", lambda number: None)
+    with pytest.raises(ImportError):
+        run_flat("-o", tmp_path / "a.png", "--quiet")
 
 
 def test_bad_radiance_is_left_out_and_told(
