@@ -29,6 +29,7 @@ def main() -> int:
         finally:
             sys.stdout.flush()
         _leave_what_hangs(status)
+        exec("")  # else Python, where an interrupt has left another `exec`, ends by SIGINT though it was handled
         return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # to which the interpreter writes what is left

@@ -90,6 +90,16 @@ def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, m
     assert cli.main(["scene", "info", "cornell"]) == status
 
 
+def test_an_interrupt_amid_exec_is_handled_like_any_other(tmp_path: Path) -> None:
+    """As where a dataclass is made, whose methods are texts: Python would end itself by SIGINT in the end."""
+    plugin = tmp_path / "interrupted.py"
+    plugin.write_text("exec('raise KeyboardInterrupt')\n")
+    command = [sys.executable, "-m", "renderer", "render", "cornell", "--plugin", str(plugin)]
+    environment = os.environ | {"PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "tracecore: interrupted\n")
+
+
 def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def close(name: str, **_: object) -> None:
         try:
