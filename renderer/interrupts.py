@@ -6,6 +6,7 @@ thread nothing of this does anything.
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,14 +36,16 @@ class _State:
 def interruptible() -> Iterator[None]:
     """Let the first signal raise `KeyboardInterrupt`, and hold all further ones back to the end of this.
 
-    A signal that the process ignores stays ignored. Blocks inside one another are one block.
+    A signal that the process ignores stays ignored. One that comes where no exception can leave, as in `__del__`,
+    raises nothing and prints nothing; `interrupted` knows of it. Blocks inside one another are one block.
     """
     if _State.installed or not _in_main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before, hook = {number: signal.getsignal(number) for number in SIGNALS}, sys.unraisablehook
     try:
         _State.installed = True
+        sys.unraisablehook = lambda lost: None if isinstance(lost.exc_value, KeyboardInterrupt) else hook(lost)
         for number in SIGNALS:
             if before[number] != signal.SIG_IGN:
                 signal.signal(number, _interrupt)
@@ -51,6 +54,7 @@ def interruptible() -> Iterator[None]:
         for number in SIGNALS:
             if signal.getsignal(number) == _interrupt:
                 signal.signal(number, before[number])
+        sys.unraisablehook = hook
         _State.installed, _State.held, _State.came = False, False, 0
 
 

@@ -267,6 +267,26 @@ def test_only_the_first_signal_interrupts(second: signal.Signals) -> None:
             os.kill(os.getpid(), second)
 
 
+def test_a_signal_where_no_exception_can_leave_is_noted_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other exceptions there are told as ever."""
+
+    class Dropped:
+        def __init__(self, act: Callable[[], object]) -> None:
+            self._act = act
+
+        def __del__(self) -> None:
+            self._act()
+
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    with interruptible():
+        Dropped(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        assert interrupted()
+        assert told == []
+        Dropped(lambda: 1 // 0)
+    assert told == [ZeroDivisionError]
+
+
 def test_signals_held_back_are_noted() -> None:
     with interruptible(), held_back():
         assert not interrupted()
