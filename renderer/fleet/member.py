@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -46,7 +45,7 @@ class _Server:
             except (EOFError, OSError):
                 raise
             except Exception as error:  # what was sent cannot be read here, such as a class of a missing plugin
-                self._send(("lost", -1, (f"{type(error).__name__}: {error}", "")))
+                self._send(("lost", -1, f"{type(error).__name__}: {error}"))
                 continue
             if kind == "free":
                 self._arena.free(content)
@@ -71,7 +70,7 @@ class _Server:
             answer = ("done", number, work())
         except BaseException as error:
             kind = "lost" if isinstance(error, TraceError) else "failed"
-            answer = (kind, number, (f"{type(error).__name__}: {error}", traceback.format_exc()))
+            answer = (kind, number, f"{type(error).__name__}: {error}")
         self._send(answer)
 
     def _show_life(self) -> None:

@@ -35,7 +35,7 @@ class Listener(Protocol):
     """Hears what members answer; it is called in the members' threads."""
 
     def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
-        """A member has answered. kind: "done", "failed" or "lost", and then `content` begins with the reason."""
+        """A member has answered. kind: "done", "failed" or "lost", and then `content` is the reason."""
 
     def on_end(self, member: Member, reason: str) -> None:
         """A member's process has ended, or shows no life."""
@@ -181,7 +181,7 @@ class HostFleet:
             is_awaited = number in member.items  # else it is of work that was given up
             cannot_begin = kind == "failed" and is_awaited and self._supply is None
             if (kind == "lost" or cannot_begin) and member in self._members:
-                self._leave_out(member, content[0])
+                self._leave_out(member, content)
             if not is_awaited or kind == "lost" or cannot_begin:
                 return
             item = member.items.pop(number)
@@ -189,7 +189,7 @@ class HostFleet:
                 self.shares.made[member.name] += self._supply is not None
                 self._finished.append((item, member.name, content))
             else:
-                self._try_again(item, content[0])
+                self._try_again(item, content)
             self._hand_out()
             self._changed.notify_all()
 

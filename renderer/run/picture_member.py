@@ -16,7 +16,7 @@ from renderer.drivers.eye import EyeDriver, MadeShare, Share
 from renderer.run.containment import driver_of
 from renderer.run.member_figures import TracerReport
 from renderer.run.plan import Plan
-from tracecore.dispatch.tracer import BvhStatistics, TracerStatistics
+from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver
@@ -62,13 +62,11 @@ class MemberReport(NamedTuple):
 
     settings: of its driver, as used.
     tracer: what traces.
-    bvh: the tree as it is traversed.
     work: that making the driver has taken.
     """
 
     settings: RenderSettings
     tracer: TracerReport
-    bvh: BvhStatistics
     work: Work
 
 
@@ -108,7 +106,7 @@ class PictureMember:
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
         tracer = self._context.tracer
-        return MemberReport(self._driver.settings, TracerReport.of(tracer), tracer.bvh, self._driver.work)
+        return MemberReport(self._driver.settings, TracerReport.of(tracer), self._driver.work)
 
     def make(self, share: Share) -> MemberResult:
         """Returns a share, once it is made."""
