@@ -6,7 +6,7 @@ import argparse
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +24,7 @@ from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
-from tracecore.errors import CutoutError, DeviceError, KernelError, WrongHitError
+from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
 
 log = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ def context_of(
     tracer, faults = _open_any_tracer(snapshot, choice, tree)
     if faults:
         choice, tree = choice.fallen_back, None
-    with tracer:
+    with _closed_in_the_end(tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
@@ -271,6 +271,21 @@ def context_of(
             yield context
         except WrongHitError as error:
             raise WrongPictureError(error, snapshot) from error
+
+
+@contextmanager
+def _closed_in_the_end(tracer: Tracer) -> Iterator[None]:
+    """Closes a tracer. A device that fails only then is worth a note and no more: all that was asked has come back."""
+    try:
+        yield
+    except BaseException:
+        with suppress(TraceError):
+            tracer.close()
+        raise
+    try:
+        tracer.close()
+    except TraceError as error:
+        log.warning("note: the %s failed when all was traced: %s", tracer.device, error)
 
 
 def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[Tracer, int]:

@@ -11,8 +11,12 @@ import renderer
 from renderer.film.picture import Picture
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
+from tracecore.workers.tasks import MOST_BEGUN
 
-SMALL = {"size": (8, 6), "passes": 4, "threads": 2, "driver": "path", "max_bounces": 2, "quiet": True}
+#: More passes than the threads begin before the first is taken, so that a device that fails then leaves some over.
+THREADS = 2
+PASSES = MOST_BEGUN * THREADS + 4
+SMALL = {"size": (8, 6), "passes": PASSES, "threads": THREADS, "driver": "path", "max_bounces": 2, "quiet": True}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,12 +34,16 @@ def cuda(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> I
 
 
 def made(
-    after_first: Callable[[], object], dispatch: str, fallback: str | None = "cpu", verify: float | None = None
+    happens: Callable[[], object],
+    dispatch: str,
+    fallback: str | None = "cpu",
+    verify: float | None = None,
+    after: int = 1,
 ) -> Picture:
-    """A picture on the GPU; something happens when the first of its passes is finished."""
+    """A picture on the GPU; something happens when so many of its passes are finished."""
     chosen = SMALL | {"device": "gpu", "dispatch": dispatch, "kernel": "if-if", "fallback": fallback, "verify": verify}
     *_, last = (
-        (after_first() if picture.passes == 1 else None, picture)
+        (happens() if picture.passes == after else None, picture)
         for picture in renderer.render_passes(inside_of_lamp_box(), **chosen)
     )
     return last[1]
@@ -45,7 +53,7 @@ def assert_contained(picture: Picture, device: str, faults: int) -> None:
     whole = renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
     assert picture.image.tobytes() == whole.image.tobytes()
     figures = picture.statistics
-    assert (figures["passes"], figures["device"], figures["coprocessor.faults"]) == (4, device, faults)
+    assert (figures["passes"], figures["device"], figures["coprocessor.faults"]) == (PASSES, device, faults)
 
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])
@@ -61,6 +69,16 @@ def test_a_device_that_is_lost(cuda: FakeCuda, dispatch: str, caplog: pytest.Log
 def test_a_device_that_is_lost_and_nothing_to_fall_back_to(cuda: FakeCuda) -> None:
     with pytest.raises(KernelError, match=r"CUDA error 700 while tracing; .*; --fallback cpu goes on with the CPU"):
         made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), "resident", fallback=None)
+
+
+@pytest.mark.parametrize("dispatch", ["resident", "streamed"])
+def test_a_device_that_is_lost_when_all_is_traced(
+    cuda: FakeCuda, dispatch: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    picture = made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch, fallback=None, after=PASSES)
+    assert_contained(picture, "gpu", 0)
+    (note,) = [record.message for record in caplog.records]
+    assert note.startswith("note: the gpu failed when all was traced: the GPU cannot be used any more")
 
 
 def test_a_kernel_that_hangs(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:
