@@ -1,17 +1,24 @@
-"""Feeds a reader of scene files with bytes that a fuzzer makes from its seeds, guided by the code that they reach.
+"""Feeds a reader of files with bytes that a fuzzer makes from its seeds, guided by the code that they reach.
 
 This is no test of the suite: it takes `pip install atheris`, and as long as one likes. For each format:
 
     python tests/fuzz_readers.py obj -max_total_time=150 -timeout=20 -rss_limit_mb=4096
 
-A file must become a scene, or be refused by an error of bad files. Anything else ends the run, which keeps the file as
-`crash-...` in the current folder; what is found becomes a case of the tests in tests/scenes.
+A file must be read, as a scene, rays or photons, or be refused by an error of bad files. Anything else ends the run,
+which keeps the file as `crash-...` in the current folder; what is found becomes a case of the tests.
 """
 
+import base64
+import io
+import json
 import logging
 import sys
 import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +26,7 @@ TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
 VIEW = "v from 0 0 5 at 0 0 0 up 0 1 0 angle 40 hither .01 resolution 8 6\n"
 MOVE = "0 0 0 0 0 0 0 1 1 0 0 0 0 0 2 2 0 0 0 0 0 3 0 0 0 0 0 0"
 TURN = "0 0 1 0 0 0 0 0 1 0 1 0 0 0 0 0 2 0 1 0 90 0 0 0 3 0 1 0 0 0 0 0"
-SEEDS = {
+SCENES = {
     "obj": (
         TRIANGLE + "f 1 2 3\n",
         "# x\nmtllib a.mtl\no a\n" + TRIANGLE + "v 1 1 0 .5 .5 1\nvt 0 0\nvt 1 0\nvn 0 0 1\ng b\nusemtl m\ns off\n"
@@ -66,6 +73,88 @@ SEEDS = {
 }
 
 
+def gltf_seeds() -> Iterator[bytes]:
+    """Yields files with a triangle: alone, and with all else that a file may have."""
+    floats = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1]  # corners, times, places
+    data = np.array(floats, "<f4").tobytes() + np.array([0, 1, 2, 0], "<u2").tobytes()
+    buffer = {"byteLength": len(data), "uri": "data:;base64," + base64.b64encode(data).decode()}
+    corners = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
+    plain: dict[str, Any] = {
+        "asset": {"version": "2.0"},
+        "buffers": [buffer],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "accessors": [corners],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}],
+    }
+    yield json.dumps(plain).encode()
+    times = {"bufferView": 1, "byteOffset": 0, "componentType": 5126, "count": 2, "type": "SCALAR"}
+    places = {"bufferView": 1, "byteOffset": 8, "componentType": 5126, "count": 2, "type": "VEC3"}
+    indices = {"bufferView": 2, "componentType": 5123, "count": 3, "type": "SCALAR"}
+    metal = {"baseColorFactor": [1, 0.5, 0, 1], "metallicFactor": 1, "roughnessFactor": 0.2}
+    lights = {"KHR_lights_punctual": {"lights": [{"type": "spot", "intensity": 9, "spot": {"outerConeAngle": 1}}]}}
+    track = {"input": 1, "output": 2, "interpolation": "LINEAR"}
+    moved = {"samplers": [track], "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}]}
+    primitive = {"attributes": {"POSITION": 0}, "indices": 3, "material": 0, "mode": 4}
+    yield json.dumps(
+        plain
+        | {
+            "scene": 0,
+            "extensionsUsed": ["KHR_lights_punctual", "KHR_materials_transmission"],
+            "extensions": lights,
+            "bufferViews": [
+                {"buffer": 0, "byteLength": 36},
+                {"buffer": 0, "byteOffset": 36, "byteLength": 36},
+                {"buffer": 0, "byteOffset": 72, "byteLength": 8, "byteStride": 2},
+            ],
+            "accessors": [corners, times, places, indices],
+            "materials": [
+                {
+                    "pbrMetallicRoughness": metal,
+                    "emissiveFactor": [1, 1, 1],
+                    "alphaMode": "MASK",
+                    "doubleSided": True,
+                    "extensions": {"KHR_materials_transmission": {"transmissionFactor": 0.5}},
+                }
+            ],
+            "meshes": [{"primitives": [primitive]}],
+            "cameras": [{"type": "perspective", "perspective": {"yfov": 0.8, "znear": 0.1, "aspectRatio": 1.5}}],
+            "nodes": [
+                {"mesh": 0, "children": [1], "scale": [1, 2, 1], "rotation": [0, 0, 0, 1]},
+                {"camera": 0, "translation": [0, 0, 5]},
+                {"matrix": np.eye(4).ravel().tolist(), "extensions": {"KHR_lights_punctual": {"light": 0}}},
+            ],
+            "scenes": [{"nodes": [0, 2]}],
+            "animations": [moved],
+        }
+    ).encode()
+
+
+def ray_seeds(folder: Path) -> Iterator[bytes]:
+    """Yields a file of two sets of rays."""
+    from renderer.bench.ray_file import RayFile, write_rays
+    from renderer.bench.workload import RaySet
+    from tracecore.rays import Query
+
+    rays = np.arange(1, 17, dtype=np.float32).reshape(2, 8)
+    sets = (
+        RaySet(kind="primary", view="0", query=Query.CLOSEST, rays=rays),
+        RaySet(kind="shadow", view="0", query=Query.ANY, rays=rays[:1]),
+    )
+    write_rays(folder / "seed.npz", RayFile(scene="a", triangles="0" * 64, origin={"seed": 1}, sets=sets))
+    yield (folder / "seed.npz").read_bytes()
+
+
+def photon_seeds(folder: Path) -> Iterator[bytes]:
+    """Yields a file of two photons."""
+    from renderer.photons.photon_file import save_photons
+    from renderer.photons.photon_map import PHOTON_WORDS
+
+    save_photons(folder / "seed.npz", np.arange(2 * PHOTON_WORDS, dtype=np.uint32).reshape(2, PHOTON_WORDS), 0.5)
+    yield (folder / "seed.npz").read_bytes()
+
+
 def is_scene(path: Path) -> bool:
     """Reads a file and looks at it; returns whether it is a scene. Raises where it is neither sound nor refused."""
     from scenes import load
@@ -84,30 +173,121 @@ def is_scene(path: Path) -> bool:
     return True
 
 
+def has_rays(path: Path) -> bool:
+    """The same of a file of rays."""
+    from renderer.bench.ray_file import RayFileError, read_rays
+
+    try:
+        file = read_rays(path)
+    except RayFileError:
+        return False
+    assert all(np.isfinite(one.rays[:, :6]).all() and len(one.rays) > 0 for one in file.sets)
+    return True
+
+
+def has_photons(path: Path) -> bool:
+    """The same of a file of photons."""
+    from renderer.errors import PhotonFileError
+    from renderer.photons.photon_file import load_photons
+    from renderer.photons.photon_map import PHOTON, total_flux
+
+    try:
+        photons, scale = load_photons(path)
+    except PhotonFileError:
+        return False
+    assert np.isfinite(photons.view(PHOTON)["position"]).all()
+    assert np.isfinite(scale)
+    assert np.isfinite(total_flux(photons)).all()
+    return True
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of files.
+
+    suffix: of their names.
+    seeds: yields files that are sound; called with a folder where it may write.
+    is_read: reads one, as `is_scene` does.
+    package: of the reader, whose code guides the fuzzer.
+    """
+
+    suffix: str
+    seeds: Callable[[Path], Iterator[bytes]]
+    is_read: Callable[[Path], bool] = is_scene
+    package: str = "scenes"
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether its files are archives of arrays."""
+        return self.suffix == "npz"
+
+
+def _text(seeds: tuple[str, ...]) -> Callable[[Path], Iterator[bytes]]:
+    return lambda _: (seed.encode() for seed in seeds)
+
+
+FORMATS = {suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items()} | {
+    "gltf": Format("gltf", lambda _: gltf_seeds()),
+    "rays": Format("npz", ray_seeds, has_rays, "renderer.bench.ray_file"),
+    "photons": Format("npz", photon_seeds, has_photons, "renderer.photons.photon_file"),
+}
+
+
+def members_of(archive: bytes) -> dict[str, bytes]:
+    """Returns the files in an archive. Raises `zipfile.BadZipFile` and others where it is none."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def archive_of(members: dict[str, bytes]) -> bytes:
+    """Returns an archive with these files, whose checksums are right."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as opened:
+        for name, data in members.items():
+            opened.writestr(name, data)
+    return file.getvalue()
+
+
 def main() -> None:
     """Fuzzes the reader of the format that the first argument names; the others are those of libFuzzer."""
-    if len(sys.argv) < 2 or sys.argv[1] not in SEEDS:
-        raise SystemExit(f"expected a format: {', '.join(SEEDS)}")
+    if len(sys.argv) < 2 or sys.argv[1] not in FORMATS:
+        raise SystemExit(f"expected a format: {', '.join(FORMATS)}")
     import atheris
 
-    suffix = sys.argv.pop(1)
+    kind = FORMATS[sys.argv.pop(1)]
     logging.disable()  # of what is noted
     with tempfile.TemporaryDirectory() as folder:
-        path, corpus, words = (Path(folder) / name for name in (f"fuzzed.{suffix}", "corpus", "words"))
+        path, corpus, words = (Path(folder) / name for name in (f"fuzzed.{kind.suffix}", "corpus", "words"))
         corpus.mkdir()
-        for number, seed in enumerate(SEEDS[suffix]):
-            (corpus / str(number)).write_text(seed)
-            path.write_text(seed)
-            with atheris.instrument_imports(include=["scenes"]):  # of all that a seed needs
-                assert is_scene(path)
-        found = sorted({word for seed in SEEDS[suffix] for word in seed.replace('"', " ").replace("\\", " ").split()})
-        words.write_text("".join(f'"{word}"\n' for word in found))
+        seeds = list(kind.seeds(Path(folder)))
+        for number, seed in enumerate(seeds):
+            (corpus / str(number)).write_bytes(seed)
+            path.write_bytes(seed)
+            with atheris.instrument_imports(include=[kind.package]):  # of all that a seed needs
+                assert kind.is_read(path)
+        options = [*sys.argv, str(corpus)]
+        if not kind.is_archive:
+            texts = (seed.decode().replace('"', " ").replace("\\", " ") for seed in seeds)
+            found = sorted({word for text in texts for word in text.split() if len(word) < 64})
+            words.write_text("".join(f'"{word}"\n' for word in found))
+            options.append(f"-dict={words}")
 
         def check_bytes(data: bytes) -> None:
             path.write_bytes(data)
-            is_scene(path)
+            kind.is_read(path)
 
-        atheris.Setup([*sys.argv, f"-dict={words}", str(corpus)], check_bytes)
+        def change_member(data: bytes, most: int, seed: int) -> bytes:
+            """Returns an archive in which one file is changed and has the right checksum, which chance never finds."""
+            try:
+                members = members_of(data)
+                name = sorted(members)[seed % len(members)]
+                members[name] = atheris.Mutate(members[name], most)
+                changed = archive_of(members)
+            except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, NotImplementedError, ArithmeticError):
+                changed = data
+            return changed if seed % 8 and len(changed) <= most else atheris.Mutate(data, most)
+
+        atheris.Setup(options, check_bytes, **({"custom_mutator": change_member} if kind.is_archive else {}))
         atheris.Fuzz()
 
 

@@ -27,7 +27,8 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings, passes_of
 from renderer.errors import UsageError
 from renderer.film.film import Film, relative_error
-from renderer.film.image_file import read_linear, write_array
+from renderer.film.image_file import write_array
+from renderer.film.picture_file import read_picture
 from renderer.scene.render_context import RenderContext
 
 #: The seed of references; those of what is compared count from 0.
@@ -215,7 +216,7 @@ def reference_picture(context: RenderContext, settings: RenderSettings, referenc
     name. Raises `UsageError` where the file's picture has another size.
     """
     if reference.path is not None and reference.path.is_file():
-        kept = read_linear(reference.path)
+        kept = read_picture(reference.path).image
         if kept.shape != (settings.height, settings.width, 3):
             size = f"{kept.shape[1]}x{kept.shape[0]}"
             wanted = f"{settings.width}x{settings.height}"

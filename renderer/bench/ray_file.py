@@ -8,16 +8,15 @@ the archive is compressed, so that to read it takes memory in proportion to its 
 
 import hashlib
 import json
-import math
-import struct
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import numpy as np
 
+from renderer.array_archive import DAMAGES, read_array
 from renderer.atomic_file import atomic_file
 from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
@@ -34,19 +33,6 @@ MOST_SETS, LONGEST_NAME, LARGEST_HEADER = 1024, 64, 1 << 20
 WRONG_RAY, WRONG_BATCH = "wrong", "wrong-batch"
 
 QUERIES = {query.name.lower(): query for query in Query}
-
-#: What a file that is not one of rays, or is damaged, makes the readers of zip, NumPy and JSON raise.
-DAMAGES = (
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    SyntaxError,
-    OverflowError,
-    struct.error,
-    zipfile.BadZipFile,
-)
 
 
 class RayFileError(UsageError):
@@ -111,7 +97,7 @@ def read_rays(path: Path) -> RayFile:
     """Returns what `write_rays` wrote. Raises `RayFileError` for anything else."""
     try:
         with zipfile.ZipFile(path) as archive:
-            header = json.loads(_array(archive, "header", np.dtype(np.uint8), LARGEST_HEADER).tobytes())
+            header = json.loads(read_array(archive, "header", np.dtype(np.uint8), LARGEST_HEADER).tobytes())
             if not isinstance(header, dict) or header.get("format") != FORMAT:
                 raise RayFileError(f"{path}: not a file of rays of this version; record it anew with --record")
             return RayFile(
@@ -149,30 +135,10 @@ def _sets(archive: zipfile.ZipFile, rows: Any) -> Iterator[RaySet]:
 
 
 def _rays(archive: zipfile.ZipFile, name: str, count: int) -> Floats:
-    rays = _array(archive, name, np.dtype("<f4"), archive.start_dir)
+    rays = read_array(archive, name, np.dtype("<f4"), archive.start_dir)
     if rays.ndim != 2 or rays.shape != (count, RAY_FLOATS) or count == 0:
         raise ValueError(f"'{name}' should have {count} rays of {RAY_FLOATS} numbers, has shape {rays.shape}")
     wrong = np.flatnonzero(~are_valid(rays))
     if len(wrong):
         raise ValueError(f"ray {wrong[0]} of '{name}' is not finite or has no direction")
     return np.require(rays, np.float32, ["C", "W"])
-
-
-def _array(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], most_bytes: int) -> np.ndarray[Any, Any]:
-    """Returns an array of the archive, of at most so many bytes; its size is known before memory is taken."""
-    entry = archive.getinfo(f"{name}.npy")
-    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise ValueError(f"'{name}' is compressed")
-    if entry.file_size > most_bytes:
-        raise ValueError(f"'{name}' has {entry.file_size} bytes, more than {most_bytes}")
-    with archive.open(entry) as opened:
-        file = cast(BinaryIO, opened)
-        version = np.lib.format.read_magic(file)
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, is_fortran, found = read_header[version](file)
-        if found != dtype or is_fortran or min(shape, default=0) < 0:
-            raise ValueError(f"'{name}' should be {dtype} by rows, is {found}")
-        size = math.prod(shape) * dtype.itemsize
-        if file.tell() + size != entry.file_size:
-            raise ValueError(f"'{name}' should have {size} bytes, has {entry.file_size - file.tell()}")
-        return np.frombuffer(file.read(), dtype).reshape(shape)

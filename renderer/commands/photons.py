@@ -213,7 +213,7 @@ def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: boo
 
 def _save(path: Path, photon_run: PhotonRun) -> None:
     from renderer.atomic_file import temporary_beside
-    from renderer.photons.photon_map import save_photons
+    from renderer.photons.photon_file import save_photons
 
     with temporary_beside(path) as temporary:
         save_photons(temporary, photon_run.photons, photon_run.scale)

@@ -9,7 +9,7 @@ from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import PhotonLookup, look_up
-from renderer.photons.photon_map import save_photons
+from renderer.photons.photon_file import save_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import MAP
@@ -48,7 +48,7 @@ class PhotonsOnlyDriver(PhotonDriver):
         return self._trace_eye_paths(site, self._eye_task(index, self.first_radius), self.lookup)
 
     def save_photons(self, path: Path) -> None:
-        """Keeps the map in a file; `renderer.photons.photon_map.load_photons` reads it."""
+        """Keeps the map in a file; `renderer.photons.photon_file.load_photons` reads it."""
         save_photons(path, self.photons, self.photon_scale)
 
     def _light_samples(self) -> int:

@@ -188,13 +188,3 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
         names = "UV" if values.shape[2] == 2 else "XYZ" if layer in ("normal", "position") else "RGB"
         for channel, name in enumerate(names):
             yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])
-
-
-def read_linear(path: Path) -> npt.NDArray[np.float32]:
-    """Returns linear radiance, (height, width, 3) float32, from a `.npy` or `.exr` file."""
-    if path.suffix.lower() == ".exr":
-        import OpenEXR
-
-        with OpenEXR.File(str(path)) as file:
-            return np.array(file.channels()["RGB"].pixels, np.float32)
-    return np.asarray(np.load(path, allow_pickle=False), np.float32)

@@ -7,14 +7,11 @@ random, so that the sum over many photons has no bias.
 """
 
 import math
-import zipfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.errors import PhotonFileError
 from renderer.photons.grid import Grid, coordinate
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements, three
 from renderer.simd.sixteen import (
@@ -340,28 +337,3 @@ def total_flux(photons: Words) -> npt.NDArray[np.float64]:
     step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
     channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
     return np.array([channel.sum() for channel in channels])
-
-
-def save_photons(path: Path, photons: Words, scale: float) -> None:
-    """Write photons to a NumPy archive: `photons` as PHOTON records, and `scale`.
-
-    photons: (n, PHOTON_WORDS) uint32.
-    scale: watts per unit of flux.
-    """
-    with path.open("wb") as file:
-        np.savez(file, photons=photons.view(PHOTON).reshape(len(photons)), scale=np.float64(scale))
-
-
-def load_photons(path: Path) -> tuple[Words, float]:
-    """Returns photons (n, PHOTON_WORDS) and their scale from a file that `save_photons` wrote.
-
-    Raises `PhotonFileError` where it is no such file.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            photons, scale = archive["photons"], float(archive["scale"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise PhotonFileError(f"{path}: not a photon file ({error})") from error
-    if photons.dtype != PHOTON or photons.ndim != 1:
-        raise PhotonFileError(f"{path}: expected photons of {PHOTON.itemsize} bytes, got {photons.dtype}")
-    return photons.view(np.uint32).reshape(len(photons), PHOTON_WORDS), scale

@@ -27,9 +27,10 @@ from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_tak
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
-from renderer.film.image_file import read_linear, read_texts
+from renderer.film.image_file import read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
-from renderer.photons.photon_map import load_photons
+from renderer.film.picture_file import read_picture
+from renderer.photons.photon_file import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
@@ -390,7 +391,7 @@ def test_default_folder_that_cannot_be_made(
 def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.png"
     assert run_flat("-o", path, "--passes", "3", "--seed", "7", "--exposure", "-1") == 0
-    np.testing.assert_array_equal(read_linear(tmp_path / "a.npy"), np.full((3, 4, 3), 2.0))
+    np.testing.assert_array_equal(read_picture(tmp_path / "a.npy").image, np.full((3, 4, 3), 2.0))
     figures = json.loads((tmp_path / "a.json").read_text())
     assert list(figures) == list(FIELDS)
     assert (figures["scene"], figures["driver"], figures["seed"], figures["rays.camera"]) == ("cornell", "flat", 7, 36)
@@ -478,7 +479,7 @@ def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> N
     if suffix == ".exr":
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
-    np.testing.assert_array_equal(read_linear(tmp_path / f"a{suffix}"), np.ones((3, 4, 3)))
+    np.testing.assert_array_equal(read_picture(tmp_path / f"a{suffix}").image, np.ones((3, 4, 3)))
     assert sorted(entry.suffix for entry in tmp_path.iterdir()) == sorted([suffix, ".json"])
 
 
@@ -495,7 +496,7 @@ def test_size_proposed_by_the_scene(tmp_path: Path, flat: type[FlatDriver]) -> N
         run("render", "cornell", "--driver", "flat", "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png") == 0
     )
     width, height = scenes.load("cornell").at_frame(0).camera.resolution
-    assert read_linear(tmp_path / "a.npy").shape == (height, width, 3)
+    assert read_picture(tmp_path / "a.npy").image.shape == (height, width, 3)
 
 
 def test_photons_are_kept(tmp_path: Path, flat: type[FlatDriver]) -> None:
@@ -578,7 +579,7 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     flat.at_pass = staticmethod(interrupt)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
     assert "interrupted: 2 passes saved in" in capsys.readouterr().err
-    assert read_linear(tmp_path / "a.npy")[0, 0, 0] == 1.5
+    assert read_picture(tmp_path / "a.npy").image[0, 0, 0] == 1.5
     assert (tmp_path / "a.png").is_file()
     assert (tmp_path / "a.json").is_file()
 
@@ -734,7 +735,7 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
     figures = json.loads((tmp_path / "a.json").read_text())
     assert figures["rays.camera"] == 2 * 8 * 6
-    assert read_linear(tmp_path / "a.npy").max() > 0.0
+    assert read_picture(tmp_path / "a.npy").image.max() > 0.0
 
 
 def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
@@ -1010,7 +1011,7 @@ def test_photons_can_be_aimed_where_the_driver_lets_choose(
 
 def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:
     assert run("render", proposing(tmp_path, "flat"), "--device", "cpu", "-o", tmp_path / "a.npy", "--quiet") == 0
-    assert read_linear(tmp_path / "a.npy").shape == (5, 6, 3)
+    assert read_picture(tmp_path / "a.npy").image.shape == (5, 6, 3)
 
 
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:

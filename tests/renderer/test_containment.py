@@ -16,7 +16,7 @@ from renderer import cli
 from renderer.drivers import PathDriver
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.film.picture import Picture
-from renderer.photons.photon_map import load_photons
+from renderer.photons.photon_file import load_photons
 from renderer.run.containment import ContainedDriver
 from renderer.run.motion import Motion
 from renderer.run.picture_order import PictureOrder

@@ -26,7 +26,8 @@ from renderer.drivers import (
 )
 from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_map import PHOTON, load_photons, total_flux
+from renderer.photons.photon_file import load_photons
+from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material

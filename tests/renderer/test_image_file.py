@@ -11,6 +11,7 @@ from PIL import Image
 from renderer.atomic_file import atomic_file, temporary_beside
 from renderer.errors import UsageError
 from renderer.film import image_file
+from renderer.film.picture_file import read_picture
 
 PIXELS = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3) * 13
 LINEAR = np.linspace(0.0, 100.0, 2 * 3 * 3, dtype=np.float32).reshape(2, 3, 3)
@@ -36,7 +37,7 @@ def test_text_with_undecodable_bytes(tmp_path: Path) -> None:
 def test_array(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     image_file.write_array(path, LINEAR)
-    back = image_file.read_linear(path)
+    back = read_picture(path).image
     assert back.dtype == np.float32
     np.testing.assert_array_equal(back, LINEAR)
 
@@ -45,7 +46,7 @@ def test_exr(tmp_path: Path) -> None:
     openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     path = tmp_path / "a.exr"
     image_file.write_exr(path, {"beauty": LINEAR}, {"scene": "cornell"})
-    np.testing.assert_array_equal(image_file.read_linear(path), LINEAR)
+    np.testing.assert_array_equal(read_picture(path).image, LINEAR)
     with openexr.File(str(path)) as file:
         assert file.header()["scene"] == "cornell"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.exr"]
@@ -56,7 +57,7 @@ def test_layers_of_an_exr(tmp_path: Path) -> None:
     path = tmp_path / "a.exr"
     layers = {"beauty": LINEAR, "albedo": LINEAR + 1.0, "normal": LINEAR + 2.0, "depth": LINEAR[..., 0] + 3.0}
     image_file.write_exr(path, layers | {"noise": LINEAR[..., 1]}, {})
-    np.testing.assert_array_equal(image_file.read_linear(path), LINEAR)
+    np.testing.assert_array_equal(read_picture(path).image, LINEAR)
     with openexr.File(str(path), separate_channels=True) as file:
         planes = {name: channel.pixels for name, channel in file.channels().items()}
     assert set(planes) == {

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from renderer.errors import PhotonFileError
 from renderer.photons.building import build_photon_map
 from renderer.photons.grid import MAX_CELLS, cell_of, grid_over
 from renderer.photons.photon_map import (
@@ -15,9 +14,7 @@ from renderer.photons.photon_map import (
     PHOTON_FLUX,
     PHOTON_WORDS,
     gather,
-    load_photons,
     pack_flux,
-    save_photons,
     total_flux,
     unpack_flux,
 )
@@ -230,29 +227,6 @@ def test_far_points_and_empty_maps_gather_nothing():
     assert gather_at(grid, (50.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
     empty = build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 0.1, 1.0)
     assert gather_at(empty, (0.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
-
-
-def test_photons_saved_are_photons_loaded(tmp_path):
-    photons = make_photons(np.random.default_rng(8).random((10, 3)))
-    save_photons(tmp_path / "map.npz", photons, 0.25)
-    again, scale = load_photons(tmp_path / "map.npz")
-    assert np.array_equal(again, photons)
-    assert scale == 0.25
-
-
-@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 cut short"])
-def test_a_bad_photon_file_is_named(tmp_path, content):
-    path = tmp_path / "map.npz"
-    path.write_bytes(content)
-    with pytest.raises(PhotonFileError, match=r"map\.npz"):
-        load_photons(path)
-
-
-def test_an_archive_of_something_else_is_refused(tmp_path):
-    path = tmp_path / "map.npz"
-    np.savez(path, photons=np.zeros(3), scale=1.0)
-    with pytest.raises(PhotonFileError, match="24 bytes"):
-        load_photons(path)
 
 
 def test_the_deviation_of_a_density_is_one_over_the_root_of_the_photons():

@@ -1,16 +1,19 @@
 """Commands on picture files: how far one is from another, noise taken out, and a scene in another format."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from renderer import cli
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.difference import difference, difference_picture
-from renderer.film.picture_file import read_picture
+from renderer.film.picture_file import read_picture, write_picture
 
 GREY = np.full((4, 6, 3), 0.5, np.float32)
 
@@ -86,6 +89,23 @@ def test_large_files_are_not_read(tmp_path: Path) -> None:
         np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(UsageError, match="cannot read"):
         read_picture(path)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".exr", ".png"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(place=10, new=b"{")  # NumPy takes the header for Python
+@given(place=st.integers(0, 400), new=st.sampled_from([b"", b"{", b"'", b"\n", b"9" * 9, b"\xff" * 4]))
+def test_damaged_files_are_read_or_refused(tmp_path: Path, suffix: str, place: int, new: bytes) -> None:
+    if suffix == ".exr":
+        pytest.importorskip("OpenEXR")
+    path = tmp_path / f"whole{suffix}"
+    write_picture(path, {"picture": GREY}, np.zeros((4, 6, 3), np.uint8))
+    data = path.read_bytes()
+    place %= len(data)
+    damaged = tmp_path / f"damaged{suffix}"
+    damaged.write_bytes(data[:place] + new + data[place + 1 :])
+    with contextlib.suppress(UsageError):
+        assert read_picture(damaged).image.dtype == np.float32
 
 
 def test_layers_of_an_exr_come_back(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import scenes
 from renderer import cli, plugins
 from renderer.drivers import DRIVERS, register_driver
 from renderer.errors import UsageError
-from renderer.film.image_file import read_linear
+from renderer.film.picture_file import read_picture
 from renderer.plugins import load_installed, load_plugin
 from scenes.errors import SceneError
 from shaders import registry
@@ -99,7 +99,7 @@ def render(scene: Path | str, folder: Path, *options: str) -> np.ndarray:
     """Linear radiance of a small picture that the command makes."""
     small = ("--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "--force", "-o", str(folder / "a.npy"))
     assert cli.main(["render", str(scene), *small, *options]) == 0
-    return read_linear(folder / "a.npy")
+    return read_picture(folder / "a.npy").image
 
 
 def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

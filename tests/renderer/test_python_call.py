@@ -19,7 +19,8 @@ import scenes
 from renderer import Picture, Settings, cli, plugins
 from renderer.drivers import DRIVERS
 from renderer.errors import UsageError
-from renderer.film.image_file import read_linear, read_texts
+from renderer.film.image_file import read_texts
+from renderer.film.picture_file import read_picture
 from renderer.run.statistics import FIELDS
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import settings_of
@@ -52,8 +53,8 @@ def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> N
     whitted.save(tmp_path / "call.png")
     assert (tmp_path / "call.png").read_bytes() == (tmp_path / "command.png").read_bytes()
     whitted.save(str(tmp_path / "call.npy"))
-    assert np.array_equal(read_linear(tmp_path / "call.npy"), whitted.image)
-    assert np.array_equal(read_linear(tmp_path / "command.npy"), whitted.image)
+    assert np.array_equal(read_picture(tmp_path / "call.npy").image, whitted.image)
+    assert np.array_equal(read_picture(tmp_path / "command.npy").image, whitted.image)
     with pytest.raises(UsageError, match="must end in one of"):
         whitted.save(tmp_path / "call.jpg")
 
@@ -66,7 +67,7 @@ def test_a_notebook_shows_the_picture(whitted: Picture) -> None:
 
 def test_output_is_what_the_command_writes(tmp_path: Path) -> None:
     picture = renderer.render("cornell", SMALL, passes=1, output=tmp_path / "a.png")
-    assert np.array_equal(read_linear(tmp_path / "a.npy"), picture.image)
+    assert np.array_equal(read_picture(tmp_path / "a.npy").image, picture.image)
     assert json.loads((tmp_path / "a.json").read_text())["passes"] == 1
     assert read_texts(tmp_path / "a.png")["driver"] == "whitted"
 

@@ -1,7 +1,9 @@
-"""Files of every format with anything in them become sound scenes, or are refused by an error of bad files."""
+"""Files of every format with anything in them are read soundly, or are refused by an error of bad files."""
+
+from pathlib import Path
 
 import pytest
-from fuzz_readers import SEEDS, is_scene
+from fuzz_readers import FORMATS, archive_of, members_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,24 +18,49 @@ PLACES = st.tuples(
         ),
     ),
 )
+CHANGES = st.lists(PLACES, min_size=1, max_size=4)
+ARCHIVES = [name for name, kind in FORMATS.items() if kind.is_archive]
+
+often = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.parametrize("suffix", SEEDS)
-def test_seeds_are_scenes(tmp_path, suffix):
-    for seed in SEEDS[suffix]:
-        path = tmp_path / f"a.{suffix}"
-        path.write_text(seed)
-        assert is_scene(path)
-
-
-@pytest.mark.parametrize("suffix", SEEDS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 1), places=st.lists(PLACES, min_size=1, max_size=4))
-def test_changed_files_are_read_or_refused(tmp_path, suffix, seed, places):
-    data = SEEDS[suffix][seed % len(SEEDS[suffix])].encode()
+def changed(data: bytes, places: list[tuple[int, int, bytes]]) -> bytes:
     for place, length, new in places:
         place %= len(data) + 1
         data = data[:place] + new + data[place + length :]
-    path = tmp_path / f"a.{suffix}"
-    path.write_bytes(data)
-    is_scene(path)
+    return data
+
+
+def seeds_of(name: str, folder: Path) -> list[bytes]:
+    return list(FORMATS[name].seeds(folder))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_seeds_are_read(tmp_path, name):
+    kind = FORMATS[name]
+    for seed in seeds_of(name, tmp_path):
+        path = tmp_path / f"a.{kind.suffix}"
+        path.write_bytes(seed)
+        assert kind.is_read(path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@often
+@given(seed=st.integers(0, 1), places=CHANGES)
+def test_changed_files_are_read_or_refused(tmp_path, name, seed, places):
+    seeds = seeds_of(name, tmp_path)
+    path = tmp_path / f"a.{FORMATS[name].suffix}"
+    path.write_bytes(changed(seeds[seed % len(seeds)], places))
+    FORMATS[name].is_read(path)
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+@often
+@given(which=st.integers(0, 9), places=CHANGES)
+def test_archives_of_changed_arrays_are_read_or_refused(tmp_path, name, which, places):
+    """Their checksums are right."""
+    members = members_of(seeds_of(name, tmp_path)[0])
+    array = sorted(members)[which % len(members)]
+    path = tmp_path / "a.npz"
+    path.write_bytes(archive_of(members | {array: changed(members[array], places)}))
+    FORMATS[name].is_read(path)
