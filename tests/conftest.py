@@ -1,10 +1,10 @@
 """Fixtures that every package's tests share."""
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
+from heard_signals import hear_signals
 
 #: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
 #: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.
@@ -37,11 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals_are_heard() -> None:
-    """Tests and what they start hear signals that a shell lets programs ignore, behind `nohup` or in the background."""
-    for name in ("SIGINT", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
+    hear_signals()
 
 
 @pytest.fixture(scope="session")

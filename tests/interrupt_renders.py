@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from heard_signals import hear_signals
 from PIL import Image
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
@@ -94,6 +95,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    hear_signals()
     drawn = random.Random(arguments.seed)
     whole = {}
     for driver in DRIVERS:  # which may have to compile
@@ -115,6 +117,7 @@ def main() -> None:
                 same += digest(Path(folder)) == whole[driver]
         print(f"{name:8} {len(ends):7} {done:5} {resumed:8} {same:10} {max(ends):15.2f}", flush=True)
         assert same == len(ends)
+        assert done < len(ends), f"no render has heard {name}"
 
 
 if __name__ == "__main__":
