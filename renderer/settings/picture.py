@@ -319,7 +319,7 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
-    builder: Literal["reinserted", "binned"] | None = setting(
+    builder: Literal["reinserted", "ploc", "binned"] | None = setting(
         Choice(("reinserted", "binned")),
         "how the tree over the triangles is built: so that rays cost least, or in a third of the time",
         otherwise="reinserted",
