@@ -320,8 +320,9 @@ class Settings(Checked):
         group=TRACING,
     )
     builder: Literal["reinserted", "ploc", "binned"] | None = setting(
-        Choice(("reinserted", "binned")),
-        "how the tree over the triangles is built: so that rays cost least, or in a third of the time",
+        Choice(("reinserted", "ploc", "binned")),
+        "how the tree over the triangles is built: so that rays cost least, or in a third of the time, by joining "
+        "neighbours or by splitting bins",
         otherwise="reinserted",
         group=TRACING,
     )

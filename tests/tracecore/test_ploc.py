@@ -32,6 +32,13 @@ def test_threads_do_not_change_the_tree(monkeypatch: pytest.MonkeyPatch) -> None
     assert same(trees[0], trees[2])
 
 
+def test_the_curve_goes_by_the_bits_of_all_coordinates() -> None:
+    places = np.random.default_rng(3).integers(0, 256, (50, 3))
+    centres = ((places + 0.5) / 256).T.astype(np.float32)
+    words = ["".join(a + b + c for a, b, c in zip(*(f"{one:08b}" for one in place), strict=True)) for place in places]
+    assert (ploc._curve(np.concatenate([centres, centres])) >> np.uint64(39)).tolist() == [int(w, 2) for w in words]
+
+
 def pairs_by_hand(triangles: Floats) -> set[frozenset[int]]:
     """Indices of triangles that find each other among all others: the surface around both is the least for both."""
     lower, upper = triangles.min(axis=1).astype(float), triangles.max(axis=1).astype(float)
@@ -66,7 +73,7 @@ def test_leaves_are_where_they_cost_least() -> None:
 
 def test_few_rounds_are_needed_where_few_find_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Along a line of growing steps each would be joined with the one before it, a pair in a round."""
-    steps = points_at((1.01 ** np.arange(1500.0))[:, None] * np.eye(3)[0] + 0.0)
+    steps = points_at((1.01 ** np.arange(1500.0))[:, None] * np.ones(3))
     joins = Mock(wraps=ploc._join)
     monkeypatch.setattr(ploc, "_join", joins)
     ploc.build(steps)
