@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from renderer.bench.table import aligned, number, share
-from tracecore.bvh import binned_sah, sweep_sah
+from tracecore.bvh import binned_sah, ploc, sweep_sah
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
@@ -20,6 +20,10 @@ def _fast(triangles: Floats) -> BinaryTree:
     return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING)
 
 
+def _ploc(triangles: Floats) -> BinaryTree:
+    return ploc.build(triangles, threads=1)
+
+
 def _reinserted(triangles: Floats) -> BinaryTree:
     return reinserted(binned_sah.build(triangles), threads=1)
 
@@ -29,6 +33,7 @@ BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
     EXACT: sweep_sah.build,
     "binned": binned_sah.build,
     "fast": _fast,
+    "ploc": _ploc,
     "reinserted": _reinserted,
 }
 

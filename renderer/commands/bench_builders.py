@@ -13,9 +13,9 @@ SUMMARY = "builders of trees: their seconds, and the quality of what they build"
 
 EXAMPLES = f"""\
 Each round has every builder build the tree of the scene on one core: 'exact' tries every border of two triangles,
-'binned' tries some, 'fast' fewer, and 'reinserted', which renders use, moves subtrees of the binned tree to where they
-cost least. Quality is the cost of the exact tree over that of the tree. 'tracecore reproduce gunther-2007' sets the
-published figures beside them.
+'binned' tries some, 'fast' fewer, 'ploc' joins neighbours from the triangles up, and 'reinserted', which renders use,
+moves subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree.
+'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
   tracecore bench builders kitchen.aff

@@ -319,9 +319,10 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
-    builder: Literal["reinserted", "binned"] | None = setting(
-        Choice(("reinserted", "binned")),
-        "how the tree over the triangles is built: so that rays cost least, or in a third of the time",
+    builder: Literal["reinserted", "ploc", "binned"] | None = setting(
+        Choice(("reinserted", "ploc", "binned")),
+        "how the tree over the triangles is built: so that rays cost least, or in a third of the time, by joining "
+        "neighbours or by splitting bins",
         otherwise="reinserted",
         group=TRACING,
     )

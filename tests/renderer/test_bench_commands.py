@@ -152,12 +152,12 @@ def test_shading(measured, monkeypatch):
 def test_builders(measured, capsys):
     figures = measured("builders", "cornell", "--repeat", "1")
     assert_explained([figures], figure_keys.BUILDERS)
-    exact, binned, _, reinserted = figures["rows"]
+    exact, binned, _, _, reinserted = figures["rows"]
     assert (exact["builder"], exact["quality"]) == ("exact", 1.0)
     assert binned["quality"] == exact["sah_cost"] / binned["sah_cost"] < reinserted["quality"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "cornell, 18060 triangles"
-    assert [line.split()[0] for line in lines[1:]] == ["builder", "exact", "binned", "fast", "reinserted"]
+    assert [line.split()[0] for line in lines[1:]] == ["builder", "exact", "binned", "fast", "ploc", "reinserted"]
 
 
 def test_embree(measured):

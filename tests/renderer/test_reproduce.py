@@ -263,7 +263,7 @@ def test_builders_and_trees_stand_beside_those_of_table_1_and_2():
 
 def test_builders_take_turns_and_are_judged_by_the_exact_one():
     trees = built_trees(lamp_in_box().positions, repeats=3)
-    assert [tree.builder for tree in trees] == ["exact", "binned", "fast", "reinserted"]
+    assert [tree.builder for tree in trees] == ["exact", "binned", "fast", "ploc", "reinserted"]
     assert all(0.0 < tree.least <= tree.seconds <= tree.most for tree in trees)
     assert quality(trees, "exact") == 1.0
     assert quality(TREES, "fast") == 0.5

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from tracecore.bvh import binned_sah
+from tracecore.bvh import binned_sah, ploc
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
@@ -17,7 +17,7 @@ def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> Bin
 
 
 #: The default first.
-BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "binned": binned_sah.build}
+BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "ploc": ploc.build, "binned": binned_sah.build}
 
 
 def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
