@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
+from renderer.scene.chosen_kernel import chosen_kernel
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
@@ -25,6 +26,7 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
+from tracecore.kernels.choice import RayClass
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +131,9 @@ class TracerChoice:
     """Says which tracer is opened.
 
     device: as `open_tracer` takes it.
-    kernel, dispatch: by name, or None for the device's default.
+    kernel: by name; "auto" or None for what is fastest for the rays, as far as that was measured.
+    ray_class: what most of the rays are like, None for rays of all kinds.
+    dispatch: by name, or None for the device's default.
     threads: None for all cores.
     builder: of the tree, by name, or None for the default.
     verify: share of the batches that are compared with the CPU's hits, or None.
@@ -138,6 +142,7 @@ class TracerChoice:
 
     device: str = "auto"
     kernel: str | None = None
+    ray_class: RayClass | None = None
     dispatch: str | None = None
     threads: int | None = None
     builder: str | None = None
@@ -145,13 +150,16 @@ class TracerChoice:
     fallback: str | None = None
 
     @classmethod
-    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
+    def chosen(cls, arguments: argparse.Namespace | Settings, ray_class: RayClass | None) -> Self:
         """Returns the choice that --device, --kernel, --dispatch, --threads, --builder, --verify and --fallback
         make.
+
+        ray_class: what most rays are like that are to be traced, None for rays of all kinds.
         """
         return cls(
             device=arguments.device,
             kernel=arguments.kernel,
+            ray_class=ray_class,
             dispatch=arguments.dispatch,
             threads=arguments.threads,
             builder=arguments.builder,
@@ -180,6 +188,7 @@ class TracerChoice:
 class RenderContext:
     """Holds a scene and an open tracer, and the wall time to read the one and to build the other.
 
+    kernel_choice: in words, why the tracer has the kernel that it has.
     is_refitted: whether the tree is that of the frame before, made to fit.
     faults: 1 where another device was chosen, which could not be used, else 0.
     """
@@ -188,6 +197,7 @@ class RenderContext:
     tracer: Tracer
     load_seconds: float
     build_seconds: float
+    kernel_choice: str
     is_refitted: bool = False
     faults: int = 0
 
@@ -249,10 +259,10 @@ def context_of(
     tree: refitted to the snapshot, or None to build one.
     """
     start = time.perf_counter()
-    tracer, faults = _open_any_tracer(snapshot, choice, tree)
+    opened, faults = _open_any_tracer(snapshot, choice, tree)
     if faults:
-        choice, tree = choice.fallen_back, None
-    with _closed_in_the_end(tracer):
+        choice = choice.fallen_back
+    with _closed_in_the_end(tracer := opened.tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
@@ -264,7 +274,8 @@ def context_of(
             tracer=tracer,
             load_seconds=load_seconds,
             build_seconds=time.perf_counter() - start,
-            is_refitted=tree is not None,
+            kernel_choice=opened.kernel_choice,
+            is_refitted=opened.has_tree_given,
             faults=faults,
         )
         try:
@@ -288,7 +299,15 @@ def _closed_in_the_end(tracer: Tracer) -> Iterator[None]:
         log.warning("note: the %s failed when all was traced: %s", tracer.device, error)
 
 
-def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[Tracer, int]:
+class _Opened(NamedTuple):
+    """Is an open tracer, why it has its kernel, and whether it has the tree that was given."""
+
+    tracer: Tracer
+    kernel_choice: str
+    has_tree_given: bool
+
+
+def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[_Opened, int]:
     """Opens the tracer that is chosen, or what to fall back to where its device cannot be used.
 
     Returns it, and how many devices could not be used.
@@ -302,18 +321,32 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
         return _open_tracer(snapshot, choice.fallen_back, None), 1
 
 
-def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> _Opened:
     try:
-        return tracecore.open_tracer(
+        chosen = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
+        fitting = _fitting(tree, chosen.kernel)
+        tracer = tracecore.open_tracer(
             snapshot.positions,
             device=choice.device,
-            kernel=choice.kernel,
+            kernel=chosen.kernel,
             threads=choice.threads,
             dispatch=choice.dispatch,
-            tree=tree,
+            tree=fitting,
             builder=choice.builder,
             cutouts=cutouts_of(snapshot),
             verify=choice.verify or 0.0,
         )
+        return _Opened(tracer, chosen.reason, fitting is not None)
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error
+
+
+def _fitting(tree: BinaryTree | None, kernel: str | None) -> BinaryTree | None:
+    """Returns a tree, or None where its leaves are too large for the kernel's layout: what shares work out hands over
+    the CPU's tree, which some kernels have no room for.
+    """
+    if tree is None or kernel is None:
+        return tree
+    from tracecore.kernels.strategies import find_strategy, strategy_names
+
+    return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None
