@@ -194,7 +194,7 @@ def _chosen_kernels() -> Finding:
     from tracecore.kernels.choice import AUTO, RayClass
 
     chosen = [kernel_of_gpu(None, rays) for rays in RayClass]
-    words = "; ".join(f"{one.kernel} ({one.reason.removeprefix(f'{AUTO}: ')})" for one in chosen)
+    words = "; ".join(f"{one.name} ({one.reason.removeprefix(f'{AUTO}: ')})" for one in chosen)
     return Finding(name=f"--kernel {AUTO}", text=words)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from tracecore import device_and_index
 from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL, KernelChoice, RayClass, choose_kernel
 
+#: The choice of a device that has one kernel.
+ONLY_ONE = KernelChoice(None, "the only one of the device")
+
 
 def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -> KernelChoice:
     """Returns the kernel that rays are traced by in batches.
@@ -22,7 +25,7 @@ def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -
 
         if (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None:
             return kernel_of_gpu(index, ray_class)
-    return KernelChoice(None, "the only one of the device")
+    return ONLY_ONE
 
 
 def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice:

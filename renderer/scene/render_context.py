@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.scene.chosen_kernel import chosen_kernel
+from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
@@ -259,10 +259,12 @@ def context_of(
     tree: refitted to the snapshot, or None to build one.
     """
     start = time.perf_counter()
-    opened, faults = _open_any_tracer(snapshot, choice, tree)
+    kernel = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
+    tree = _fitting(tree, kernel.name)
+    tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
-        choice = choice.fallen_back
-    with _closed_in_the_end(tracer := opened.tracer):
+        choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
+    with _closed_in_the_end(tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
@@ -274,8 +276,8 @@ def context_of(
             tracer=tracer,
             load_seconds=load_seconds,
             build_seconds=time.perf_counter() - start,
-            kernel_choice=opened.kernel_choice,
-            is_refitted=opened.has_tree_given,
+            kernel_choice=kernel.reason,
+            is_refitted=tree is not None,
             faults=faults,
         )
         try:
@@ -299,15 +301,7 @@ def _closed_in_the_end(tracer: Tracer) -> Iterator[None]:
         log.warning("note: the %s failed when all was traced: %s", tracer.device, error)
 
 
-class _Opened(NamedTuple):
-    """Is an open tracer, why it has its kernel, and whether it has the tree that was given."""
-
-    tracer: Tracer
-    kernel_choice: str
-    has_tree_given: bool
-
-
-def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[_Opened, int]:
+def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[Tracer, int]:
     """Opens the tracer that is chosen, or what to fall back to where its device cannot be used.
 
     Returns it, and how many devices could not be used.
@@ -321,22 +315,19 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
         return _open_tracer(snapshot, choice.fallen_back, None), 1
 
 
-def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> _Opened:
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
     try:
-        chosen = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
-        fitting = _fitting(tree, chosen.kernel)
-        tracer = tracecore.open_tracer(
+        return tracecore.open_tracer(
             snapshot.positions,
             device=choice.device,
-            kernel=chosen.kernel,
+            kernel=choice.kernel,
             threads=choice.threads,
             dispatch=choice.dispatch,
-            tree=fitting,
+            tree=tree,
             builder=choice.builder,
             cutouts=cutouts_of(snapshot),
             verify=choice.verify or 0.0,
         )
-        return _Opened(tracer, chosen.reason, fitting is not None)
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error
 

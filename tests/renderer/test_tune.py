@@ -82,7 +82,7 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
         assert one.source == "tracecore tune, cornell, medians of 1"
         assert chosen_kernel("gpu", None, one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
     (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, Way.RING))
-    assert chosen_kernel("gpu", None, RayClass.INCOHERENT).kernel == max(ring.rates, key=lambda name: ring.rates[name])
+    assert chosen_kernel("gpu", None, RayClass.INCOHERENT).name == max(ring.rates, key=lambda name: ring.rates[name])
     assert "tuned on this GPU" in diagnosis._chosen_kernels().text
 
 
@@ -257,7 +257,7 @@ def test_what_drivers_trace() -> None:
 def test_the_kernel_of_a_device(cuda: FakeCuda, device: str, kernel: str | None, found: tuple[str | None, str]) -> None:
     remember(FAKE, [facts(if_if=2.0, while_while=1.0)])
     chosen = chosen_kernel(device, kernel, RayClass.INCOHERENT)
-    assert (chosen.kernel, chosen.reason) == found
+    assert (chosen.name, chosen.reason) == found
 
 
 @pytest.mark.parametrize("driver", ["whitted", "path"])

@@ -36,11 +36,11 @@ def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() 
 @pytest.mark.parametrize("rays", [*RayClass, None])
 def test_the_ring_of_an_h200_keeps_the_default(rays: RayClass | None) -> None:
     """What leads alone was measured to lose there, or was not measured there at all."""
-    assert choose_kernel("sm_90", rays).kernel == DEFAULT_KERNEL
+    assert choose_kernel("sm_90", rays).name == DEFAULT_KERNEL
 
 
 def test_launches_on_an_h200_choose_by_class_of_rays() -> None:
-    chosen = {rays: choose_kernel("sm_90", rays, Way.LAUNCH).kernel for rays in RayClass}
+    chosen = {rays: choose_kernel("sm_90", rays, Way.LAUNCH).name for rays in RayClass}
     compressed = "replacing-compressed-bvh8"
     assert chosen == {
         RayClass.COHERENT: DEFAULT_KERNEL,
@@ -66,13 +66,13 @@ def test_a_small_lead_chooses_nothing(lead: float, fastest: str) -> None:
 @pytest.mark.usefixtures("_known")
 def test_an_architecture_that_was_not_measured_takes_the_nearest(architecture: str, kernel: str, reason: str) -> None:
     found = choose_kernel(architecture, RayClass.INCOHERENT)
-    assert (found.kernel, found.reason) == (kernel, reason)
+    assert (found.name, found.reason) == (kernel, reason)
 
 
 @pytest.mark.usefixtures("_known")
 def test_what_was_not_measured_keeps_the_default() -> None:
     found = choose_kernel("sm_90", RayClass.COHERENT)
-    assert (found.kernel, found.reason) == (
+    assert (found.name, found.reason) == (
         DEFAULT_KERNEL,
         "auto: coherent rays, the default as none was measured",
     )
@@ -83,6 +83,6 @@ def test_what_was_not_measured_keeps_the_default() -> None:
 def test_what_was_tuned_goes_first() -> None:
     tuned = [replace(SHIPPED, way=Way.LAUNCH, rates={"if-if": 1.0}), replace(SHIPPED, rates={"packet-8": 1.0})]
     found = choose_kernel("sm_90", RayClass.INCOHERENT, tuned=tuned)
-    assert (found.kernel, found.reason) == ("packet-8", "auto: incoherent rays, tuned on this GPU")
-    assert choose_kernel("sm_90", RayClass.INCOHERENT, Way.LAUNCH, tuned).kernel == "if-if"
-    assert choose_kernel("sm_90", RayClass.OCCLUSION, tuned=tuned).kernel == DEFAULT_KERNEL
+    assert (found.name, found.reason) == ("packet-8", "auto: incoherent rays, tuned on this GPU")
+    assert choose_kernel("sm_90", RayClass.INCOHERENT, Way.LAUNCH, tuned).name == "if-if"
+    assert choose_kernel("sm_90", RayClass.OCCLUSION, tuned=tuned).name == DEFAULT_KERNEL

@@ -70,7 +70,7 @@ class RateFacts:
 class KernelChoice:
     """Is a kernel by name, None for the only one that a device has, and in words why it is this one."""
 
-    kernel: str | None
+    name: str | None
     reason: str
 
 
