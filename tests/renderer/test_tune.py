@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from small_scenes import flat_snapshot, inside_of_lamp_box, quad
 
 import renderer
 from renderer import cli
-from renderer.bench.tuning import CANDIDATES, KINDS
+from renderer.bench.tuning import CANDIDATES, KINDS, Contest, Tuned, table
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import ray_class_of
@@ -122,6 +123,19 @@ def test_a_dry_run_measures_nothing(cuda: FakeCuda, capsys: pytest.CaptureFixtur
     assert not tuned_path().exists()
 
 
+def test_the_table_marks_what_is_chosen() -> None:
+    """The median counts, and a kernel that was not measured somewhere has a dash."""
+    ring, alone = Contest(RayClass.COHERENT, Way.RING), Contest(RayClass.OCCLUSION, Way.LAUNCH)
+    rounds = {"while-while": [3.0, 1.0, 2.0], "bvh4": [9.0, 2.05, 1.5]}
+    found = [Tuned(contest=ring, rounds=rounds), Tuned(contest=alone, rounds={"bvh4": [1.25]})]
+    rows = [[part for part in re.split(" {2,}", line) if part] for line in table(found).splitlines()]
+    assert rows == [
+        ["Mrays/s", "coherent in the ring", "occlusion alone"],
+        ["while-while", "2 (1-3) *", "-"],
+        ["bvh4", "2.05 (1.5-9)", "1.25 (1.25-1.25) *"],
+    ]
+
+
 def test_candidates_and_kinds_of_rays() -> None:
     assert CANDIDATES[0] == DEFAULT_KERNEL
     assert {*CANDIDATES} <= {*strategy_names()}
@@ -194,7 +208,7 @@ def test_a_row_that_is_right_is_read() -> None:
         '{"gpus": 3}',
         '{"gpus": {"Fake A (sm_90)": {}}}',
         "[" * 100_000,
-        " " * ((1 << 20) + 1),
+        '{"gpus": {}}' + " " * (1 << 20),
         changed(way="bus"),
         changed(rays="gamma"),
         changed(rates={"bvh4": -1.0}),
