@@ -155,6 +155,9 @@ def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
             "while-while (occlusion rays, the default as none was measured)",
         ),
     ]
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_120")
+    assert "incoherent rays, sm_90 instead of sm_120" in find(doctor.gpu(), "--kernel auto").text
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_90")
     monkeypatch.setattr(gpu_device, "gpu_count", lambda: 2)
     monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index or 0])
     assert [(finding.name, finding.text) for finding in doctor.gpu()[:2]] == [

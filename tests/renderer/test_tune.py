@@ -87,6 +87,16 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
     assert "tuned on this GPU" in diagnosis._chosen_kernels().text
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(gpu_unavailable_reason() is not None, reason=str(gpu_unavailable_reason()))
+def test_a_real_gpu_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--kernels", "while-while,replacing-compressed-bvh8", "--repeat", "2", "--size", "256x192")
+    status, said, _ = tune(capsys, "cornell", "--device", "gpu", *words, "--ring-rays", str(1 << 22))
+    assert status == 0
+    assert said.count(" *") >= 2 * len(RayClass)
+    assert all("tuned on this GPU" in chosen_kernel("gpu", "auto", rays).reason for rays in RayClass)
+
+
 def test_the_emulator_shows_a_table_and_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
