@@ -26,6 +26,7 @@ from renderer.commands import (
     reproduce,
     scene,
     simulate,
+    tune,
     view,
 )
 from renderer.commands.arguments import Parser
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Command] = {
     "photons": photons,
     "bench": bench,
     **{f"bench {name}": command for name, command in bench.OTHERS.items()},
+    "tune": tune,
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,

@@ -10,6 +10,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
 from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
+from tracecore.kernels.choice import AUTO
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles
 
@@ -52,7 +53,7 @@ def open_tracer(
     device: cpu, gpu, emulator (the GPU's kernels run by the CPU, slow), brute (slower still: it defines what is right)
     or auto, which is the GPU if there is a usable one and else the CPU. gpu is the calling thread's current GPU, gpu:1
     the one of index 1; it becomes the thread's current one.
-    kernel: the kernel's name; by default the device's own choice.
+    kernel: the kernel's name; None and auto are the device's own choice, for rays of all kinds.
     threads: CPU threads that trace, or that a driver should feed a GPU from; by default all usable cores.
     dispatch: how batches reach a GPU, resident (default) or streamed.
     tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
@@ -142,7 +143,7 @@ def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: 
     from tracecore.tracers.cpu import CpuTracer
 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
-    if kernel not in (None, kind.name):
+    if kernel not in (None, AUTO, kind.name):
         raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
     if device == "brute":
         return BruteForceTracer(surfaces.triangles, threads=threads, cutouts=surfaces.cutouts)

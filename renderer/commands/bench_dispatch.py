@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.dispatch_benchmark import Row, plot, rows, table
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.kernel_benchmark import device_of
+    from renderer.run.photon_run import RAY_CLASS
     from renderer.scene.packed_scene import pack_scene
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from tracecore.tracers.gpu import DISPATCHES
@@ -53,10 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
     scene = pack_scene(snapshot)
     found: list[Row] = []
     for dispatch in DISPATCHES if device == "gpu" else (None,):
-        choice = TracerChoice(device=device, kernel=arguments.kernel, dispatch=dispatch, threads=arguments.threads)
+        choice = TracerChoice(
+            device=device,
+            kernel=arguments.kernel,
+            ray_class=RAY_CLASS,
+            dispatch=dispatch,
+            threads=arguments.threads,
+        )
         with context_of(snapshot, choice, load_seconds=0.0) as context:
             found += rows(context.tracer, scene, arguments.photons, arguments.repeat)
-            tracer = f"{context.tracer.name}, {context.tracer.threads} threads"
+            tracer = f"{context.tracer.name} ({context.kernel_choice}), {context.tracer.threads} threads"
     title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
     print(f"{title}, Mrays/s end to end\n{table(found)}")
     about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))

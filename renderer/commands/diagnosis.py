@@ -163,7 +163,7 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """Examines all GPUs, as --device names them, and what the default kernel takes of the current one."""
+    """Examines all GPUs, as --device names them; of the current one what its kernels take, and which are chosen."""
     from tracecore.cuda.device import device_architecture, gpu_count, gpu_name
     from tracecore.tracers import gpu as device
 
@@ -175,7 +175,7 @@ def gpu() -> list[Finding]:
         Finding(name="GPU" if count == 1 else f"gpu:{index}", text=f"{gpu_name(index)} ({device_architecture(index)})")
         for index in range(count)
     ]
-    return [*found, _kernel(device_architecture())]
+    return [*found, _kernel(device_architecture()), _chosen_kernels()]
 
 
 def _kernel(arch: str) -> Finding:
@@ -188,12 +188,24 @@ def _kernel(arch: str) -> Finding:
     return Finding(name="kernel", text=f"{default.name}: {needs or 'compiles; this compiler tells no registers'}")
 
 
+def _chosen_kernels() -> Finding:
+    """Returns what --kernel auto has traced by which kernel on the current GPU, and by what that was chosen."""
+    from renderer.scene.chosen_kernel import kernel_of_gpu
+    from tracecore.kernels.choice import AUTO, RayClass
+
+    chosen = [kernel_of_gpu(None, rays) for rays in RayClass]
+    words = "; ".join(f"{one.name} ({one.reason.removeprefix(f'{AUTO}: ')})" for one in chosen)
+    return Finding(name=f"--kernel {AUTO}", text=words)
+
+
 def kernels() -> list[Finding]:
     """Returns what --kernel may name, on each device."""
+    from tracecore.kernels.choice import AUTO
     from tracecore.kernels.strategies import strategy_names
     from tracecore.tracers.cpu import CpuTracer
 
-    return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu and emulator: {', '.join(strategy_names())}")]
+    names = f"cpu: {CpuTracer.name}; gpu and emulator: {', '.join(strategy_names())}"
+    return [Finding(name="--kernel", text=f"{names}; all: {AUTO}")]
 
 
 def extras() -> list[Finding]:

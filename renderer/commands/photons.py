@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.fleets import open_fleet
     from renderer.run.memory import check_fits, photon_run_bytes
     from renderer.run.photon_member import SharedTracing
+    from renderer.run.photon_run import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from scenes.memory import limit_memory
 
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = scene_seen(arguments)
     is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
     check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept), "use a smaller --store")
-    chosen, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
+    chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
     with (
         open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
@@ -230,8 +231,8 @@ def report(figures: Statistics) -> str:
     rows = {
         "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
         f"built in {figures['bvh.build_seconds']:.2f} s",
-        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, "
-        f"{figures['threads']} threads, batches of {figures['batch_rays']} rays",
+        "tracer": f"{figures['kernel']} ({figures['kernel_choice']}) on the {figures['device']}, "
+        f"{figures['dispatch']}, {figures['threads']} threads, batches of {figures['batch_rays']} rays",
         "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "
         f"{figures['photons.absorbed']} absorbed, {figures['photons.escaped']} escaped, "
         f"{figures['photons.terminated']} terminated",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renderer.photons.counts import PhotonCounts
 from renderer.settings.picture import DRIVER_SETTINGS
+from tracecore.kernels.choice import RayClass
 
 Radiance = npt.NDArray[np.float64]
 
@@ -120,6 +121,12 @@ def curve_of(driver: type[object]) -> str:
     """Return the name of the curve that a driver's pictures are shown by, where the user names none."""
     curve: str = getattr(driver, "curve", "reinhard")
     return curve
+
+
+def ray_class_of(driver: type[object]) -> RayClass | None:
+    """Return what most rays of a driver are like; None, rays of all kinds, for one that does not say."""
+    ray_class: RayClass | None = getattr(driver, "ray_class", None)
+    return ray_class
 
 
 def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:

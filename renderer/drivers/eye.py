@@ -24,6 +24,7 @@ from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
+from tracecore.kernels.choice import RayClass
 from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Crew, in_order
 
@@ -175,8 +176,8 @@ class EyeDriver:
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
     none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
     are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
-    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; and whether it `can_crop`:
-    make a part of the picture alone.
+    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; whether it `can_crop`:
+    make a part of the picture alone; and by `ray_class` what most of its rays are like, for which a kernel is chosen.
     """
 
     name: ClassVar[str]
@@ -189,6 +190,7 @@ class EyeDriver:
     is_sequential: ClassVar[bool] = False
     begin_early: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
+    ray_class: ClassVar[RayClass] = RayClass.INCOHERENT
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.settings = settings

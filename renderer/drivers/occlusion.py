@@ -8,6 +8,7 @@ from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.kernels.choice import RayClass
 
 #: Ambient occlusion reaches this share of the scene's diagonal.
 OCCLUSION_REACH = 0.2
@@ -24,6 +25,7 @@ class OcclusionDriver(EyeDriver):
     curve = "linear"
     caustics = Caustics.NONE
     is_opaque = True
+    ray_class = RayClass.OCCLUSION
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

@@ -2,6 +2,7 @@
 
 from renderer.camera_paths.task import NOTHING
 from renderer.drivers.eye import Caustics, EyeDriver
+from tracecore.kernels.choice import RayClass
 
 
 class WhittedDriver(EyeDriver):
@@ -15,3 +16,4 @@ class WhittedDriver(EyeDriver):
     summary = "direct light, mirrors and glass alone"
     diffuse = NOTHING
     caustics = Caustics.NONE
+    ray_class = RayClass.COHERENT

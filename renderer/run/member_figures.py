@@ -9,20 +9,22 @@ from renderer.run.statistics import ratio
 
 if TYPE_CHECKING:
     from renderer.fleet.fleet import Shares
-    from tracecore.dispatch.tracer import Tracer
+    from renderer.scene.render_context import RenderContext
 
 
 class TracerReport(NamedTuple):
-    """Says what traces in a member: its kernel, device and dispatch by name."""
+    """Says what traces in a member: its kernel, device and dispatch by name, and why it is this kernel."""
 
     kernel: str
+    kernel_choice: str
     device: str
     dispatch: str
 
     @classmethod
-    def of(cls, tracer: Tracer) -> Self:
-        """Returns the report of a tracer."""
-        return cls(tracer.name, tracer.device, tracer.dispatch)
+    def of(cls, context: RenderContext) -> Self:
+        """Returns the report of a context's tracer."""
+        tracer = context.tracer
+        return cls(tracer.name, context.kernel_choice, tracer.device, tracer.dispatch)
 
 
 def member_figures(tracer: TracerReport, shares: Shares, rays: Mapping[str, int]) -> dict[str, Any]:

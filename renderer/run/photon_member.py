@@ -96,7 +96,7 @@ class PhotonMember:
 
     def report(self) -> TracerReport:
         """Returns what traces here."""
-        return TracerReport.of(self._context.tracer)
+        return TracerReport.of(self._context)
 
     def make(self, photons: PhotonRange) -> MadePhotons:
         """Returns the photons of a range."""

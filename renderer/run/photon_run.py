@@ -25,8 +25,12 @@ from renderer.run.containment import Containment
 from renderer.run.statistics import ratio
 from renderer.scene.packed_scene import PackedScene, pack_scene
 from tracecore.errors import TraceError
+from tracecore.kernels.choice import RayClass
 from tracecore.rays import Floats
 from tracecore.workers.pool import Log, WorkerPool
+
+#: What the rays of a photon run are like.
+RAY_CLASS = RayClass.INCOHERENT
 
 #: Fewest and most photons of the pilot: a sixteenth of those wanted between these.
 PILOT_PHOTONS = (1 << 10, 1 << 16)

@@ -105,8 +105,7 @@ class PictureMember:
 
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
-        tracer = self._context.tracer
-        return MemberReport(self._driver.settings, TracerReport.of(tracer), self._driver.work)
+        return MemberReport(self._driver.settings, TracerReport.of(self._context), self._driver.work)
 
     def make(self, share: Share) -> MemberResult:
         """Returns a share, once it is made."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from renderer.drivers import DRIVERS, EyeDriver
 from renderer.drivers.blindness import blindness_note
-from renderer.drivers.driver import RenderSettings, curve_of
+from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
 from renderer.errors import UsageError
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
@@ -103,7 +103,7 @@ class Plan:
     @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
-        chosen = TracerChoice.chosen(self.settings)
+        chosen = TracerChoice.chosen(self.settings, ray_class_of(self.driver))
         return chosen.building_only if self.settings.is_shared else chosen
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:

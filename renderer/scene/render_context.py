@@ -15,6 +15,7 @@ import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
+from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
@@ -25,6 +26,7 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
+from tracecore.kernels.choice import RayClass
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +131,9 @@ class TracerChoice:
     """Says which tracer is opened.
 
     device: as `open_tracer` takes it.
-    kernel, dispatch: by name, or None for the device's default.
+    kernel: by name; "auto" or None for what is fastest for the rays, as far as that was measured.
+    ray_class: what most of the rays are like, None for rays of all kinds.
+    dispatch: by name, or None for the device's default.
     threads: None for all cores.
     builder: of the tree, by name, or None for the default.
     verify: share of the batches that are compared with the CPU's hits, or None.
@@ -138,6 +142,7 @@ class TracerChoice:
 
     device: str = "auto"
     kernel: str | None = None
+    ray_class: RayClass | None = None
     dispatch: str | None = None
     threads: int | None = None
     builder: str | None = None
@@ -145,13 +150,16 @@ class TracerChoice:
     fallback: str | None = None
 
     @classmethod
-    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
+    def chosen(cls, arguments: argparse.Namespace | Settings, ray_class: RayClass | None) -> Self:
         """Returns the choice that --device, --kernel, --dispatch, --threads, --builder, --verify and --fallback
         make.
+
+        ray_class: what most rays are like that are to be traced, None for rays of all kinds.
         """
         return cls(
             device=arguments.device,
             kernel=arguments.kernel,
+            ray_class=ray_class,
             dispatch=arguments.dispatch,
             threads=arguments.threads,
             builder=arguments.builder,
@@ -180,6 +188,7 @@ class TracerChoice:
 class RenderContext:
     """Holds a scene and an open tracer, and the wall time to read the one and to build the other.
 
+    kernel_choice: in words, why the tracer has the kernel that it has.
     is_refitted: whether the tree is that of the frame before, made to fit.
     faults: 1 where another device was chosen, which could not be used, else 0.
     """
@@ -188,6 +197,7 @@ class RenderContext:
     tracer: Tracer
     load_seconds: float
     build_seconds: float
+    kernel_choice: str
     is_refitted: bool = False
     faults: int = 0
 
@@ -249,9 +259,11 @@ def context_of(
     tree: refitted to the snapshot, or None to build one.
     """
     start = time.perf_counter()
-    tracer, faults = _open_any_tracer(snapshot, choice, tree)
+    kernel = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
+    tree = _fitting(tree, kernel.name)
+    tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
-        choice, tree = choice.fallen_back, None
+        choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
     with _closed_in_the_end(tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
@@ -264,6 +276,7 @@ def context_of(
             tracer=tracer,
             load_seconds=load_seconds,
             build_seconds=time.perf_counter() - start,
+            kernel_choice=kernel.reason,
             is_refitted=tree is not None,
             faults=faults,
         )
@@ -317,3 +330,14 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
         )
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error
+
+
+def _fitting(tree: BinaryTree | None, kernel: str | None) -> BinaryTree | None:
+    """Returns a tree, or None where its leaves are too large for the kernel's layout: what shares work out hands over
+    the CPU's tree, which some kernels have no room for.
+    """
+    if tree is None or kernel is None:
+        return tree
+    from tracecore.kernels.strategies import find_strategy, strategy_names
+
+    return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None

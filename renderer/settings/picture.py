@@ -289,8 +289,9 @@ class Settings(Checked):
     )
     kernel: str | None = setting(
         Name(),
-        "traversal kernel, by a name that 'tracecore doctor' lists for the device",
-        otherwise="its best",
+        "traversal kernel, by a name that 'tracecore doctor' lists for the device, or auto: what was measured to be "
+        "fastest for such rays as are traced",
+        otherwise="auto",
         group=TRACING,
     )
     dispatch: str | None = setting(

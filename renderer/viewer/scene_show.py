@@ -122,7 +122,7 @@ class SceneShow:
 
     def _context_of(self, plan: Plan) -> RenderContext:
         """Returns the plan's snapshot with an open tracer: the one that is open already where it will do."""
-        choice, snapshot = TracerChoice.chosen(plan.settings), plan.snapshot()
+        choice, snapshot = plan.choice, plan.snapshot()
         if self._context is None or choice != self._choice or not stands_still(self._context.snapshot, snapshot):
             self._opened.close()
             self._context = None

@@ -183,7 +183,7 @@ def test_launches_on_a_gpu_that_is_played(measured, monkeypatch):
     monkeypatch.setattr(gpu_benchmark, "GpuTracer", played_tracer)
     for name in ("kernel_rate", "array_rate", "queue_rate"):
         monkeypatch.setattr(gpu_benchmark, name, lambda *_: 100.0)
-    monkeypatch.setattr(gpu_benchmark, "_ring_rate", lambda *_: (200.0, 0.5))
+    monkeypatch.setattr(gpu_benchmark, "ring_rate", lambda *_: (200.0, 0.5))
     figures = measured("launches")
     assert_explained([figures], figure_keys.LAUNCHES)
     assert figures["circumstances"]["triangles"] == 64 * 1600 + 12

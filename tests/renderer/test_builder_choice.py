@@ -22,7 +22,7 @@ def test_settings_know_all_builders() -> None:
 
 @pytest.mark.parametrize("builder", [None, *BUILDERS])
 def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
-    choice = TracerChoice.chosen(Settings(device="cpu", builder=builder))
+    choice = TracerChoice.chosen(Settings(device="cpu", builder=builder), None)
     assert choice.fallen_back.builder == builder
     snapshot = scenes.load("cornell").at(0.0)
     costs = {name: build_by(name, snapshot.positions, max_leaf=BLOCK).sah_cost for name in BUILDERS}

@@ -12,6 +12,7 @@ import pytest
 from renderer import cli
 from renderer.commands import diagnosis as doctor
 from renderer.commands.diagnosis import Finding
+from renderer.scene import tuned_kernels
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda import nvrtc
 from tracecore.cuda.nvrtc import CompiledKernel, KernelResources
@@ -136,20 +137,29 @@ def test_no_gpu_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.healthy(found)
 
 
-def test_gpu_and_the_default_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = KernelResources(entry="closest_hit", registers=48, stack_bytes=512, spill_bytes=16, shared_bytes=0)
     kernel = CompiledKernel(arch="sm_90", cubin=b"", resources={"closest_hit": row})
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(nvrtc, "compile_strategy", lambda strategy, arch: kernel)
     monkeypatch.setattr(gpu_device, "gpu_count", lambda: 1)
     monkeypatch.setattr(gpu_device, "gpu_name", lambda index: "Some GPU")
+    monkeypatch.setattr(tuned_kernels, "cache_root", lambda: tmp_path)
     monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_90")
     assert [(finding.mark, finding.text) for finding in doctor.gpu()] == [
         ("ok", "Some GPU (sm_90)"),
         ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
+        (
+            "ok",
+            "while-while (coherent rays, the default as none was measured); while-while (incoherent rays, sm_90); "
+            "while-while (occlusion rays, the default as none was measured)",
+        ),
     ]
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_120")
+    assert "incoherent rays, sm_90 instead of sm_120" in find(doctor.gpu(), "--kernel auto").text
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_90")
     monkeypatch.setattr(gpu_device, "gpu_count", lambda: 2)
-    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index])
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index or 0])
     assert [(finding.name, finding.text) for finding in doctor.gpu()[:2]] == [
         ("gpu:0", "Some GPU (sm_90)"),
         ("gpu:1", "Another GPU (sm_90)"),

@@ -50,7 +50,9 @@ def test_the_kitchen_is_the_same_bit_for_bit(kitchen_file: Path):
 
 def photons_of(snapshot, settings, **tracer_options):
     with tracecore.open_tracer(snapshot.positions, **tracer_options) as tracer:
-        context = RenderContext(snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0)
+        context = RenderContext(
+            snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0, kernel_choice="named"
+        )
         return trace_until_stored(Containment(context, None), settings, 200_000)
 
 

@@ -25,7 +25,9 @@ def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):
     snapshot = snapshot or lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
         chosen = RenderSettings(width=8, height=8, threads=threads, **settings)
-        context = RenderContext(snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0)
+        context = RenderContext(
+            snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0, kernel_choice="named"
+        )
         return trace_until_stored(Containment(context, None), chosen, photons, repeat=repeat)
 
 

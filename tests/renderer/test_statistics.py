@@ -19,7 +19,7 @@ from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
-scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias darkness
+scene triangles driver kernel kernel_choice device dispatch batch_rays threads seed passes noise bias darkness
 samples.left_out samples.left_out_by_pass samples.first_left_out samples.clamped
 seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total
@@ -50,7 +50,8 @@ def context(device: str = "gpu") -> Any:
         statistics=traced,
     )
     snapshot = SimpleNamespace(name="box", positions=np.zeros((12, 3, 3), np.float32))
-    return SimpleNamespace(snapshot=snapshot, tracer=tracer, load_seconds=1.0, build_seconds=2.0, is_refitted=True)
+    seconds = {"load_seconds": 1.0, "build_seconds": 2.0}
+    return SimpleNamespace(snapshot=snapshot, tracer=tracer, **seconds, kernel_choice="named", is_refitted=True)
 
 
 def work() -> Work:
@@ -116,6 +117,7 @@ def test_keys_that_belong_to_one_command_alone_say_nothing_in_the_other() -> Non
 def test_values() -> None:
     figures = collected()
     assert figures["scene"] == "box"
+    assert (figures["kernel"], figures["kernel_choice"]) == ("bvh8", "named")
     assert (figures["triangles"], figures["threads"], figures["seed"], figures["batch_rays"]) == (12, 2, 17, 4096)
     assert figures["seconds.total"] == 11.0
     assert (figures["seconds.trace"], figures["seconds.wait"], figures["seconds.shade"]) == (5.0, 4.5, 3.0)

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 
 from tracecore.errors import KernelError
@@ -17,7 +18,7 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_default_is_registered() -> None:
     assert DEFAULT_KERNEL in strategy_names()
-    assert find_strategy(None).name == DEFAULT_KERNEL
+    assert find_strategy(None).name == find_strategy("auto").name == DEFAULT_KERNEL
 
 
 def test_found_by_name_and_as_itself() -> None:
@@ -41,6 +42,19 @@ def test_registered_is_found_and_listed_last() -> None:
 def test_name_taken() -> None:
     with pytest.raises(KernelError, match="'while-while' is registered already"):
         register_strategy(find_strategy("while-while"))
+
+
+def test_a_kernel_cannot_be_called_auto() -> None:
+    with pytest.raises(KernelError, match="'auto' is registered already"):
+        register_strategy(replace(find_strategy("while-while"), name="auto"))
+
+
+@pytest.mark.parametrize(("leaf", "is_taken"), [(3, True), (4, False)])
+def test_a_tree_is_taken_whose_leaves_the_layout_has_room_for(leaf: int, is_taken: bool) -> None:
+    tree = find_strategy("while-while").build(np.zeros((leaf, 3, 3), np.float32))
+    assert tree.count.max() == leaf
+    assert find_strategy("compressed-bvh8").takes(tree) == is_taken
+    assert find_strategy("while-while").takes(tree)
 
 
 @pytest.mark.parametrize("block_size", [0, 48, 2048])

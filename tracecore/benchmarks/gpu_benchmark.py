@@ -8,24 +8,20 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from tracecore.benchmarks.kernel_time import kernel_seconds
-from tracecore.cuda.device import gpu_name, timeout_seconds
-from tracecore.dispatch.port import NO_OPTIONS, Port, are_ready, submit
+from tracecore.benchmarks.ring_rate import ring_rate
+from tracecore.cuda.device import gpu_name
 from tracecore.dispatch.queue import RayQueue
-from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import ring_again
-from tracecore.errors import DeviceError, KernelError
+from tracecore.errors import DeviceError
 from tracecore.rays import BATCH_RAYS, Floats, Query, make_rays
 from tracecore.tracers.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
 REPEATS = 5
 LAUNCH_RAYS = 1 << 21
 QUEUED_RAYS = 1 << 22
-RUNG_RAYS = 1 << 26
 
 #: Kernels that are measured through ports too.
 RESIDENT = ("while-while", "replacing-while-while", "replacing-compressed-bvh8")
@@ -141,45 +137,6 @@ def resident_rows(triangles: Floats, kernel: str, rays: Floats) -> Iterator[Row]
     print(f"\n{kernel} on 'photon', resident, nothing done with the hits\n{'threads':>24} depth {'Mrays/s':>9} busy")
     with GpuTracer(triangles, kernel) as tracer:
         for threads, depth in ((1, 4), (1, 16), (4, 16), (8, 16), (16, 4), (16, 16), (16, 32)):
-            rate, busy = _ring_rate(tracer, (threads, depth), rays)
+            rate, busy = ring_rate(tracer, rays, Query.CLOSEST, (threads, depth))
             print(f"{threads:24} {depth:5} {rate:9.1f} {busy:4.0%}", flush=True)
             yield {"kernel": kernel, "threads": threads, "depth": depth, "rate": rate, "busy": busy}
-
-
-def _ring_rate(tracer: GpuTracer, shape: tuple[int, int], rays: Floats) -> tuple[float, float]:
-    """Returns millions of rays per second of wall time, and the share of it in which the device had work."""
-    threads, depth = shape
-    opened = tracer.open_ports(threads, depth, BATCH_RAYS)
-    for port in opened:
-        _trace_once(port, rays)
-    rounds = RUNG_RAYS // (threads * depth * BATCH_RAYS)
-    before, start = tracer.statistics().busy_seconds, time.perf_counter()
-    with ThreadPoolExecutor(threads) as pool:
-        answered = list(pool.map(lambda port: _rung_again(port.port, rounds), opened))
-    seconds = time.perf_counter() - start
-    _check_answers(tracer, answered)
-    for port in opened:
-        port.close()
-    return rounds * threads * depth * BATCH_RAYS / seconds / 1e6, (tracer.statistics().busy_seconds - before) / seconds
-
-
-def _trace_once(opened: RingPort, rays: Floats) -> None:
-    """Fill all slots of a port with rays and have them traced."""
-    port = opened.port
-    opened.check()
-    for slot in range(len(port.doorbells)):
-        port.rays[slot, :, :BATCH_RAYS] = rays[slot * BATCH_RAYS : (slot + 1) * BATCH_RAYS].T
-        submit(port, slot, BATCH_RAYS, NO_OPTIONS)
-    if not are_ready(port, port.timeout):
-        opened.drain()
-
-
-def _rung_again(port: Port, rounds: int) -> bool:
-    """Returns whether the batches of all slots were answered so many times again."""
-    return ring_again(port.doorbells, port.flags, (0, len(port.doorbells)), rounds, port.timeout)
-
-
-def _check_answers(tracer: GpuTracer, answered: list[bool]) -> None:
-    """Raises `KernelError` where a thread was not answered."""
-    if not all(answered):
-        raise KernelError(f"kernel {tracer.name!r} has not answered in {timeout_seconds():g} s: end this process")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from tracecore.errors import KernelError
+from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL
 from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
 from tracecore.kernels.source import KERNELS
 from tracecore.kernels.strategy import KernelStrategy
@@ -12,19 +13,16 @@ from tracecore.layout import bvh2, bvh4, compressed8, wide
 
 _strategies: dict[str, KernelStrategy] = {}
 
-#: What is used when none is named: good for all kinds of rays and for small launches (NOTES.md: who is best at what).
-DEFAULT_KERNEL = "while-while"
-
 
 def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
     """Makes a strategy known by its name, and returns it.
 
-    Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone, as lists of names have
-    commas between them.
+    Raises `KernelError` where the name is taken or "auto", or is not letters, digits and - _ . alone, as lists of names
+    have commas between them.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", strategy.name):
         raise KernelError(f"a kernel's name is made of letters, digits and - _ . , got {strategy.name!r}")
-    if strategy.name in _strategies:
+    if strategy.name in (*_strategies, AUTO):
         raise KernelError(f"kernel {strategy.name!r} is registered already; choose another name")
     _strategies[strategy.name] = strategy
     return strategy
@@ -36,12 +34,12 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
-    """Returns the strategy of a name. A strategy is itself; None is the default. Raises `KernelError` for an unknown
-    name.
+    """Returns the strategy of a name. A strategy is itself. None and "auto" are the default, as nothing is known of the
+    rays here (`choice.choose_kernel`). Raises `KernelError` for an unknown name.
     """
     if isinstance(kernel, KernelStrategy):
         return kernel
-    name = kernel or DEFAULT_KERNEL
+    name = DEFAULT_KERNEL if kernel is None or kernel == AUTO else kernel
     if name not in _strategies:
         near = "".join(f"; did you mean {one}?" for one in get_close_matches(name[:200], _strategies, 1))
         raise KernelError(f"unknown kernel {name!r}; registered: {', '.join(_strategies)}{near}")

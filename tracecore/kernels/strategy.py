@@ -111,6 +111,10 @@ class KernelStrategy:
         """
         return build_by(builder, triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
 
+    def takes(self, tree: BinaryTree) -> bool:
+        """Returns whether the kernel's layout has room for the leaves of a tree, which may be built for another one."""
+        return self.layout.max_leaf is None or int(tree.count.max(initial=0)) <= self.layout.max_leaf
+
     def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedScene:
         """Returns what the kernel reads of a scene.
 

@@ -74,4 +74,5 @@ LAYOUT = DeviceLayout(
         "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
     },
     pack=pack,
+    max_leaf=MAX_LEAF,
 )

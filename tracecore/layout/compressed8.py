@@ -253,4 +253,5 @@ LAYOUT = DeviceLayout(
         **packed_triangle.DEFINES,
     },
     pack=pack,
+    max_leaf=MAX_LEAF,
 )

@@ -40,9 +40,11 @@ class DeviceLayout:
     scene: the dtype of the kernel's `struct Scene`; a pointer is uint64.
     defines: constants by which the kernel checks its structs.
     pack: takes a tree and its (t, 3, 3) float32 triangles and returns the packed scene.
+    max_leaf: triangles that a leaf of the tree may have at most, None for any number.
     """
 
     name: str
     scene: np.dtype[np.void]
     defines: Mapping[str, str]
     pack: Callable[[BinaryTree, Floats], PackedScene]
+    max_leaf: int | None = None

@@ -106,6 +106,7 @@ def _layout(width: int) -> DeviceLayout:
             "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
         },
         pack=partial(pack, width=width),
+        max_leaf=MAX_LEAF,
     )
 
 
