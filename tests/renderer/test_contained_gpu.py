@@ -20,9 +20,11 @@ SMALL = {"size": (8, 6), "passes": PASSES, "threads": THREADS, "driver": "path",
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
+def whole() -> Picture:
+    """The picture of a device that never fails; its loops are compiled by then, so that no kernel waits for them."""
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
+    return renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
 
 
 @pytest.fixture
@@ -49,17 +51,16 @@ def made(
     return last[1]
 
 
-def assert_contained(picture: Picture, device: str, faults: int) -> None:
-    whole = renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
+def assert_contained(picture: Picture, whole: Picture, device: str, faults: int) -> None:
     assert picture.image.tobytes() == whole.image.tobytes()
     figures = picture.statistics
     assert (figures["passes"], figures["device"], figures["coprocessor.faults"]) == (PASSES, device, faults)
 
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])
-def test_a_device_that_is_lost(cuda: FakeCuda, dispatch: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_device_that_is_lost(cuda: FakeCuda, whole: Picture, dispatch: str, caplog: pytest.LogCaptureFixture) -> None:
     """The second try finds out that nothing more can be had of it."""
-    assert_contained(made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch), "cpu", 1)
+    assert_contained(made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch), whole, "cpu", 1)
     failed, unusable, goes_on = [record.message for record in caplog.records]
     assert failed.startswith("note: the gpu failed: CUDA error 700 while tracing; GPU 0 is lost to this process")
     assert unusable.startswith("note: the gpu cannot be used any more: cannot set up the GPU: FakeCudaError")
@@ -73,17 +74,17 @@ def test_a_device_that_is_lost_and_nothing_to_fall_back_to(cuda: FakeCuda) -> No
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])
 def test_a_device_that_is_lost_when_all_is_traced(
-    cuda: FakeCuda, dispatch: str, caplog: pytest.LogCaptureFixture
+    cuda: FakeCuda, whole: Picture, dispatch: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     picture = made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch, fallback=None, after=PASSES)
-    assert_contained(picture, "gpu", 0)
+    assert_contained(picture, whole, "gpu", 0)
     (note,) = [record.message for record in caplog.records]
     assert note.startswith("note: the gpu failed when all was traced: the GPU cannot be used any more")
 
 
-def test_a_kernel_that_hangs(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_kernel_that_hangs(cuda: FakeCuda, whole: Picture, caplog: pytest.LogCaptureFixture) -> None:
     try:
-        assert_contained(made(cuda.devices[0].goes_on.clear, "streamed"), "cpu", 1)
+        assert_contained(made(cuda.devices[0].goes_on.clear, "streamed"), whole, "cpu", 1)
     finally:
         cuda.rest()
     assert "note: the gpu failed: kernel 'if-if' has not answered in 3 s" in caplog.text
@@ -91,16 +92,16 @@ def test_a_kernel_that_hangs(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -
 
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])
-def test_batches_of_a_gpu_are_compared(cuda: FakeCuda, dispatch: str) -> None:
+def test_batches_of_a_gpu_are_compared(cuda: FakeCuda, whole: Picture, dispatch: str) -> None:
     picture = made(lambda: None, dispatch, verify=1.0)
-    assert_contained(picture, "gpu", 0)
+    assert_contained(picture, whole, "gpu", 0)
     figures = picture.statistics
     assert figures["coprocessor.verified_batches"] == figures["coprocessor.batches"] > 0
 
 
-def test_memory_that_runs_out(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:
+def test_memory_that_runs_out(cuda: FakeCuda, whole: Picture, caplog: pytest.LogCaptureFixture) -> None:
     cuda.refused = {"allocate"}
-    assert_contained(made(lambda: None, "resident"), "cpu", 1)
+    assert_contained(made(lambda: None, "resident"), whole, "cpu", 1)
     assert (
         "note: the device chosen cannot be used: cannot set up the GPU: FakeCudaError: allocate is ref" in caplog.text
     )

@@ -32,7 +32,7 @@ from tracecore.kernels.strategy import KernelStrategy
 ILLEGAL_ADDRESS = 700
 
 #: Seconds after which the emulator gives a launch up.
-TIME_LIMIT = 60
+TIME_LIMIT = 180
 
 #: Bytes that addresses of memory are multiples of.
 ALIGNMENT = 256
