@@ -208,13 +208,13 @@ class Format:
     suffix: of their names.
     seeds: yields files that are sound; called with a folder where it may write.
     is_read: reads one, as `is_scene` does.
-    package: of the reader, whose code guides the fuzzer.
+    packages: of the reader, whose code guides the fuzzer.
     """
 
     suffix: str
     seeds: Callable[[Path], Iterator[bytes]]
     is_read: Callable[[Path], bool] = is_scene
-    package: str = "scenes"
+    packages: tuple[str, ...] = ("scenes",)
 
     @property
     def is_archive(self) -> bool:
@@ -228,8 +228,8 @@ def _text(seeds: tuple[str, ...]) -> Callable[[Path], Iterator[bytes]]:
 
 FORMATS = {suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items()} | {
     "gltf": Format("gltf", lambda _: gltf_seeds()),
-    "rays": Format("npz", ray_seeds, has_rays, "renderer.bench.ray_file"),
-    "photons": Format("npz", photon_seeds, has_photons, "renderer.photons.photon_file"),
+    "rays": Format("npz", ray_seeds, has_rays, ("renderer.bench.ray_file", "renderer.array_archive")),
+    "photons": Format("npz", photon_seeds, has_photons, ("renderer.photons.photon_file", "renderer.array_archive")),
 }
 
 
@@ -259,11 +259,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, corpus, words = (Path(folder) / name for name in (f"fuzzed.{kind.suffix}", "corpus", "words"))
         corpus.mkdir()
-        seeds = list(kind.seeds(Path(folder)))
-        for number, seed in enumerate(seeds):
-            (corpus / str(number)).write_bytes(seed)
-            path.write_bytes(seed)
-            with atheris.instrument_imports(include=[kind.package]):  # of all that a seed needs
+        with atheris.instrument_imports(include=list(kind.packages)):  # of all that a seed needs
+            seeds = list(kind.seeds(Path(folder)))
+            for number, seed in enumerate(seeds):
+                (corpus / str(number)).write_bytes(seed)
+                path.write_bytes(seed)
                 assert kind.is_read(path)
         options = [*sys.argv, str(corpus)]
         if not kind.is_archive:
@@ -283,7 +283,7 @@ def main() -> None:
                 name = sorted(members)[seed % len(members)]
                 members[name] = atheris.Mutate(members[name], most)
                 changed = archive_of(members)
-            except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, NotImplementedError, ArithmeticError):
+            except Exception:  # of an archive that is none any more
                 changed = data
             return changed if seed % 8 and len(changed) <= most else atheris.Mutate(data, most)
 
