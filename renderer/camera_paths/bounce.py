@@ -109,7 +109,7 @@ def advance_chunk(
         shade_listed(job, chunk, list_vertices(chunk, hits), shadows)
     if rules.asks:
         start = nanoseconds()
-        add_photon_light(job, chunk, hits, shadows)
+        add_photon_light(job, chunk, batch.search[0], hits, shadows)
         batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     return rays, keep_paths(view, hits) if goes_on else 0
 

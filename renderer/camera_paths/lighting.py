@@ -1,6 +1,7 @@
 """The second stage of a bounce: shadow rays from the vertices to points of lights, sample after sample."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -20,6 +21,7 @@ from renderer.simd.columns import (
     column_of,
     each,
     get,
+    get3,
     list_indices,
     pack_columns,
     put,
@@ -44,7 +46,7 @@ from tracecore.compilation.vector import address
 #: Shadow rays per vertex: one for each light up to this many, then as many spread over all.
 MAX_LIGHT_SAMPLES = 8
 
-#: The greatest number below 1.
+#: The greatest number below 1, which is also the greatest uniform number.
 BELOW_ONE = Float32(1.0 - 2.0**-24)
 
 #: Smaller squares of distances, and cosines, than this are raised to it where something is divided by them.
@@ -56,6 +58,17 @@ LIGHT_BYTES, LIGHT_QUADS = LIGHT_RECORD.itemsize, tuple(range(0, LIGHT_RECORD.it
 
 #: The sign of a float32.
 SIGN_BIT = np.uint32(1 << 31)
+
+
+class Light(NamedTuple):
+    """A light as LIGHT_RECORD has it, float32."""
+
+    position: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Vec3
+    density: float
 
 
 @unit(types.none)
@@ -83,7 +96,10 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     chunk, lights = vertices.chunk, scene.light_records
     stratum = (Float32(sample), vertices.rules.samples)
     first = interval(lights.cumulative, stratum_point(stratum, ZERO))
-    left = interval(lights.cumulative, stratum_point(stratum, ONE)) + 1 - first
+    left = interval(lights.cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
+    if left == 1 and not lights.has_others:  # as for each half of a square lamp
+        each(arrive_from, whole(hits), (chunk, only_light(address(lights.records) + LIGHT_BYTES * first)))
+        return
     each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
     while left > 1:
         each(halve, whole(hits), (chunk, address(lights.cumulative), np.int32(left >> 1)))
@@ -127,20 +143,40 @@ def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
 
 
 @inlined
+def only_light(record: int) -> Light:
+    """Returns a light. record: its address, of LIGHT_RECORD."""
+    vectors = (get3(record, 4, 0), get3(record, 4, 3), get3(record, 4, 6), get3(record, 4, 9), get3(record, 4, 12))
+    return Light(*vectors, get(record, 15))
+
+
+@inlined
 def arrive(i: int, chunk: EyeChunk) -> None:
-    """Write direction, irradiance and density of the light of a triangle or a point."""
+    """Write what comes from the light of a vertex, a triangle or a point."""
+    edges = (column(chunk.edge_1, i), column(chunk.edge_2, i))
+    normal, flux = column(chunk.light_normal, i), column(chunk.light_flux, i)
+    bring(i, chunk, Light(column(chunk.light_position, i), edges[0], edges[1], normal, flux, chunk.density[i]))
+
+
+@inlined
+def arrive_from(i: int, data: tuple[EyeChunk, Light]) -> None:
+    """Do as `arrive` where all vertices have the same light."""
+    bring(i, data[0], data[1])
+
+
+@inlined
+def bring(i: int, chunk: EyeChunk, light: Light) -> None:
+    """Write direction, irradiance and density of a light at a vertex."""
     s, t = uniform_triangle(unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-    on_light = along(along(column(chunk.light_position, i), column(chunk.edge_1, i), s), column(chunk.edge_2, i), t)
+    on_light = along(along(light.position, light.edge_1, s), light.edge_2, t)
     offset = subtract(on_light, column(chunk.position, i))
     square = max(dot(offset, offset), LEAST)
     direction = scale(offset, ONE / math.sqrt(square))
-    density = chunk.density[i]
-    is_point = density == ZERO
-    ahead = -dot(direction, column(chunk.light_normal, i))
+    is_point = light.density == ZERO
+    ahead = -dot(direction, light.normal)
     cosine = ONE if is_point else max(ahead, ZERO)
     per_square = cosine / square if square > LEAST else ZERO
-    set_column(chunk.irradiance, i, scale(column(chunk.light_flux, i), per_square))
-    chunk.light_pdf[i] = density * square / max(cosine, LEAST)
+    set_column(chunk.irradiance, i, scale(light.flux, per_square))
+    chunk.light_pdf[i] = light.density * square / max(cosine, LEAST)
     set_column(chunk.to_light, i, direction)
     set_column(chunk.target, i, scale(offset, ONE if is_point else END))
 

@@ -21,6 +21,7 @@ from renderer.camera_paths.paths import (
 from renderer.camera_paths.sheets import pass_sheets
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import HIT_ID
+from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import SHEET, Records
 from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.borrowing import borrowed
@@ -56,6 +57,7 @@ class EyeBatches(NamedTuple):
     words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
     counters: (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons.
     scratch: (1,) EYE_COLUMNS.
+    search: (1,) SEARCH_COLUMNS.
     """
 
     slots: int
@@ -70,6 +72,7 @@ class EyeBatches(NamedTuple):
     words: Ids
     counters: Longs
     scratch: Records
+    search: Records
 
 
 def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBatches:
@@ -88,6 +91,7 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
         words=port.hits.view(np.uint32),
         counters=np.zeros(EYE_COUNTERS, np.int64),
         scratch=np.zeros(1, EYE_COLUMNS),
+        search=np.zeros(1, SEARCH_COLUMNS),
     )
 
 
@@ -125,7 +129,8 @@ def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
     """Returns a batch with the answers to its rays."""
     slot = index * batches.slots
     prim_ids, paths = batches.words[slot, HIT_ID], batches.paths[index]
-    return EyeBatch(port.rays[slot], port.hits[slot], prim_ids, paths, batches.scratch, batches.counters)
+    rays, hits = port.rays[slot], port.hits[slot]
+    return EyeBatch(rays, hits, prim_ids, paths, batches.scratch, batches.search, batches.counters)
 
 
 @inlined

@@ -159,6 +159,7 @@ class EyeBatch(NamedTuple):
     prim_ids: (column,) uint32, the triangles that the rays hit, or MISS.
     paths: (EYE_WORDS, column) uint32.
     scratch: (1,) EYE_COLUMNS, which all batches of a thread share.
+    search: (1,) SEARCH_COLUMNS, the same.
     counters: of the thread; shading adds to that of LOOKUP_NANOSECONDS.
     """
 
@@ -167,6 +168,7 @@ class EyeBatch(NamedTuple):
     prim_ids: Ids
     paths: Ids
     scratch: Records
+    search: Records
     counters: Longs
 
 

@@ -7,43 +7,69 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, put_shadow_ray
+from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
 from renderer.photons.light_layers import PhotonLight, add_photons
-from renderer.photons.lookup import irradiance_at
+from renderer.photons.lookup import irradiance_of
+from renderer.photons.photon_map import Found
 from renderer.photons.scalar_path import in_double
-from renderer.simd.columns import column
+from renderer.photons.searching import Places, Search, find_all
+from renderer.simd.columns import column, each, whole
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled as inlined
-from shaders.float32 import Float32
+from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
 from shaders.surface import Hit
 from shaders.vector import BLACK, Color, Vec3, along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
+from tracecore.compilation.vector import address
 
 
 @unit(types.none)
-def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int, shadows: ShadowRays) -> None:
+def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, shadows: ShadowRays) -> None:
     """Add the light that photons bring the vertices of a chunk.
 
+    search: memory to look for them.
     shadows: those rays are added to that find out whether irradiance known nearby is in sight; a final gather has a
     slot for them, the last one.
     """
     job, shadows = borrowed(job), borrowed(shadows)
-    for i in range(hits):
-        if largest(column(chunk.weight, i)) > Float32(0.0):
-            if chunk.is_far[i] != 0:
+    ask_radii(job, chunk, search, hits)
+    places = Places(address(chunk.position), address(chunk.normal), address(chunk.shading))
+    for k in range(find_all(job.lookup.photon_map, search, places, hits)):
+        add_found_light(job, chunk, search, k)
+    if job.task.diffuse == GATHER:
+        for i in range(hits):
+            if chunk.is_far[i] != 0 and largest(column(chunk.weight, i)) > ZERO:
                 add_known_light(job, chunk, i, shadows)
-            else:
-                add_searched_light(job, chunk, i)
 
 
 @inlined
-def add_searched_light(job: EyeJob, chunk: EyeChunk, i: int) -> None:
-    """Add the light of the photons around a vertex."""
+def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
+    """Write the radii of the searches: none where nothing is diffuse, or what is known nearby is taken."""
+    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius)))
+    if len(job.lookup.radii) > 0:
+        for i in range(hits):
+            if search.radius[i] >= ZERO:
+                search.radius[i] = Float32(job.lookup.radii[Long(chunk.pixel[i])])
+
+
+@inlined
+def ask_radius(i: int, data: tuple[EyeChunk, Search, float]) -> None:
+    """Write the radius of the search about a vertex, that of the task."""
+    chunk, search, radius = data
+    is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0)
+    search.radius[i] = radius if is_asked else -ONE
+
+
+@inlined
+def add_found_light(job: EyeJob, chunk: EyeChunk, search: Search, k: int) -> None:
+    """Add the light that photons bring vertex k of the list of those that have some."""
+    i, flux = Long(search.found[k]), (search.flux[k, 0], search.flux[k, 1], search.flux[k, 2])
     hit, pixel, radius = diffuse_hit(chunk, i), Long(chunk.pixel[i]), job.task.radius
-    irradiance = irradiance_at(job.lookup, hit, pixel, radius)
+    irradiance = irradiance_of(job.lookup, Found(flux, Long(search.photons[k])), pixel, radius)
     is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
     light = PhotonLight(pixel, radius, is_first, irradiance, reflected(chunk, i, hit, irradiance))
     add_photons(job.image, job.lookup, hit, light)

@@ -8,9 +8,8 @@ import numpy.typing as npt
 
 from renderer.photons.building import build_photon_map
 from renderer.photons.irradiance import IrradianceMap, no_irradiance
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, find, irradiance
+from renderer.photons.photon_map import PHOTON_WORDS, Found, PhotonMap, irradiance
 from shaders.compilation import compiled as inlined
-from shaders.surface import Hit
 from shaders.vector import Color
 
 
@@ -68,13 +67,11 @@ def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
 
 
 @inlined
-def irradiance_at(lookup: PhotonLookup, hit: Hit, pixel: int, radius: float) -> Color:
-    """Returns the irradiance in W/m^2 that photons bring to a hit of a pixel's path.
+def irradiance_of(lookup: PhotonLookup, found: Found, pixel: int, radius: float) -> Color:
+    """Returns the irradiance in W/m^2 that photons bring which were found for a pixel, and counts them.
 
     radius: of the task, world units.
     """
-    radius = radius_at(lookup, pixel, radius)
-    found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
     if len(lookup.found) > 0:
         lookup.found[pixel] += found.photons
-    return irradiance(lookup.photon_map, found, radius)
+    return irradiance(lookup.photon_map, found, radius_at(lookup, pixel, radius))

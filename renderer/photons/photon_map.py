@@ -170,13 +170,18 @@ def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
 
 @inlined
 def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
-    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to.
+    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
+    return find_in(photon_map, disc_at(point, geom_normal, shading_normal, radius))
+
+
+@inlined
+def find_in(photon_map: PhotonMap, disc: Disc) -> Found:
+    """Returns the photons in a disc.
 
     Sixteen photons of a row of cells are tested together. Those that lie in the disc wait side by side until they are
     sixteen. Element k of the sum takes the k-th of each sixteen, so that the order in which flux is added follows from
     the map alone.
     """
-    disc = disc_at(point, geom_normal, shading_normal, radius)
     grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
     step, waiting, waits = WORD_BYTES * photon_map.columns.shape[1], waiting_words(), 0
     (x0, x1), (y0, y1), (z0, z1) = cells_around(grid, disc, 0), cells_around(grid, disc, 1), cells_around(grid, disc, 2)
@@ -193,7 +198,12 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                     total = with_sixteen(total, waiting, disc, ELEMENTS)
                     move_sixteen(waiting)
                     waits -= ELEMENTS
-    total = with_sixteen(total, waiting, disc, waits)
+    return total_of(with_sixteen(total, waiting, disc, waits))
+
+
+@inlined
+def total_of(total: Total) -> Found:
+    """Returns the sum of the sixteen sums of each channel."""
     return Found((sum_of(total.red), sum_of(total.green), sum_of(total.blue)), total.photons)
 
 

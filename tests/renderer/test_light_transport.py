@@ -156,3 +156,15 @@ def test_the_path_driver_has_the_same_light_where_nothing_is_sharp():
     with opened(lamp_in_box(), "path+caustics", radius=0.1) as made:
         assert np.array_equal(made.render_pass(0), passes(lamp_in_box(), "path", 1)[0])
         assert made.work.photons.emitted == 0
+
+
+def test_a_sample_of_one_light_takes_no_search_for_it():
+    """Half a square lamp is all that a stratum has; lights of other kinds have each vertex search for its own."""
+    with opened(room(), "path", width=24, height=24) as driver:
+        own, records = driver.render_pass(0), driver.scene.light_records
+        assert records.cumulative.tolist() == [0.5, 1.0]
+        assert not records.has_others
+        driver.scene = driver.scene._replace(light_records=records._replace(has_others=True))
+        searched = driver.render_pass(0)
+    assert own.any()
+    assert (own == searched).all()

@@ -13,13 +13,17 @@ from renderer.photons.photon_map import (
     PHOTON,
     PHOTON_FLUX,
     PHOTON_WORDS,
+    find,
     gather,
     pack_flux,
     total_flux,
     unpack_flux,
 )
+from renderer.photons.searching import MOST_RUNS, SEARCH_COLUMNS, Places, find_all
+from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS
 from shaders.compilation import compiled
 from shaders.octahedral import pack_unit, unpack_unit
+from tracecore.compilation.vector import address
 
 UP = (0.0, 0.0, 1.0)
 
@@ -239,3 +243,52 @@ def test_the_deviation_of_a_density_is_one_over_the_root_of_the_photons():
         seen = np.array([gather_at(grid, point, UP, UP, radius)[0] for point in points])
         assert seen.mean() == pytest.approx(1.0, abs=4.0 / math.sqrt(found * len(points)))
         assert seen.std() * math.sqrt(found) == pytest.approx(1.0, abs=0.1)
+
+
+@compiled
+def found_together(photon_map, search, points, normals, bent, count):
+    return find_all(photon_map, search[0], Places(address(points), address(normals), address(bent)), count)
+
+
+@compiled
+def found_alone(photon_map, point, normal, bent, radius):
+    return find(photon_map, point, normal, bent, radius)
+
+
+def looked_at(count, seed):
+    """Columns of vertices in and around the unit cube, some of them with bent normals."""
+    rng = np.random.default_rng(seed)
+    points, normals = np.zeros((3, COLUMN), np.float32), np.zeros((3, COLUMN), np.float32)
+    points[:, :count] = rng.random((3, count)) * 1.2 - 0.1
+    normals[:, :count] = directions(count, seed).T
+    normals[:, : count // 2] = [[0.0], [0.0], [1.0]]
+    bent = normals.copy()
+    bent[:, :count:3] = directions(len(range(0, count, 3)), seed + 1).T
+    return points, normals, bent
+
+
+@pytest.mark.parametrize("count", [1, 16, 33, CHUNK])
+@pytest.mark.parametrize("photons", [0, 50, 20_000])
+def test_a_chunk_finds_what_its_vertices_find(photons, count):
+    rng = np.random.default_rng(photons + count)
+    made = make_photons(rng.random((photons, 3)), direction=(0.36, 0.48, 0.8), flux=(1.0, 0.5, 0.25))
+    made[:, PHOTON_FLUX] = [pack_flux(tuple(flux), 0.5) for flux in rng.random((photons, 3))]
+    photon_map = build_photon_map(made, 0.05, 1.0)
+    points, normals, bent = looked_at(count, count)
+    search = np.zeros(1, SEARCH_COLUMNS)
+    search["radius"][0, :count] = rng.choice([-1.0, 0.01, 0.05, 0.2, 0.6], count)
+    length = found_together(photon_map, search, points, normals, bent, count)
+    together = {
+        int(search["found"][0, k]): (tuple(search["flux"][0, k].tolist()), int(search["photons"][0, k]))
+        for k in range(length)
+    }
+    alone = {}
+    for i in np.flatnonzero(search["radius"][0, :count] > 0.0).tolist():
+        disc = [tuple(column[:, i].tolist()) for column in (points, normals, bent)]
+        found = found_alone(photon_map, *disc, float(search["radius"][0, i]))
+        if found.photons > 0:
+            alone[i] = (found.flux, found.photons)
+    assert together == alone
+    if (photons, count) == (20_000, CHUNK):
+        assert len(alone) > CHUNK // 4
+        assert max(photons for _, photons in alone.values()) > MOST_RUNS * ELEMENTS
