@@ -1,8 +1,9 @@
 """Registers the ways to build a tree, by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from tracecore.bvh import binned_sah
+from tracecore.bvh import binned_sah, tree_cache
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
@@ -21,15 +22,16 @@ BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "binned": binned_s
 
 
 def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
-    """Returns the tree that a builder makes.
+    """Returns the tree that a builder makes, or has made of the same triangles before (`tree_cache`).
 
     name: of `BUILDERS`; None for the default.
     triangles: (t, 3, 3) float32, checked.
     max_leaf, triangle_block: as `binned_sah.build` takes them.
 
-    Raises `KernelError` for an unknown name.
+    Raises `KernelError` for an unknown name, and where `TRACECORE_TREE_BYTES` is not a number of bytes.
     """
     name = name or next(iter(BUILDERS))
     if name not in BUILDERS:
         raise KernelError(f"unknown builder {name!r}; there are {', '.join(BUILDERS)}")
-    return BUILDERS[name](triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+    build = partial(BUILDERS[name], triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+    return tree_cache.kept(triangles, f"{name}, max_leaf {max_leaf}, triangle_block {triangle_block}", build)

@@ -28,7 +28,8 @@ class BinaryTree:
     triangles).
     order: (t,) uint32, leaf index -> `prim_id`.
     triangle_block: how many triangles the traversal tests at once.
-    build_seconds: wall time.
+    build_seconds: wall time that building or refitting it took.
+    read_seconds: wall time that finding and reading it took where it was kept (`tree_cache`), else None.
     """
 
     lower: Floats
@@ -39,6 +40,7 @@ class BinaryTree:
     order: Ids
     triangle_block: int = 1
     build_seconds: float = 0.0
+    read_seconds: float | None = None
 
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
@@ -57,6 +59,16 @@ class BinaryTree:
         if area[0] == 0.0:
             return float(tests.sum())
         return float(area @ np.where(tests > 0, tests, VISIT_COST) / area[0])
+
+    @property
+    def is_cached(self) -> bool:
+        """Returns whether it was kept, and not built in this process or the one that sent it."""
+        return self.read_seconds is not None
+
+    @property
+    def seconds(self) -> float:
+        """Returns the wall time that it took to be there: to read, build or refit it."""
+        return self.build_seconds if self.read_seconds is None else self.read_seconds
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
