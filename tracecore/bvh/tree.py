@@ -14,6 +14,9 @@ MAX_DEPTH = 64
 #: Cost of a visit to an inner node, in tests of a block of triangles.
 VISIT_COST = 1.0
 
+#: Boxes that are worked on in float64 at once.
+AT_ONCE = 1 << 14
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinaryTree:
@@ -45,8 +48,12 @@ class BinaryTree:
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
         """Returns half of the surface of every box, (n,) float64."""
-        x, y, z = (self.upper.astype(np.float64) - self.lower).T
-        return x * y + y * z + z * x
+        area = np.empty(len(self.child))
+        for start in range(0, len(area), AT_ONCE):  # a piece at a time takes no memory for all boxes in float64
+            piece = slice(start, start + AT_ONCE)
+            x, y, z = (self.upper[piece].astype(np.float64) - self.lower[piece]).T
+            area[piece] = x * y + y * z + z * x
+        return area
 
     @cached_property
     def sah_cost(self) -> float:
