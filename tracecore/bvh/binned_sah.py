@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -216,17 +216,18 @@ def _split_by_threads(work: _Work, threads: int) -> None:
     """
     waiting: deque[Future[None]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-
-        def split(subtree: _Subtree) -> None:
-            scratch = np.empty(SCRATCH_BYTES, np.uint8)
-            stack = scratch[STACK:].view(np.int64).reshape(-1, len(subtree))
-            while _split_all(work, subtree, scratch, subtree.end - subtree.first > PIECE) > 0:
-                right, subtree = (_Subtree(*row) for row in stack[:2].tolist())
-                waiting.append(pool.submit(split, right))
-
-        split(_Subtree(0, 1, 0, len(work.order), 0))
+        _split_subtree(work, _Subtree(0, 1, 0, len(work.order), 0), pool, waiting)
         while waiting:  # what a subtree leaves to others is there before it is done
             waiting.pop().result()
+
+
+def _split_subtree(work: _Work, subtree: _Subtree, pool: ThreadPoolExecutor, waiting: deque[Future[None]]) -> None:
+    """Splits a subtree, but for large ones on the right of its splits: they wait."""
+    scratch = np.empty(SCRATCH_BYTES, np.uint8)
+    stack = scratch[STACK:].view(np.int64).reshape(-1, len(subtree))
+    while _split_all(work, subtree, scratch, subtree.end - subtree.first > PIECE) > 0:
+        right, subtree = (_Subtree(*row) for row in stack[:2].tolist())
+        waiting.append(pool.submit(_split_subtree, work, right, pool, waiting))
 
 
 @compiled
@@ -319,7 +320,11 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     plane = np.int64(0)
     bin_count = _bin_count(room.binning, count)
     best = _bins(low, high, plane, bin_count)
-    if 1 << min(levels - 1, 62) >= count:
+    if 1 << min(levels - 1, 62) < count:
+        pass
+    elif count == 2:
+        cost, plane, best = _between_two(room, first, low, high, bin_count)
+    else:
         _fill(room, first, end, low, high, bin_count)
         for axis in range(3):
             bins = _bins(low, high, axis, bin_count)
@@ -332,6 +337,21 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     if cost == np.inf:  # all centroids in one place, or no level to spare
         return first + count // 2
     return _partition(room, first, end, best, plane)
+
+
+@inlined
+def _between_two(room: Any, first: int, low: Any, high: Any, bin_count: int) -> Any:
+    """Returns what bins would find between two triangles: the cost, the first bin on the right, and the bins of the
+    first axis along which they are apart. Half of all splits are of two, where leaves hold one.
+    """
+    cost, best = np.inf, _bins(low, high, 0, bin_count)
+    box = room.references + first * BOX_BYTES
+    for axis in range(2, -1, -1):
+        bins = _bins(low, high, axis, bin_count)
+        if bins.scale > 0.0:
+            best = bins
+            cost = _tests(room, 1) * half_area_of(box) + _tests(room, 1) * half_area_of(box + BOX_BYTES)
+    return cost, np.int64(1), best
 
 
 @inlined
