@@ -248,7 +248,7 @@ def _split_all(work: Any, subtree: Any, scratch: Any, is_one: bool) -> int:
         address(work.rules.tests),
         work.rules.binning,
     )
-    _push(room.stack, subtree.node, subtree.pair, subtree.first, subtree.end, subtree.depth)
+    _push(room.stack, subtree)
     pushed = min(subtree.end - subtree.first, 1)
     while pushed > 0:
         pushed -= 1
@@ -261,8 +261,8 @@ def _split_all(work: Any, subtree: Any, scratch: Any, is_one: bool) -> int:
             continue
         nodes.child[node] = pair
         behind_left = pair + 2 * (middle - first)  # and all nodes that may be below it
-        _push(entry, pair + 1, behind_left, middle, end, depth + 1)
-        _push(entry + ENTRY_BYTES, pair, pair + 2, first, middle, depth + 1)
+        _push(entry, (pair + 1, behind_left, middle, end, depth + 1))
+        _push(entry + ENTRY_BYTES, (pair, pair + 2, first, middle, depth + 1))
         pushed += 2
         if is_one:
             break
@@ -270,12 +270,13 @@ def _split_all(work: Any, subtree: Any, scratch: Any, is_one: bool) -> int:
 
 
 @inlined
-def _push(entry: int, node: int, pair: int, first: int, end: int, depth: int) -> None:
-    store(entry, np.int64(node))
-    store(entry + 8, np.int64(pair))
-    store(entry + 16, np.int64(first))
-    store(entry + 24, np.int64(end))
-    store(entry + 32, np.int64(depth))
+def _push(entry: int, subtree: Any) -> None:
+    """Writes what `_Subtree` has."""
+    store(entry, np.int64(subtree[0]))
+    store(entry + 8, np.int64(subtree[1]))
+    store(entry + 16, np.int64(subtree[2]))
+    store(entry + 24, np.int64(subtree[3]))
+    store(entry + 32, np.int64(subtree[4]))
 
 
 @compiled
@@ -325,7 +326,7 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     elif count == 2:
         cost, plane, best = _between_two(room, first, low, high, bin_count)
     else:
-        _fill(room, first, end, low, high, bin_count)
+        _fill(room, first, end, (low, high), bin_count)
         for axis in range(3):
             bins = _bins(low, high, axis, bin_count)
             if bins.scale > 0.0:
@@ -397,8 +398,9 @@ def _bin(box: int, bins: Any) -> int:
 
 
 @inlined
-def _fill(room: Any, first: int, end: int, low: Any, high: Any, bin_count: int) -> None:
-    """Sorts the triangles into the bins of all axes."""
+def _fill(room: Any, first: int, end: int, bounds: Any, bin_count: int) -> None:
+    """Sorts the triangles into the bins of all axes. bounds: low and high, of their centroids."""
+    low, high = bounds
     for axis in range(3):
         for i in range(axis * MAX_BINS, axis * MAX_BINS + bin_count):
             store(room.bin_counts + 8 * i, np.int64(0))

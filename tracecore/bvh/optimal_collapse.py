@@ -103,7 +103,10 @@ def _choose(child: Any, rank: Any, is_leaf: Any, share: Any) -> None:
     given[0] = width  # the root is a wide node, even if one leaf would do
     for node in range(len(child)):
         left = child[node]
-        if left == 0 or given[node] == 0:
+        if left == 0:
+            continue
+        if given[node] == 0:  # below a leaf
+            child[node] = 0
             continue
         if share[node, given[node]] == 0:
             if is_leaf[node]:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import pieces
 from tracecore.rays import Floats, Ids
 
 #: No tree is deeper (the root's depth is 0), so that a stack with one entry per level never needs more.
@@ -13,9 +14,6 @@ MAX_DEPTH = 64
 
 #: Cost of a visit to an inner node, in tests of a block of triangles.
 VISIT_COST = 1.0
-
-#: Boxes that are worked on in float64 at once.
-AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,8 +47,7 @@ class BinaryTree:
     def half_area(self) -> npt.NDArray[np.float64]:
         """Returns half of the surface of every box, (n,) float64."""
         area = np.empty(len(self.child))
-        for start in range(0, len(area), AT_ONCE):  # a piece at a time takes no memory for all boxes in float64
-            piece = slice(start, start + AT_ONCE)
+        for piece in pieces(len(area)):
             x, y, z = (self.upper[piece].astype(np.float64) - self.lower[piece]).T
             area[piece] = x * y + y * z + z * x
         return area

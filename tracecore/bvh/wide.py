@@ -115,7 +115,7 @@ def fill_children(leaf_indices: LeafRanges, child: Ints, rank: npt.NDArray[Any],
     until the node is full or all are closed.
     width: children of a wide node.
     """
-    capacity = len(child) // 2 + 1  # one for each inner node at most, or the root alone
+    capacity = np.count_nonzero(child) + 1  # one for each inner node at most, or the root alone
     binary, wide = np.empty((2, capacity, width), np.int32)  # most of it is never touched
     level = np.empty(capacity, np.int32)
     nodes = _fill_all(child, rank, binary, wide, level)
@@ -159,26 +159,27 @@ def _count_levels(child: Any, depth: Any) -> None:
 @compiled
 def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
     """Fills the wide nodes, breadth first. Returns how many there are."""
-    _begin(binary, wide, level, 0, 0, 1)
-    nodes = 1
+    _begin(binary, wide, 0, 0)
+    level[0] = nodes = 1
     at = np.int64(0)
     while at < nodes:  # the nodes are their own queue
         filled = _open_children(child, rank, binary, at)
         for i in range(filled):
             if child[binary[at, i]] > 0:
                 wide[at, i] = nodes
-                _begin(binary, wide, level, nodes, binary[at, i], level[at] + 1)
+                _begin(binary, wide, nodes, binary[at, i])
+                level[nodes] = level[at] + 1
                 nodes += 1
         at += 1
     return nodes
 
 
 @inlined
-def _begin(binary: Any, wide: Any, level: Any, at: int, node: int, depth: int) -> None:
+def _begin(binary: Any, wide: Any, at: int, node: int) -> None:
     """Makes a wide node of one child."""
     for i in range(binary.shape[1]):
         binary[at, i] = wide[at, i] = EMPTY
-    binary[at, 0], level[at] = node, depth
+    binary[at, 0] = node
 
 
 @inlined

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
+from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.device_layout import DeviceLayout, PackedScene, pieces
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of

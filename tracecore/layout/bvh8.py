@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
 from tracecore.errors import KernelError
-from tracecore.layout.device_layout import pieces
 from tracecore.rays import Floats, Ids
 from tracecore.triangles import extent_of
 

@@ -1,6 +1,6 @@
 """Says what a layout for the GPU is: how a tree becomes the arrays that a kernel walks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +9,6 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
-
-#: Nodes, or triangles, that are packed at once: arrays of float64 over all of them would take more than the tree.
-AT_ONCE = 1 << 13
-
-
-def pieces(count: int) -> Iterator[slice]:
-    """Yields slices of so many things, `AT_ONCE` at a time."""
-    for start in range(0, count, AT_ONCE):
-        yield slice(start, start + AT_ONCE)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,7 +7,7 @@ and has nothing to exchange. `kernels/packed_triangle.cuh` is the other side.
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.layout.device_layout import pieces
+from tracecore.arrays import pieces
 from tracecore.rays import Floats, Ids
 
 #: One component of a triangle's three corners.
