@@ -61,6 +61,7 @@ def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:
             node, target = _found_moves(nodes, is_searched, pool.map)
             before, box, children = nodes.half_area.sum(), nodes.box.copy(), nodes.children.copy()
             is_near = _move_best(nodes, node, target)
+            del node, target
             if not nodes.half_area.sum() < (1.0 - LEAST_GAIN) * before or _depth(nodes.children) > MAX_DEPTH:
                 nodes = nodes._replace(box=box, children=children)
                 break
