@@ -116,8 +116,8 @@ def _with_one_name(words: list[str]) -> list[str]:
 
 @contextmanager
 def _logs_heard(*, quiet: bool) -> Iterator[None]:
-    """Shows on stderr what scenes and the renderer have to say, a line each. quiet: scenes have errors alone to say."""
-    logs, handler = [logging.getLogger(name) for name in ("scenes", "renderer")], logging.StreamHandler()
+    """Shows on stderr what packages have to say, a line each. quiet: scenes have errors alone to say."""
+    logs, handler = [logging.getLogger(name) for name in ("tracecore", "scenes", "renderer")], logging.StreamHandler()
     handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
     for log in logs:
         log.addHandler(handler)

@@ -25,6 +25,9 @@ LONGEST = (
     "renderer/test_contributing.py",
 )
 
+#: Tests build their trees, also where somebody has kept them.
+os.environ["TRACECORE_TREE_BYTES"] = "0"
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "scenes"
 
 

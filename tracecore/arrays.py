@@ -1,5 +1,8 @@
-"""Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy."""
+"""Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy; and goes through large
+arrays a piece at a time.
+"""
 
+from collections.abc import Iterator
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -32,3 +35,13 @@ def as_numpy(array: Array) -> npt.NDArray[Any]:
         return np.from_dlpack(cast("Any", array))
     except (BufferError, RuntimeError) as error:
         raise TypeError(f"the array cannot be had in the machine's memory ({error}); copy it there first") from error
+
+
+#: Rows of a piece.
+PIECE_ROWS = 1 << 12
+
+
+def pieces(rows: int) -> Iterator[slice]:
+    """Yields slices of an array of so many rows, so that what is made of each in float64 takes little memory."""
+    for start in range(0, rows, PIECE_ROWS):
+        yield slice(start, start + PIECE_ROWS)

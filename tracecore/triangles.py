@@ -10,6 +10,11 @@ from tracecore.rays import MISS, Floats
 LARGEST_COORDINATE = 1e12
 
 
+def extent_of(triangles: Floats) -> np.float32:
+    """Returns the largest absolute coordinate of (t, 3, 3) float32 triangles, 0 of none."""
+    return np.float32(max(triangles.max(initial=0.0), -triangles.min(initial=0.0)))
+
+
 def check_finite(triangles: Floats) -> None:
     """Raises `TriangleError` for triangles of which a number is not finite: a builder would sort them nowhere.
 

@@ -16,8 +16,12 @@ from tracecore.rays import Floats
 EXACT = "exact"
 
 
+def _binned(triangles: Floats) -> BinaryTree:
+    return binned_sah.build(triangles, threads=1)
+
+
 def _fast(triangles: Floats) -> BinaryTree:
-    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING)
+    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=1)
 
 
 def _ploc(triangles: Floats) -> BinaryTree:
@@ -25,13 +29,13 @@ def _ploc(triangles: Floats) -> BinaryTree:
 
 
 def _reinserted(triangles: Floats) -> BinaryTree:
-    return reinserted(binned_sah.build(triangles), threads=1)
+    return reinserted(_binned(triangles), threads=1)
 
 
 #: Ways to build a tree whose leaves hold at most four triangles.
 BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
     EXACT: sweep_sah.build,
-    "binned": binned_sah.build,
+    "binned": _binned,
     "fast": _fast,
     "ploc": _ploc,
     "reinserted": _reinserted,

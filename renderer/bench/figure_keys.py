@@ -37,7 +37,9 @@ COMPARISON: Keys = {
     "kernels[].nodes": "nodes of its tree, as traversed",
     "kernels[].tree_bytes": "bytes of the tree and its triangles, as traversed",
     "kernels[].sah_cost": "expected cost of a ray by the surface area heuristic",
-    "kernels[].build_seconds": "seconds to build and pack the tree; of the first kernel to load machine code too",
+    "kernels[].build_seconds": "seconds to build or read the tree and to pack it; of the first kernel to load machine "
+    "code too",
+    "kernels[].is_tree_cached": "whether the tree was read, as it was built before",
     "kernels[].registers": "registers of a thread, of closest and any hit; none but on a GPU",
     "kernels[].occupancy": "share of a multiprocessor's threads that resident blocks fill, likewise",
     "kernels[].rays_at_once": "rays that there is room for at once, likewise",

@@ -61,6 +61,7 @@ class KernelFacts:
     """Holds what is known of a kernel and its tree.
 
     build_seconds: time to make the tree ready; for the first tracer in a process it includes loading machine code.
+    is_tree_cached: whether the tree was not built then, but read (`tracecore.bvh.tree_cache`).
     registers, occupancy, rays_at_once: on a GPU, registers of a thread, occupancy, and how many rays there is room for;
     of closest and any hit.
     """
@@ -70,6 +71,7 @@ class KernelFacts:
     tree_bytes: int
     sah_cost: float
     build_seconds: float | None = None
+    is_tree_cached: bool = False
     registers: tuple[int, ...] = ()
     occupancy: tuple[float, ...] = ()
     rays_at_once: tuple[int, ...] = ()
@@ -162,6 +164,7 @@ def facts_of(tracer: Tracer) -> KernelFacts:
         tree_bytes=tracer.bvh.bytes,
         sah_cost=tracer.bvh.sah_cost,
         build_seconds=tracer.bvh.build_seconds,
+        is_tree_cached=tracer.tree is not None and tracer.tree.is_cached,
     )
     if not isinstance(tracer, GpuTracer):
         return facts

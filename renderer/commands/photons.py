@@ -230,7 +230,7 @@ def report(figures: Statistics) -> str:
     """Returns the statistics of a photon run as text, to be read by people."""
     rows = {
         "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
-        f"built in {figures['bvh.build_seconds']:.2f} s",
+        f"{'read' if figures['bvh.update'] == 'cached' else 'built'} in {figures['bvh.build_seconds']:.2f} s",
         "tracer": f"{figures['kernel']} ({figures['kernel_choice']}) on the {figures['device']}, "
         f"{figures['dispatch']}, {figures['threads']} threads, batches of {figures['batch_rays']} rays",
         "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "

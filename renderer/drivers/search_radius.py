@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from renderer.scene.packed_scene import CameraArrays
+from tracecore.arrays import pieces
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, make_rays
 
@@ -31,9 +32,12 @@ def pass_radius(first_radius: float, index: int) -> float:
 
 def surface_area(positions: Floats) -> float:
     """Returns the area of all triangles (n, 3, 3)."""
-    corners = positions.astype(np.float64)
-    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    return 0.5 * float(np.linalg.norm(doubled, axis=1).sum())
+    doubled = np.empty(len(positions))
+    for piece in pieces(len(positions)):
+        corners = positions[piece].astype(np.float64)
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        doubled[piece] = np.linalg.norm(normals, axis=1)
+    return 0.5 * float(doubled.sum())
 
 
 def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:

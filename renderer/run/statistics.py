@@ -81,9 +81,11 @@ FIELDS = {
     "bvh.nodes": "nodes of the tree, as traversed",
     "bvh.bytes": "bytes of the tree and its triangles, as traversed",
     "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
-    "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
-    "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
-    "bvh.update_seconds": "wall time to build or refit the binary tree alone",
+    "bvh.build_seconds": "wall time to build or read the tree and to pack it; at first in a process, to load compiled "
+    "code too",
+    "bvh.update": "where the binary tree comes from: built, cached (read, as it was built before), or refitted from "
+    "that of the frame before",
+    "bvh.update_seconds": "wall time to build, read or refit the binary tree alone",
     "members": "of several processes that shared the work out, for --gpus and --cluster: name, items made, rays, share "
     "of all rays, and why one was left out; null where there was one process",
     "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null "
@@ -94,7 +96,7 @@ FIELDS = {
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
 #: same as another key.
 OF_PICTURES = (
-    *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update", "asked"),
+    *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "asked"),
     "photons.aimed",
     *("samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
 )
@@ -247,15 +249,22 @@ def _photon_figures(work: Work) -> Statistics:
 
 
 def _tree_figures(context: RenderContext) -> Statistics:
-    bvh = context.tracer.bvh
+    bvh, tree = context.tracer.bvh, context.tracer.tree
     return {
         "bvh.nodes": bvh.nodes,
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
-        "bvh.update": "refitted" if context.is_refitted else "built",
-        "bvh.update_seconds": tree.build_seconds if (tree := context.tracer.tree) else 0.0,
+        "bvh.update": update_of(context),
+        "bvh.update_seconds": tree.seconds if tree else 0.0,
     }
+
+
+def update_of(context: RenderContext) -> str:
+    """Returns where the binary tree comes from."""
+    if context.is_refitted:
+        return "refitted"
+    return "cached" if context.tracer.tree and context.tracer.tree.is_cached else "built"
 
 
 def limited_by(measured: Measured, *, has_bus: bool) -> str:

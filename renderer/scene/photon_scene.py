@@ -46,6 +46,7 @@ from shaders.surface import (
     SurfaceArrays,
 )
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
+from tracecore.arrays import pieces
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.side_by_side import need
 
@@ -176,15 +177,23 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
 
 def pack_records(surfaces: SurfaceArrays) -> Records:
     """Returns the triangle records, (n,) TRIANGLE_RECORD."""
-    corners = surfaces.positions.astype(np.float64)
+    records = in_lines(len(surfaces.positions), TRIANGLE_RECORD)
+    flags = material_flags(surfaces.materials, surfaces.shaders)
+    for piece in pieces(len(records)):
+        _set_records(records[piece], surfaces, piece, flags)
+    return records
+
+
+def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice, flags: npt.NDArray[np.uint32]) -> None:
+    """Writes the records of some triangles. flags: (m,) uint32, of the materials."""
+    positions, materials, ids = surfaces.positions[piece], surfaces.materials, surfaces.material_ids[piece]
+    corners = positions.astype(np.float64)
     normals = flat_normals(corners)
-    materials, ids = surfaces.materials, surfaces.material_ids
-    records = in_lines(len(corners), TRIANGLE_RECORD)
     records["normal"] = normals
     records["plane"] = np.einsum("ni,ni->n", records["normal"].astype(np.float64), corners.mean(axis=1))
-    records["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
-    records["kind"] = ids | material_flags(materials, surfaces.shaders)[ids]
-    records["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
+    records["clearance"] = ORIGIN_OFFSET * np.abs(positions).max(axis=(1, 2), initial=0.0)
+    records["kind"] = ids | flags[ids]
+    records["kind"] |= np.where(are_bent(surfaces.normals[piece], normals), BENT, np.uint32(0))
     pack_units(normals, records["packed_front"])
     pack_units(-normals, records["packed_back"])
     records["diffuse"] = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3][ids]
@@ -193,7 +202,6 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
             materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
         )
     records["exponent"], records["ior"] = materials[ids, MATERIAL_EXPONENT], materials[ids, MATERIAL_IOR]
-    return records
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:

@@ -1,16 +1,22 @@
 """The builder of the tree is chosen by name."""
 
+import json
+from pathlib import Path
 from typing import get_args, get_type_hints
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import scenes
+from renderer import cli
+from renderer.bench.builder_benchmark import built_trees
+from renderer.bench.kernel_benchmark import facts_of
 from renderer.errors import UsageError
 from renderer.scene import tree_updates
 from renderer.scene.render_context import TracerChoice
 from renderer.settings.picture import Settings
-from tracecore.bvh import reinsertion
+from tracecore.bvh import builders, reinsertion, tree_cache
 from tracecore.bvh.builders import BUILDERS, build_by
 from tracecore.layout.bvh8 import BLOCK
 
@@ -46,3 +52,60 @@ def test_all_code_is_loaded_before_the_time_of_a_tree_counts(monkeypatch: pytest
         monkeypatch.setattr(reinsertion, name, loop)
     tree_updates.TreeUpdates("auto")
     assert all(loop.called for loop in loops.values())
+
+
+@pytest.fixture
+def trees_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of trees, in which those of few triangles are kept too."""
+    monkeypatch.setenv("TRACECORE_CACHE", str(tmp_path))
+    monkeypatch.setenv("TRACECORE_TREE_BYTES", "1e8")
+    monkeypatch.setattr(tree_cache, "LEAST_TRIANGLES", 1)
+    return tmp_path / "trees"
+
+
+def test_statistics_tell_a_tree_that_was_read(trees_kept: Path, tmp_path: Path) -> None:
+    words = ["render", "cornell", "--size", "8x6", "--driver", "ao", "--passes", "1", "--device", "cpu", "--quiet"]
+    made = []
+    for name in ("a", "b"):
+        assert cli.main([*words, "-o", str(tmp_path / f"{name}.npy")]) == 0
+        made.append((np.load(tmp_path / f"{name}.npy"), json.loads((tmp_path / f"{name}.json").read_text())))
+    (first, built), (second, read) = made
+    assert [built["bvh.update"], read["bvh.update"]] == ["built", "cached"]
+    assert read["bvh.update_seconds"] != built["bvh.update_seconds"]
+    assert np.array_equal(first, second)
+
+
+def test_benchmarks_tell_a_tree_that_was_read(trees_kept: Path) -> None:
+    snapshot = scenes.load("cornell").at(0.0)
+    told = []
+    for _ in range(2):
+        with TracerChoice(device="cpu").opened(snapshot, 0.0) as context:
+            told.append(facts_of(context.tracer).is_tree_cached)
+    assert told == [False, True]
+
+
+def test_builders_are_measured_without_trees_that_were_kept(trees_kept: Path) -> None:
+    snapshot = scenes.load("cornell").at(0.0)
+    build_by(None, snapshot.positions)
+    before = list(trees_kept.iterdir())
+    trees = built_trees(snapshot.positions, 1)
+    assert list(trees_kept.iterdir()) == before
+    assert len({tree.seconds for tree in trees}) == len(trees)
+
+
+def test_a_photon_run_tells_a_tree_that_was_read(trees_kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["photons", "cornell", "--store", "2000", "--device", "cpu"]
+    reports = []
+    for _ in range(2):
+        assert cli.main(words) == 0
+        reports.append(capsys.readouterr().out)
+    assert "nodes built in" in reports[0]
+    assert "nodes read in" in reports[1]
+
+
+def test_neighbours_are_joined_where_there_are_too_many_nodes_to_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    triangles = scenes.load("cornell").at(0.0).positions
+    monkeypatch.setattr(builders, "MOST_NODES", 2 * len(triangles) - 1)
+    assert build_by(None, triangles).sah_cost == build_by("ploc", triangles).sah_cost
+    monkeypatch.setattr(builders, "MOST_NODES", 2 * len(triangles))
+    assert build_by(None, triangles).sah_cost < build_by("ploc", triangles).sah_cost

@@ -28,7 +28,6 @@ FUNCTIONS = {
     "shaders/textures.py _bilinear": LOOP,
     "tracecore/__init__.py open_tracer": CALLS,
     "tracecore/bvh/binned_sah.py _split": LOOP,
-    "tracecore/bvh/binned_sah.py _split_all": LOOP,
     "tracecore/bvh/refit.py _refit": LOOP,
     "tracecore/cpu/traversal.py _push_children": LOOP,
     "tracecore/cpu/traversal.py trace": LOOP,

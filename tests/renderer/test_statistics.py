@@ -46,7 +46,7 @@ def context(device: str = "gpu") -> Any:
         dispatch="direct",
         threads=2,
         bvh=BvhStatistics(nodes=5, bytes=640, sah_cost=12.5, build_seconds=0.25),
-        tree=SimpleNamespace(build_seconds=0.125),
+        tree=SimpleNamespace(seconds=0.125, is_cached=False),
         statistics=traced,
     )
     snapshot = SimpleNamespace(name="box", positions=np.zeros((12, 3, 3), np.float32))

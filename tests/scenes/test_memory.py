@@ -41,7 +41,7 @@ def test_what_does_not_fit_is_refused(system: Path) -> None:
     (system / "max").write_text("2500000000")
     (system / "current").write_text("500000000")
     with pytest.raises(
-        SceneError, match=r"7,000,000 triangles, placed from 7, take about 4.\d GB, and 2.0 GB are free"
+        SceneError, match=r"7,000,000 triangles, placed from 7, take about 3.\d GB, and 2.0 GB are free"
     ):
         memory.check_memory(7_000_000, 7)
 

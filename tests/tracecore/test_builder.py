@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.bvh import ploc, sweep_sah
+from tracecore.bvh import binned_sah, ploc, sweep_sah
 from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bin_count, _tests_by_count, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
@@ -182,6 +182,36 @@ def test_same_triangles_same_tree() -> None:
     for field in ("lower", "upper", "child", "first", "count", "order"):
         assert np.array_equal(getattr(first, field), getattr(second, field))
     assert first.sah_cost == second.sah_cost
+
+
+@pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 8)])
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_the_tree_is_the_same_for_any_number_of_threads(
+    name: str, max_leaf: int, triangle_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of a few triangles are shared out, of one, and of all."""
+    trees = []
+    for threads, piece in ((1, 1 << 20), (1, 10), (2, 10), (7, 10), (3, 1)):
+        monkeypatch.setattr(binned_sah, "PIECE", piece)
+        trees.append(build(TRIANGLES[name], max_leaf=max_leaf, triangle_block=triangle_block, threads=threads))
+    for tree in trees[1:]:
+        for field in ("lower", "upper", "child", "first", "count", "order"):
+            assert np.array_equal(getattr(tree, field), getattr(trees[0], field))
+
+
+def test_what_fails_in_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree of which a part is missing is worse than none."""
+    split = binned_sah._split_all
+
+    def fail_at_small_ones(work: object, subtree: binned_sah._Subtree, scratch: object, is_one: bool) -> int:
+        if subtree.first > 0 and not is_one:
+            raise MemoryError("no memory left")
+        return int(split(work, subtree, scratch, is_one))
+
+    monkeypatch.setattr(binned_sah, "PIECE", 100)
+    monkeypatch.setattr(binned_sah, "_split_all", fail_at_small_ones)
+    with pytest.raises(MemoryError, match="no memory left"):
+        build(TRIANGLES["soup"], threads=2)
 
 
 def test_two_clusters_are_split_between() -> None:

@@ -5,12 +5,14 @@ Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Trav
 """
 
 import time
-from typing import Any, NamedTuple
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -27,16 +29,21 @@ from tracecore.compilation.vector import (
     splat4,
     store,
 )
+from tracecore.cores import usable_cores
 from tracecore.rays import Floats
 from tracecore.triangles import check_finite
 
 #: The most bins that there is room for.
 MAX_BINS = 128
-ENTRY_BYTES = 32
-COUNTS_OFFSET = MAX_BINS * BOX_BYTES
-COSTS_OFFSET = COUNTS_OFFSET + MAX_BINS * 8
+ENTRY_BYTES = 40
+COUNTS_OFFSET = 3 * MAX_BINS * BOX_BYTES
+COSTS_OFFSET = COUNTS_OFFSET + 3 * MAX_BINS * 8
 STACK = COSTS_OFFSET + MAX_BINS * 8
 SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child per level, and the pair just made
+
+#: Subtrees of at most so many triangles are not shared out between threads.
+PIECE = 1 << 13
+
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
 
@@ -59,17 +66,23 @@ FAST_BINNING = Binning(least=4, most=32, triangles_per_bin=16)
 
 
 def build(
-    triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1, binning: Binning = DEFAULT_BINNING
+    triangles: Floats,
+    *,
+    max_leaf: int = 4,
+    triangle_block: int = 1,
+    binning: Binning = DEFAULT_BINNING,
+    threads: int | None = None,
 ) -> BinaryTree:
     """Returns a tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
-    The same triangles give the same tree.
+    The same triangles give the same tree, for any number of threads.
 
     triangles: (t, 3, 3) float32, finite, corners of each; t may be 0.
     max_leaf: triangles that a leaf may hold.
     triangle_block: how many triangles the traversal tests at once, at least 1; larger blocks make a shallower tree of
     fuller leaves.
     binning: more bins cost time and come closer to the cheapest splits.
+    threads: that split; by default all usable cores.
 
     Raises `TriangleError` for a corner that is not finite.
     """
@@ -80,18 +93,13 @@ def build(
     triangles.max(axis=1, out=references[:, 4:7])
     check_finite(references)
     order = np.arange(len(triangles), dtype=np.uint32)
-    capacity = max(2 * len(triangles) - 1, 1)  # both sides of a split hold a triangle
-    boxes = np.zeros((capacity, 8), np.float32)
-    links = np.zeros((capacity, 3), np.int32)
+    nodes = _Nodes.empty(max(2 * len(triangles) - 1, 1))  # both sides of a split hold a triangle
     rules = _Rules(max_leaf, _tests_by_count(len(triangles), triangle_block), binning)
-    nodes = _split_all(references, order, boxes, links, np.empty(SCRATCH_BYTES, np.uint8), rules)
-    child, first, count = np.ascontiguousarray(links[:nodes].T)
+    _split_by_threads(_Work(references, order, nodes, rules), threads or usable_cores())
+    del references, rules
+    nodes = nodes.cut(_close_up(nodes))
     return BinaryTree(
-        lower=np.ascontiguousarray(boxes[:nodes, 0:3]),
-        upper=np.ascontiguousarray(boxes[:nodes, 4:7]),
-        child=child,
-        first=first,
-        count=count,
+        **nodes._asdict(),
         order=order,
         triangle_block=triangle_block,
         build_seconds=time.perf_counter() - start,
@@ -119,6 +127,56 @@ class _Rules(NamedTuple):
     binning: Any
 
 
+class _Nodes(NamedTuple):
+    """Holds the nodes, as in `BinaryTree`. While they are made some pairs of siblings are left out."""
+
+    lower: Any
+    upper: Any
+    child: Any
+    first: Any
+    count: Any
+
+    @classmethod
+    def empty(cls, capacity: int) -> Self:
+        """Returns nodes of zeros."""
+        boxes = (np.zeros((capacity, 3), np.float32) for _ in range(2))
+        return cls(*boxes, *(np.zeros(capacity, np.int32) for _ in range(3)))
+
+    def cut(self, count: int) -> Self:
+        """Returns the first nodes, in no more memory than they need."""
+        if count == len(self.child):
+            return self
+        return type(self)(*(column[:count].copy() for column in self))
+
+
+class _Work(NamedTuple):
+    """Holds what all threads share. references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both
+    permuted. nodes: `_Nodes`, written. rules: `_Rules`.
+    """
+
+    references: Any
+    order: Any
+    nodes: Any
+    rules: Any
+
+
+class _Subtree(NamedTuple):
+    """Is a subtree that is still to be split.
+
+    node: its root.
+    pair: where its root's children would be, and behind them all that is below. In front of it there is room for all
+    nodes that come before these depth first, however many they may be: leaves of one triangle fill it.
+    first, end: leaf indices.
+    depth: of its root.
+    """
+
+    node: int
+    pair: int
+    first: int
+    end: int
+    depth: int
+
+
 class _Bins(NamedTuple):
     """Says how centroids are sorted: into `count` bins along one axis from `low`, `scale` of them per unit of
     length.
@@ -134,18 +192,16 @@ class _Room(NamedTuple):
     """Holds addresses of what the builder reads and writes. Boxes are eight float32: lower x y z 0, upper x y z 0.
 
     references: boxes of the triangles, moved together with order: uint32.
-    boxes: of the nodes.
-    bin_boxes: of the bins of one axis.
-    bin_counts: int64, triangles in each bin.
-    costs: float64, of each bin: half the area times the tests of it and all above it.
-    stack: int64, node, first and end leaf index, depth.
+    bin_boxes: of the bins of each axis.
+    bin_counts: int64, triangles in each bin of each axis.
+    costs: float64, of each bin of one axis: half the area times the tests of it and all above it.
+    stack: int64, of each subtree what `_Subtree` has.
     tests: float64, by count of triangles.
     binning: `Binning`, of numbers.
     """
 
     references: Any
     order: Any
-    boxes: Any
     bin_boxes: Any
     bin_counts: Any
     costs: Any
@@ -154,58 +210,103 @@ class _Room(NamedTuple):
     binning: Any
 
 
-@compiled
-def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any, rules: Any) -> int:
-    """Splits nodes depth first. Returns how many there are.
-
-    references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both permuted.
-    boxes: (n, 8) float32, written.
-    links: (n, 3) int32, child, first, count, written.
-    scratch: SCRATCH_BYTES of uint8.
-    rules: `_Rules`.
+def _split_by_threads(work: _Work, threads: int) -> None:
+    """Splits the root and all below: what has many triangles node by node, by whoever has time, and the rest in pieces.
+    Where a node is, and what is in it, follows from its triangles alone.
     """
-    at, tests = address(scratch), address(rules.tests)
+    waiting: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        _split_subtree(work, _Subtree(0, 1, 0, len(work.order), 0), pool, waiting)
+        while waiting:  # what a subtree leaves to others is there before it is done
+            waiting.pop().result()
+
+
+def _split_subtree(work: _Work, subtree: _Subtree, pool: ThreadPoolExecutor, waiting: deque[Future[None]]) -> None:
+    """Splits a subtree, but for large ones on the right of its splits: they wait."""
+    scratch = np.empty(SCRATCH_BYTES, np.uint8)
+    stack = scratch[STACK:].view(np.int64).reshape(-1, len(subtree))
+    while _split_all(work, subtree, scratch, subtree.end - subtree.first > PIECE) > 0:
+        right, subtree = (_Subtree(*row) for row in stack[:2].tolist())
+        waiting.append(pool.submit(_split_subtree, work, right, pool, waiting))
+
+
+@compiled
+def _split_all(work: Any, subtree: Any, scratch: Any, is_one: bool) -> int:
+    """Splits the nodes of a subtree depth first, or its root alone. Returns how many subtrees of it are left on the
+    stack.
+
+    scratch: SCRATCH_BYTES of uint8.
+    """
+    at, nodes = address(scratch), work.nodes
     room = _Room(
-        address(references),
-        address(order),
-        address(boxes),
+        address(work.references),
+        address(work.order),
         at,
         at + COUNTS_OFFSET,
         at + COSTS_OFFSET,
         at + STACK,
-        tests,
-        rules.binning,
+        address(work.rules.tests),
+        work.rules.binning,
     )
-    _push(room.stack, 0, 0, len(order), 0)
-    pushed = min(len(order), 1)
-    nodes = 1
+    _push(room.stack, subtree)
+    pushed = min(subtree.end - subtree.first, 1)
     while pushed > 0:
         pushed -= 1
         entry = room.stack + pushed * ENTRY_BYTES
-        node, depth = load_long(entry), load_long(entry + 24)
-        first, end = load_long(entry + 8), load_long(entry + 16)
-        middle = _split(room, node, first, end, rules.max_leaf, MAX_DEPTH - depth)
+        node, pair, depth = load_long(entry), load_long(entry + 8), load_long(entry + 32)
+        first, end = load_long(entry + 16), load_long(entry + 24)
+        middle = _split(room, nodes, node, first, end, work.rules.max_leaf, MAX_DEPTH - depth)
         if middle == first:
-            links[node, 1], links[node, 2] = first, end - first
+            nodes.first[node], nodes.count[node] = first, end - first
             continue
-        links[node, 0] = nodes
-        _push(entry, nodes + 1, middle, end, depth + 1)
-        _push(entry + ENTRY_BYTES, nodes, first, middle, depth + 1)
+        nodes.child[node] = pair
+        behind_left = pair + 2 * (middle - first)  # and all nodes that may be below it
+        _push(entry, (pair + 1, behind_left, middle, end, depth + 1))
+        _push(entry + ENTRY_BYTES, (pair, pair + 2, first, middle, depth + 1))
         pushed += 2
-        nodes += 2
-    return nodes
+        if is_one:
+            break
+    return pushed
 
 
 @inlined
-def _push(entry: int, node: int, first: int, end: int, depth: int) -> None:
-    store(entry, np.int64(node))
-    store(entry + 8, np.int64(first))
-    store(entry + 16, np.int64(end))
-    store(entry + 24, np.int64(depth))
+def _push(entry: int, subtree: Any) -> None:
+    """Writes what `_Subtree` has."""
+    store(entry, np.int64(subtree[0]))
+    store(entry + 8, np.int64(subtree[1]))
+    store(entry + 16, np.int64(subtree[2]))
+    store(entry + 24, np.int64(subtree[3]))
+    store(entry + 32, np.int64(subtree[4]))
+
+
+@compiled
+def _close_up(nodes: Any) -> int:
+    """Moves nodes to where there are none before them; depth first, so that each moves to the front. Returns how many
+    there are.
+    """
+    stack = np.zeros(MAX_DEPTH + 3, np.int64)
+    waiting, count = 1, 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        pair = nodes.child[node]
+        if pair == 0:
+            continue
+        nodes.child[node] = count
+        for side in range(2):
+            old, new = pair + side, count + side
+            for k in range(3):
+                nodes.lower[new, k], nodes.upper[new, k] = nodes.lower[old, k], nodes.upper[old, k]
+            nodes.child[new] = nodes.child[old]
+            nodes.first[new], nodes.count[new] = nodes.first[old], nodes.count[old]
+            stack[waiting + 1 - side] = new
+        waiting += 2
+        count += 2
+    return count
 
 
 @inlined
-def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: int) -> int:
+def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int, levels: int) -> int:
     """Writes a node's box and sorts its leaf indices by side. Returns the first leaf index of the right side, or
     `first` for a leaf.
 
@@ -213,19 +314,23 @@ def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: in
     heuristic is followed while there is one to spare.
     """
     count = end - first
-    low, high, area = _measure(room, node, first, end)
+    low, high, area = _measure(room, nodes, node, first, end)
     if count == 1:
         return first
     cost = np.inf
     plane = np.int64(0)
     bin_count = _bin_count(room.binning, count)
     best = _bins(low, high, plane, bin_count)
-    if 1 << min(levels - 1, 62) >= count:
+    if 1 << min(levels - 1, 62) < count:
+        pass
+    elif count == 2:
+        cost, plane, best = _between_two(room, first, low, high, bin_count)
+    else:
+        _fill(room, first, end, (low, high), bin_count)
         for axis in range(3):
             bins = _bins(low, high, axis, bin_count)
             if bins.scale > 0.0:
-                _fill(room, first, end, bins)
-                cost_here, plane_here = _sweep(room, bins.count)
+                cost_here, plane_here = _sweep(room, axis, bin_count)
                 if cost_here < cost:
                     cost, plane, best = cost_here, plane_here, bins
     if count <= max_leaf and _tests(room, count) * area <= cost + VISIT_COST * area:
@@ -236,17 +341,38 @@ def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: in
 
 
 @inlined
-def _measure(room: Any, node: int, first: int, end: int) -> Any:
+def _between_two(room: Any, first: int, low: Any, high: Any, bin_count: int) -> Any:
+    """Returns what bins would find between two triangles: the cost, the first bin on the right, and the bins of the
+    first axis along which they are apart. Half of all splits are of two, where leaves hold one.
+    """
+    cost, best = np.inf, _bins(low, high, 0, bin_count)
+    box = room.references + first * BOX_BYTES
+    for axis in range(2, -1, -1):
+        bins = _bins(low, high, axis, bin_count)
+        if bins.scale > 0.0:
+            best = bins
+            cost = _tests(room, 1) * half_area_of(box) + _tests(room, 1) * half_area_of(box + BOX_BYTES)
+    return cost, np.int64(1), best
+
+
+@inlined
+def _measure(room: Any, nodes: Any, node: int, first: int, end: int) -> Any:
     """Writes the box of the triangles. Returns the bounds of their centroids and half the area."""
     lower, upper = splat4(np.inf), splat4(-np.inf)
     low, high = lower, upper
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
         lower, upper = grow(lower, upper, box)
-        centroid = load4(box) * splat4(0.5) + load4(box + UPPER_OFFSET) * splat4(0.5)
+        centroid = _centroid(box)
         low, high = least(low, centroid), greatest(high, centroid)
-    put(room.boxes + node * BOX_BYTES, lower, upper)
+    for k in range(3):
+        nodes.lower[node, k], nodes.upper[node, k] = element(lower, k), element(upper, k)
     return low, high, half_area(lower, upper)
+
+
+@inlined
+def _centroid(box: int) -> Any:
+    return load4(box) * splat4(0.5) + load4(box + UPPER_OFFSET) * splat4(0.5)
 
 
 @inlined
@@ -272,14 +398,26 @@ def _bin(box: int, bins: Any) -> int:
 
 
 @inlined
-def _fill(room: Any, first: int, end: int, bins: Any) -> None:
-    """Sorts the triangles into bins."""
-    for i in range(bins.count):
-        store(room.bin_counts + 8 * i, np.int64(0))
-        put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
+def _fill(room: Any, first: int, end: int, bounds: Any, bin_count: int) -> None:
+    """Sorts the triangles into the bins of all axes. bounds: low and high, of their centroids."""
+    low, high = bounds
+    for axis in range(3):
+        for i in range(axis * MAX_BINS, axis * MAX_BINS + bin_count):
+            store(room.bin_counts + 8 * i, np.int64(0))
+            put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
+    x, y, z = _bins(low, high, 0, bin_count), _bins(low, high, 1, bin_count), _bins(low, high, 2, bin_count)
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
-        at = _bin(box, bins)
+        _add(room, box, x)
+        _add(room, box, y)
+        _add(room, box, z)
+
+
+@inlined
+def _add(room: Any, box: int, bins: Any) -> None:
+    """Sorts a triangle into the bins of an axis, if there are any."""
+    if bins.scale > 0.0:
+        at = bins.axis * MAX_BINS + _bin(box, bins)
         count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
         store(count, load_long(count) + 1)
         lower, upper = grow(load4(box), load4(box + UPPER_OFFSET), union)
@@ -292,20 +430,23 @@ def _tests(room: Any, count: int) -> float:
 
 
 @inlined
-def _sweep(room: Any, bins: int) -> Any:
-    """Returns the cheapest border of two bins: half area times tests of both sides, and the first bin on the right."""
+def _sweep(room: Any, axis: int, bins: int) -> Any:
+    """Returns the cheapest border of two bins of an axis: half area times tests of both sides, and the first bin on the
+    right.
+    """
+    boxes, counts = room.bin_boxes + axis * MAX_BINS * BOX_BYTES, room.bin_counts + axis * MAX_BINS * 8
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(bins - 1, 0, -1):
-        count += load_long(room.bin_counts + 8 * i)
-        lower, upper = grow(lower, upper, room.bin_boxes + i * BOX_BYTES)
+        count += load_long(counts + 8 * i)
+        lower, upper = grow(lower, upper, boxes + i * BOX_BYTES)
         store(room.costs + 8 * i, _tests(room, count) * half_area(lower, upper) if count > 0 else np.inf)
     best, plane = np.inf, 0
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(1, bins):
-        count += load_long(room.bin_counts + 8 * i - 8)
-        lower, upper = grow(lower, upper, room.bin_boxes + (i - 1) * BOX_BYTES)
+        count += load_long(counts + 8 * i - 8)
+        lower, upper = grow(lower, upper, boxes + (i - 1) * BOX_BYTES)
         if count > 0:
             cost = _tests(room, count) * half_area(lower, upper) + load_double(room.costs + 8 * i)
             if cost < best:

@@ -1,9 +1,10 @@
 """Registers the ways to build a tree, by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from tracecore.bvh import binned_sah, ploc
-from tracecore.bvh.reinsertion import reinserted
+from tracecore.bvh import binned_sah, ploc, tree_cache
+from tracecore.bvh.reinsertion import MOST_NODES, reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.rays import Floats
@@ -13,6 +14,8 @@ Builder = Callable[..., BinaryTree]
 
 
 def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
+    if 2 * len(triangles) > MOST_NODES:  # reinsertion might leave the tree as it is
+        return ploc.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block)
     return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
 
 
@@ -21,15 +24,16 @@ BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "ploc": ploc.build
 
 
 def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
-    """Returns the tree that a builder makes.
+    """Returns the tree that a builder makes, or has made of the same triangles before (`tree_cache`).
 
     name: of `BUILDERS`; None for the default.
     triangles: (t, 3, 3) float32, checked.
     max_leaf, triangle_block: as `binned_sah.build` takes them.
 
-    Raises `KernelError` for an unknown name.
+    Raises `KernelError` for an unknown name, and where `TRACECORE_TREE_BYTES` is not a number of bytes.
     """
     name = name or next(iter(BUILDERS))
     if name not in BUILDERS:
         raise KernelError(f"unknown builder {name!r}; there are {', '.join(BUILDERS)}")
-    return BUILDERS[name](triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+    build = partial(BUILDERS[name], triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+    return tree_cache.kept(triangles, f"{name}, max_leaf {max_leaf}, triangle_block {triangle_block}", build)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.bvh.tree import BinaryTree
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import CLOSED, TRIANGLE_COST, WideTree, fill_children, leaf_ranges
 from tracecore.compilation.cached import compiled, inlined
 
@@ -27,37 +27,61 @@ def optimal_collapse(
     leaf_indices = leaf_ranges(tree)
     area = tree.half_area
     fits = tree.is_leaf | (leaf_indices.count <= max_leaf)
-    leaf_cost = np.where(fits, triangle_cost * leaf_indices.count * area, np.inf)
-    cost = np.empty((len(area), width + 1))
-    share = np.zeros((len(area), width + 1), np.int8)
-    _find_costs(tree.child, area, leaf_cost, cost, share)
-    child, rank = tree.child.copy(), np.zeros(len(area))
-    _choose(child, rank, leaf_cost <= area + cost[:, width], share)
+    leaf_cost = triangle_cost * leaf_indices.count
+    leaf_cost *= area
+    leaf_cost[~fits] = np.inf
+    is_leaf, share = np.zeros(len(area), np.bool_), np.zeros((len(area), width + 1), np.int8)
+    _find_costs(tree.child, area, leaf_cost, is_leaf, share)
+    del area, leaf_cost
+    child, rank = tree.child.copy(), np.zeros(len(is_leaf), np.int8)
+    _choose(child, rank, is_leaf, share)
+    del share
     return fill_children(leaf_indices, child, rank, width)
 
 
 @compiled
-def _find_costs(child: Any, area: Any, leaf_cost: Any, cost: Any, share: Any) -> None:
-    """Finds the least costs of all subtrees, children first.
+def _find_costs(child: Any, area: Any, leaf_cost: Any, is_leaf: Any, share: Any) -> None:
+    """Finds the least costs of all subtrees, children first, and keeps those that are still needed: of two siblings in
+    each level.
 
     child: (n,) int32.
     area, leaf_cost: (n,) float64.
-    cost: (n, width + 1) float64, written: of a subtree in at most so many children, but of a wide node's children
-    without the node in the last column.
+    is_leaf: (n,) bool, written: whether a subtree in one child costs least as a leaf.
     share: (n, width + 1) int8, written: how many of so many children go to the left child, 0 where the subtree takes
     one child.
     """
-    width = share.shape[1] - 1
-    for node in range(len(child) - 1, -1, -1):
-        if child[node] == 0:
-            cost[node] = leaf_cost[node]
+    # Rows are of a subtree in at most so many children, but of a wide node's children without the node in the last.
+    cost = np.empty((2 * MAX_DEPTH + 3, share.shape[1]))
+    stack = np.empty((2 * MAX_DEPTH + 3, 2), np.int64)  # a node, and the row of its costs; ~node once its children are
+    stack[0, 0], stack[0, 1] = 0, 0
+    waiting = 1
+    while waiting > 0:
+        node, row = stack[waiting - 1]
+        if node >= 0 and child[node] > 0:
+            below = row + 2 - row % 2
+            stack[waiting - 1, 0] = ~node
+            for side in range(2):
+                stack[waiting + side, 0], stack[waiting + side, 1] = child[node] + side, below + side
+            waiting += 2
             continue
-        for node_children in range(2, width + 1):
-            cost[node, node_children], share[node, node_children] = _distribute(cost, child[node], node_children)
-        cost[node, 1] = min(leaf_cost[node], area[node] + cost[node, width])
-        for node_children in range(2, width):
-            if cost[node, 1] < cost[node, node_children]:
-                cost[node, node_children], share[node, node_children] = cost[node, 1], 0
+        waiting -= 1
+        if node >= 0:
+            cost[row] = leaf_cost[node]
+        else:
+            _join(cost, row, leaf_cost[~node], area[~node], share[~node])
+            is_leaf[~node] = leaf_cost[~node] <= area[~node] + cost[row, share.shape[1] - 1]
+
+
+@inlined
+def _join(cost: Any, row: int, leaf_cost: float, area: float, share: Any) -> None:
+    """Writes the costs of an inner node, and its shares, from the rows of its children."""
+    width, below = len(share) - 1, row + 2 - row % 2
+    for node_children in range(2, width + 1):
+        cost[row, node_children], share[node_children] = _distribute(cost, below, node_children)
+    cost[row, 1] = min(leaf_cost, area + cost[row, width])
+    for node_children in range(2, width):
+        if cost[row, 1] < cost[row, node_children]:
+            cost[row, node_children], share[node_children] = cost[row, 1], 0
 
 
 @inlined
@@ -75,11 +99,14 @@ def _distribute(cost: Any, left: int, node_children: int) -> Any:
 def _choose(child: Any, rank: Any, is_leaf: Any, share: Any) -> None:
     """Makes the shares into leaves, a `child` of 0, and wide nodes, a `rank` of `CLOSED`; parents first."""
     width = share.shape[1] - 1
-    given = np.zeros(len(child), np.int64)
+    given = np.zeros(len(child), np.int8)
     given[0] = width  # the root is a wide node, even if one leaf would do
     for node in range(len(child)):
         left = child[node]
-        if left == 0 or given[node] == 0:
+        if left == 0:
+            continue
+        if given[node] == 0:  # below a leaf
+            child[node] = 0
             continue
         if share[node, given[node]] == 0:
             if is_leaf[node]:

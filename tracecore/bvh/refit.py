@@ -31,7 +31,7 @@ def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
     lower, upper = tree.lower.copy(), tree.upper.copy()
     if len(triangles):
         _refit(tree.child, tree.first, tree.count, tree.order, triangles, lower, upper)
-    return replace(tree, lower=lower, upper=upper, build_seconds=time.perf_counter() - start)
+    return replace(tree, lower=lower, upper=upper, build_seconds=time.perf_counter() - start, read_seconds=None)
 
 
 @compiled

@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.compilation.vector import address, load4, splat4
+from tracecore.compilation.vector import address, greatest, least, load4, splat4
 from tracecore.cores import usable_cores
 
 #: Rounds at most, and the share of the cost that a round must gain for another one to follow.
@@ -52,34 +53,51 @@ def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:
     start = time.perf_counter()
     if len(tree.child) > MOST_NODES:
         return tree
-    node = np.arange(TOP, len(tree.child), dtype=np.int32)
+    nodes, block, build_seconds = _linked(tree), tree.triangle_block, tree.build_seconds
+    del tree  # its memory is for what follows
+    is_searched = np.ones(len(nodes.parent), np.bool_)
     with ThreadPoolExecutor(threads or usable_cores()) as pool:
         for _ in range(MOST_ROUNDS):
-            nodes = _linked(tree)
-            before = nodes.area.sum()
-            is_near = _move_best(nodes, node, pool.map)
-            if not nodes.area.sum() < (1.0 - LEAST_GAIN) * before:
+            node, target = _found_moves(nodes, is_searched, pool.map)
+            before, box, children = nodes.half_area.sum(), nodes.box.copy(), nodes.children.copy()
+            is_near = _move_best(nodes, node, target)
+            del node, target
+            if not nodes.half_area.sum() < (1.0 - LEAST_GAIN) * before or _depth(nodes.children) > MAX_DEPTH:
+                nodes = nodes._replace(box=box, children=children)
                 break
-            better, old = _numbered(tree, nodes)
-            if better is None:
-                break
-            tree, node = better, TOP + np.flatnonzero(is_near[old][TOP:]).astype(np.int32)
-    return replace(tree, build_seconds=tree.build_seconds + time.perf_counter() - start)
+            del box, children
+            nodes, old = _numbered(nodes)
+            is_searched = is_near[old]
+    seconds = build_seconds + time.perf_counter() - start
+    return replace(_tree_of(nodes), triangle_block=block, build_seconds=seconds)
 
 
 class _Nodes(NamedTuple):
     """Holds a tree whose nodes may be moved.
 
     box: (n, 8) float32, as in `boxes`.
-    area: (n,) float64, half of the surface.
-    children: (n, 2) int32, both 0 in a leaf.
+    children: (n, 2) int32; of a leaf ~first and count, as in `BinaryTree`.
     parent: (n,) int32.
+    order: (t,) uint32, as in `BinaryTree`.
     """
 
     box: Any
-    area: Any
     children: Any
     parent: Any
+    order: Any
+
+    @classmethod
+    def empty(cls, count: int, triangles: int) -> Self:
+        """Returns room for so many nodes and triangles."""
+        box, children = np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32)
+        return cls(box, children, np.zeros(count, np.int32), np.empty(triangles, np.uint32))
+
+    @property
+    def half_area(self) -> npt.NDArray[np.float64]:
+        """Returns half of the surface of every box, (n,) float64."""
+        area = np.empty(len(self.parent))
+        _measure(self.box, area)
+        return area
 
 
 class _Moves(NamedTuple):
@@ -92,62 +110,62 @@ class _Moves(NamedTuple):
     gain: Any
 
 
-class _Leaves(NamedTuple):
-    """Holds the leaves: first, count: (n,) int32; order: (t,) uint32, as in `BinaryTree`."""
+def _found_moves(nodes: _Nodes, is_searched: Flags, each: Callable[..., Any]) -> tuple[Ints, Ints]:
+    """Returns which subtrees should go beside which nodes, (m,) int32 each, the greatest gain first.
 
-    first: Any
-    count: Any
-    order: Any
-
-
-def _move_best(nodes: _Nodes, node: Ints, each: Callable[..., Any]) -> Flags:
-    """Moves the subtrees that gain most. Returns which ones are worth a search in the next round, (n,) bool.
-
-    node: (m,) int32, the subtrees to search places for.
-    each: maps over chunks of moves, by threads.
+    is_searched: (n,) bool, the subtrees to search places for.
+    each: maps over pieces of them, by threads.
     """
+    node = TOP + np.flatnonzero(is_searched[TOP:]).astype(np.int32)
     moves = _Moves(node, np.zeros_like(node), np.zeros(len(node)))
-    chunks = (_Moves(*(column[at : at + CHUNK] for column in moves)) for at in range(0, len(node), CHUNK))
-    list(each(lambda chunk: _find_targets(nodes, chunk), chunks))
-    found = np.flatnonzero(moves.gain > 0.0)
-    found = found[np.argsort(-moves.gain[found], kind="stable")]
-    is_moved = np.zeros(len(nodes.area), np.bool_)
-    _move_all(nodes, node[found], moves.target[found], is_moved)
-    is_near = _near(nodes, is_moved)
-    is_near[node[found]] = True
-    return is_near
+    pieces = (_Moves(*(column[at : at + CHUNK] for column in moves)) for at in range(0, len(node), CHUNK))
+    list(each(partial(_find_targets, nodes), pieces))
+    np.negative(moves.gain, out=moves.gain)
+    by_gain = np.argsort(moves.gain, kind="stable")[: np.count_nonzero(moves.gain)]
+    return node[by_gain], moves.target[by_gain]
 
 
-def _near(nodes: _Nodes, is_moved: Flags) -> Flags:
-    """Returns which nodes are moved ones, their parents or their children, (n,) bool."""
+def _move_best(nodes: _Nodes, node: Ints, target: Ints) -> Flags:
+    """Moves subtrees, the first ones first. Returns which ones are worth a search in the next round, (n,) bool."""
+    is_moved = np.zeros(len(nodes.parent), np.bool_)
+    _move_all(nodes, node, target, is_moved)
     is_near = is_moved.copy()
     is_near[nodes.parent[is_moved]] = True
-    is_near[nodes.children[is_moved]] = True
+    children = nodes.children[is_moved]
+    is_near[children[children[:, 0] > 0]] = True
+    is_near[node] = True
     return is_near
 
 
 def _linked(tree: BinaryTree) -> _Nodes:
+    nodes = _Nodes.empty(len(tree.child), len(tree.order))
+    nodes.box[:, 0:3], nodes.box[:, 4:7] = tree.lower, tree.upper
+    nodes.order[:] = tree.order
+    nodes.children[:, 0] = np.where(tree.is_leaf, ~tree.first, tree.child)
+    nodes.children[:, 1] = np.where(tree.is_leaf, tree.count, tree.child + 1)
     inner = np.flatnonzero(tree.child)
-    left = tree.child[inner]
-    children, parent = np.zeros((len(tree.child), 2), np.int32), np.zeros_like(tree.child)
-    children[inner, 0], children[inner, 1] = left, left + 1
-    parent[left] = parent[left + 1] = inner
-    box = np.zeros((len(tree.child), 8), np.float32)
-    box[:, 0:3], box[:, 4:7] = tree.lower, tree.upper
-    return _Nodes(box, tree.half_area, children, parent)
+    nodes.parent[tree.child[inner]] = nodes.parent[tree.child[inner] + 1] = inner
+    return nodes
 
 
-def _numbered(tree: BinaryTree, nodes: _Nodes) -> tuple[BinaryTree | None, Ints]:
-    """Returns the tree of moved nodes, numbered as by a builder, or None where it is too deep; and which node has
-    become each, (n,) int32.
-    """
-    leaves = _Leaves(tree.first, tree.count, tree.order)
-    numbered = _Leaves(*(np.zeros_like(column) for column in leaves))
-    old, child = np.zeros_like(tree.child), np.zeros_like(tree.child)
-    if _number(nodes.children, leaves, numbered, old, child) > MAX_DEPTH:
-        return None, old
-    lower, upper = (np.ascontiguousarray(nodes.box[old, k : k + 3]) for k in (0, 4))
-    return replace(tree, lower=lower, upper=upper, child=child, **numbered._asdict()), old
+def _tree_of(nodes: _Nodes) -> BinaryTree:
+    left, right = nodes.children.T
+    return BinaryTree(
+        lower=nodes.box[:, 0:3].copy(),
+        upper=nodes.box[:, 4:7].copy(),
+        child=np.maximum(left, 0),
+        first=np.where(left > 0, 0, ~left),
+        count=np.where(left > 0, 0, right),
+        order=nodes.order,
+    )
+
+
+def _numbered(nodes: _Nodes) -> tuple[_Nodes, Ints]:
+    """Returns the same tree, numbered as by a builder, and which node has become each, (n,) int32."""
+    numbered = _Nodes.empty(len(nodes.parent), len(nodes.order))
+    old = np.zeros_like(nodes.parent)
+    _number(nodes, numbered, old)
+    return numbered, old
 
 
 # ----------------------------------------------------------------------------------------------------------- the search
@@ -161,7 +179,7 @@ def _find_targets(nodes: Any, moves: Any) -> None:
     for i in range(len(moves.node)):
         node = moves.node[i]
         parent, at = nodes.parent[node], node
-        gain, best, target = nodes.area[parent], 0.0, NOWHERE
+        gain, best, target = half_area_of(boxes + parent * BOX_BYTES), 0.0, NOWHERE
         lower, upper = splat4(np.inf), splat4(-np.inf)  # of an ancestor's box without the subtree
         while at != 0:  # up to the root, from each ancestor down on its other side
             other = _sibling(nodes, at)
@@ -169,7 +187,7 @@ def _find_targets(nodes: Any, moves: Any) -> None:
                 gain -= half_area(lower, upper)
                 if gain > best:  # beside the ancestor, in a box as large as that is
                     best, target = gain, at
-                gain += nodes.area[at]
+                gain += half_area_of(boxes + at * BOX_BYTES)
             best, target = _best_below(nodes, node, (other, gain), (best, target), stack)
             lower, upper = grow(lower, upper, boxes + other * BOX_BYTES)
             at = nodes.parent[at]
@@ -185,7 +203,7 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
     places, gains = stack
     boxes = address(nodes.box)
     lower, upper = load4(boxes + node * BOX_BYTES), load4(boxes + node * BOX_BYTES + UPPER_OFFSET)
-    (best, target), area = found, nodes.area[node]
+    (best, target), area = found, half_area(lower, upper)
     places[0], gains[0] = top
     waiting = 1
     while waiting > 0:
@@ -193,12 +211,12 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
         place, gain = places[waiting], gains[waiting]
         if gain - area <= best:  # a box around the subtree is as large at least
             continue
-        both = grow(lower, upper, boxes + place * BOX_BYTES)
-        gain -= half_area(both[0], both[1])
+        low, high = load4(boxes + place * BOX_BYTES), load4(boxes + place * BOX_BYTES + UPPER_OFFSET)
+        gain -= half_area(least(lower, low), greatest(upper, high))
         if gain > best:
             best, target = gain, place
-        gain += nodes.area[place]
-        if nodes.children[place, 0] != 0 and gain - area > best:
+        gain += half_area(low, high)
+        if nodes.children[place, 0] > 0 and gain - area > best:
             for side in range(2):
                 places[waiting + side], gains[waiting + side] = nodes.children[place, side], gain
             waiting += 2
@@ -270,7 +288,6 @@ def _fit(nodes: Any, node: int) -> None:
         left = boxes + nodes.children[node, 0] * BOX_BYTES
         lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + nodes.children[node, 1] * BOX_BYTES)
         put(boxes + node * BOX_BYTES, lower, upper)
-        nodes.area[node] = half_area(lower, upper)
         is_done = node == 0
         node = nodes.parent[node]
 
@@ -279,33 +296,53 @@ def _fit(nodes: Any, node: int) -> None:
 
 
 @compiled
-def _number(children: Any, leaves: Any, numbered: Any, old: Any, child: Any) -> int:
-    """Numbers nodes depth first, siblings side by side, and leaf indices from left to right. Returns the depth of the
-    tree, which is more than `MAX_DEPTH` where the rest was left out.
+def _measure(box: Any, area: Any) -> None:
+    """Writes half of the surface of every box."""
+    for node in range(len(area)):
+        area[node] = half_area_of(address(box) + node * BOX_BYTES)
 
-    children: (n, 2) int32.
-    leaves, numbered: `_Leaves` before and, written, after it.
-    old: (n,) int32, written: which node has become each.
-    child: (n,) int32, written, as in `BinaryTree`.
-    """
-    stack = np.zeros((MAX_DEPTH + 3, 2), np.int32)  # a number, and its depth
-    waiting, nodes, leaf_indices, deepest = 1, 1, 0, 0
+
+@compiled
+def _depth(children: Any) -> int:
+    """Returns the depth of the tree, or if it is more than `MAX_DEPTH`, one more."""
+    stack = np.zeros((MAX_DEPTH + 3, 2), np.int64)  # a node, and its depth
+    waiting, deepest = 1, 0
     while waiting > 0 and deepest <= MAX_DEPTH:
         waiting -= 1
-        number, depth = stack[waiting]
-        node = old[number]
+        node, depth = stack[waiting]
         deepest = max(deepest, depth)
-        if children[node, 0] == 0:
-            first, count = leaves.first[node], leaves.count[node]
-            numbered.first[number], numbered.count[number] = leaf_indices, count
-            for k in range(count):
-                numbered.order[leaf_indices + k] = leaves.order[first + k]
-            leaf_indices += count
-            continue
-        child[number] = nodes
-        for side in range(2):
-            old[nodes + side] = children[node, side]
-            stack[waiting + 1 - side, 0], stack[waiting + 1 - side, 1] = nodes + side, depth + 1
-        waiting += 2
-        nodes += 2
+        if children[node, 0] > 0:
+            for side in range(2):
+                stack[waiting + side, 0], stack[waiting + side, 1] = children[node, side], depth + 1
+            waiting += 2
     return deepest
+
+
+@compiled
+def _number(nodes: Any, numbered: Any, old: Any) -> None:
+    """Numbers nodes depth first, siblings side by side, and leaf indices from left to right.
+
+    numbered: `_Nodes`, zeros, written.
+    old: (n,) int32, zeros, written: which node has become each.
+    """
+    stack = np.zeros(MAX_DEPTH + 3, np.int64)
+    waiting, count, leaf_indices = 1, 1, 0
+    while waiting > 0:
+        waiting -= 1
+        number = stack[waiting]
+        node = old[number]
+        for k in range(8):
+            numbered.box[number, k] = nodes.box[node, k]
+        left, right = nodes.children[node]
+        if left <= 0:
+            numbered.children[number, 0], numbered.children[number, 1] = ~leaf_indices, right
+            for k in range(right):
+                numbered.order[leaf_indices + k] = nodes.order[~left + k]
+            leaf_indices += right
+            continue
+        for side in range(2):
+            old[count + side] = nodes.children[node, side]
+            numbered.children[number, side], numbered.parent[count + side] = count + side, number
+            stack[waiting + 1 - side] = count + side
+        waiting += 2
+        count += 2

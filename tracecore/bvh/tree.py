@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import pieces
 from tracecore.rays import Floats, Ids
 
 #: No tree is deeper (the root's depth is 0), so that a stack with one entry per level never needs more.
@@ -28,7 +29,8 @@ class BinaryTree:
     triangles).
     order: (t,) uint32, leaf index -> `prim_id`.
     triangle_block: how many triangles the traversal tests at once.
-    build_seconds: wall time.
+    build_seconds: wall time that building or refitting it took.
+    read_seconds: wall time that finding and reading it took where it was kept (`tree_cache`), else None.
     """
 
     lower: Floats
@@ -39,12 +41,16 @@ class BinaryTree:
     order: Ids
     triangle_block: int = 1
     build_seconds: float = 0.0
+    read_seconds: float | None = None
 
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
         """Returns half of the surface of every box, (n,) float64."""
-        x, y, z = (self.upper.astype(np.float64) - self.lower).T
-        return x * y + y * z + z * x
+        area = np.empty(len(self.child))
+        for piece in pieces(len(area)):
+            x, y, z = (self.upper[piece].astype(np.float64) - self.lower[piece]).T
+            area[piece] = x * y + y * z + z * x
+        return area
 
     @cached_property
     def sah_cost(self) -> float:
@@ -57,6 +63,16 @@ class BinaryTree:
         if area[0] == 0.0:
             return float(tests.sum())
         return float(area @ np.where(tests > 0, tests, VISIT_COST) / area[0])
+
+    @property
+    def is_cached(self) -> bool:
+        """Returns whether it was kept, and not built in this process or the one that sent it."""
+        return self.read_seconds is not None
+
+    @property
+    def seconds(self) -> float:
+        """Returns the wall time that it took to be there: to read, build or refit it."""
+        return self.build_seconds if self.read_seconds is None else self.read_seconds
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:

@@ -22,7 +22,6 @@ CLOSED = -1.0
 TRIANGLE_COST = 0.3
 
 Ints = npt.NDArray[np.int32]
-Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,19 +106,18 @@ def leaf_ranges(tree: BinaryTree) -> LeafRanges:
     return LeafRanges(first=first, count=count)
 
 
-def fill_children(leaf_indices: LeafRanges, child: Ints, rank: Doubles, width: int) -> WideTree:
+def fill_children(leaf_indices: LeafRanges, child: Ints, rank: npt.NDArray[Any], width: int) -> WideTree:
     """Returns the wide tree whose children are opened by rank.
 
     leaf_indices: the range below every binary node.
     child: (n,) int32, left child of every binary node, 0 in what becomes a leaf.
-    rank: (n,) float64, `CLOSED` or more: of a node's children the one of the highest rank gives way to its children,
+    rank: (n,) numbers, `CLOSED` or more: of a node's children the one of the highest rank gives way to its children,
     until the node is full or all are closed.
     width: children of a wide node.
     """
-    capacity = len(child) // 2 + 1  # one for each inner node at most, or the root alone
-    binary = np.full((capacity, width), EMPTY, np.int32)
-    wide = np.full((capacity, width), EMPTY, np.int32)
-    level = np.ones(capacity, np.int32)
+    capacity = np.count_nonzero(child) + 1  # one for each inner node at most, or the root alone
+    binary, wide = np.empty((2, capacity, width), np.int32)  # most of it is never touched
+    level = np.empty(capacity, np.int32)
     nodes = _fill_all(child, rank, binary, wide, level)
     if leaf_indices.count[0] == 0:
         binary[0, 0] = EMPTY
@@ -161,19 +159,27 @@ def _count_levels(child: Any, depth: Any) -> None:
 @compiled
 def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
     """Fills the wide nodes, breadth first. Returns how many there are."""
-    binary[0, 0] = 0
-    nodes = 1
+    _begin(binary, wide, 0, 0)
+    level[0] = nodes = 1
     at = np.int64(0)
     while at < nodes:  # the nodes are their own queue
         filled = _open_children(child, rank, binary, at)
         for i in range(filled):
             if child[binary[at, i]] > 0:
                 wide[at, i] = nodes
-                binary[nodes, 0] = binary[at, i]
+                _begin(binary, wide, nodes, binary[at, i])
                 level[nodes] = level[at] + 1
                 nodes += 1
         at += 1
     return nodes
+
+
+@inlined
+def _begin(binary: Any, wide: Any, at: int, node: int) -> None:
+    """Makes a wide node of one child."""
+    for i in range(binary.shape[1]):
+        binary[at, i] = wide[at, i] = EMPTY
+    binary[at, 0] = node
 
 
 @inlined

@@ -1,7 +1,7 @@
-"""The folder in which machine code is kept between runs.
+"""The folders of what is kept between runs.
 
-Its name has a hash over all compiled sources that a function can reach, so that no stale code can be loaded. Folders of
-older sources are removed after a month without use.
+The name of that of machine code has a hash over all compiled sources that a function can reach, so that no stale code
+can be loaded. Those of older sources are removed after a month without use.
 """
 
 import atexit
@@ -24,6 +24,7 @@ REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tra
 MONTH_SECONDS = 30 * 24 * 3600.0
 
 
+@functools.cache
 def source_hash(package: str) -> str:
     """Returns a hash of every compiled source and table in reach of a package, of the compiler's versions and of the
     processor chosen.
@@ -43,7 +44,7 @@ def source_hash(package: str) -> str:
 
 
 def cache_root() -> Path:
-    """Returns where caches of compiled code live: `TRACECORE_CACHE`, else the user's cache folder, else a temporary
+    """Returns where caches live: `TRACECORE_CACHE`, else the user's cache folder, else a temporary
     one.
     """
     if chosen := os.environ.get("TRACECORE_CACHE"):
@@ -62,13 +63,23 @@ def _temporary_root() -> Path:
 
 @functools.cache
 def cache_folder(package: str) -> Path:
-    """Returns the folder of a package's compiled code for these very sources: it exists, can be written to, and nobody
-    else can have written to it, as what lies there is run.
+    """Returns the folder of a package's compiled code for these very sources: a private one, or where there is none a
+    new one, which goes when the process ends.
+    """
+    if folder := private_folder(f"{package}-{source_hash(package)}"):
+        _remove_unused(folder.parent)
+        return folder
+    folder = Path(tempfile.mkdtemp(prefix="tracecore-cache-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
-    Where there is no such folder it is a new one, which goes when the process ends.
+
+def private_folder(name: str) -> Path | None:
+    """Returns the folder of a name for what is kept between runs: it exists, can be written to, and nobody else can
+    have written to it, as what lies there is believed. None where there is no such folder.
     """
     for root in (cache_root(), _temporary_root()):
-        folder = root / f"{package}-{source_hash(package)}"
+        folder = root / name
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -79,11 +90,8 @@ def cache_folder(package: str) -> Path:
             os.utime(folder)
         except OSError:
             continue
-        _remove_unused(root)
         return folder
-    folder = Path(tempfile.mkdtemp(prefix="tracecore-cache-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return None
 
 
 def is_private(folder: Path) -> bool:

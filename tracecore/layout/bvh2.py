@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
+from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
+from tracecore.triangles import extent_of
 
 LEAF_COUNT_BITS = 6
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
@@ -38,7 +40,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     nodes = _pack_nodes(tree)
     return PackedScene(
         arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
-        scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
+        scalars={"extent": float(extent_of(triangles))},
         nodes=len(nodes),
         stack=_depth(tree) + 1,  # a child for each level, and the mark at the bottom
     )
@@ -60,9 +62,10 @@ def _pack_nodes(tree: BinaryTree) -> npt.NDArray[np.void]:
         return _root_of_one_leaf(tree)
     names = _names(tree)
     nodes = np.zeros(len(inner), NODE)
-    for side in (0, 1):
-        child = tree.child[inner] + side
-        _set_child(nodes, side, (tree.lower[child], tree.upper[child]), names[child])
+    for piece in pieces(len(nodes)):
+        for side in (0, 1):
+            child = tree.child[inner[piece]] + side
+            _set_child(nodes[piece], side, (tree.lower[child], tree.upper[child]), names[child])
     return nodes
 
 

@@ -14,6 +14,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
+from tracecore.triangles import extent_of
 
 WIDTH = 4
 LEAF_COUNT_BITS = 4
@@ -38,7 +39,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     _check_limits(wide, triangles)
     return PackedScene(
         arrays={"nodes": _pack_nodes(tree, wide), "triangles": pack_triangles(tree.order, triangles)},
-        scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
+        scalars={"extent": float(extent_of(triangles))},
         nodes=len(wide.binary),
         stack=stack_need(wide),
     )

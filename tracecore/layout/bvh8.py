@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
 from tracecore.errors import KernelError
 from tracecore.rays import Floats, Ids
+from tracecore.triangles import extent_of
 
 WIDTH = 8
 BLOCK = 8
@@ -54,19 +56,20 @@ def pack(tree: BinaryTree, wide: WideTree, triangles: Floats) -> Bvh8:
             f"and leaves of {wide.count[wide.wide == EMPTY].max(initial=0)}; collapse the tree to these"
         )
     wide = _sorted_for_any_hit(tree, wide)
-    lower, upper = (np.take(box, wide.binary, axis=0).transpose(0, 2, 1) for box in (tree.lower, tree.upper))
     filled = wide.binary != EMPTY
     is_leaf = filled & (wide.wide == EMPTY)
     nodes = _aligned(len(wide.binary), NODE)
-    nodes["lower"] = np.where(filled[:, None], lower, np.inf)
-    nodes["upper"] = np.where(filled[:, None], upper, -np.inf)
+    for piece in pieces(len(nodes)):
+        lower, upper = (box[wide.binary[piece]].transpose(0, 2, 1) for box in (tree.lower, tree.upper))
+        nodes["lower"][piece] = np.where(filled[piece, None], lower, np.inf)
+        nodes["upper"][piece] = np.where(filled[piece, None], upper, -np.inf)
     nodes["child"] = wide.wide  # an empty child links to the first block, should a ray ever follow it
     nodes["child"][is_leaf] = ~np.arange(is_leaf.sum())
     return Bvh8(
         nodes=nodes,
         blocks=_pack_blocks(wide.first[is_leaf], wide.count[is_leaf], tree.order, triangles),
         stack=wide.depth * (WIDTH - 1) + 1,  # a visit takes one entry and leaves up to eight
-        extent=np.float32(np.abs(triangles).max(initial=0.0)),
+        extent=extent_of(triangles),
     )
 
 
@@ -75,10 +78,11 @@ def _pack_blocks(first: Ints, count: Ints, order: Ids, triangles: Floats) -> npt
     blocks = _aligned(max(len(first), 1), TRIANGLES)
     blocks["corner"] = np.nan
     child_index = np.arange(BLOCK)
-    used = child_index < count[:, None]
-    prim_id = order[np.where(used, first[:, None] + child_index, 0)]
-    blocks["prim_id"][: len(first)] = prim_id
-    blocks["corner"].transpose(0, 3, 1, 2)[: len(first)][used] = triangles[prim_id[used]]
+    for piece in pieces(len(first)):
+        used = child_index < count[piece, None]
+        prim_id = order[np.where(used, first[piece, None] + child_index, 0)]
+        blocks["prim_id"][piece][: len(prim_id)] = prim_id
+        blocks["corner"][piece].transpose(0, 3, 1, 2)[: len(prim_id)][used] = triangles[prim_id[used]]
     return blocks
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
+from tracecore.arrays import pieces
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
@@ -19,6 +20,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats, Ids
+from tracecore.triangles import extent_of
 
 WIDTH = 8
 MAX_LEAF = 3  # a position has so many bits for triangles
@@ -66,7 +68,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     """
     _check_limits(tree)
     wide = _in_positions(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
-    extent = float(np.abs(triangles).max(initial=0.0))
+    extent = float(extent_of(triangles))
     nodes = _pack_nodes(tree, wide, extent)
     return PackedScene(
         arrays={"nodes": nodes, "triangles": pack_triangles(_order(tree, wide), triangles)},
@@ -122,13 +124,23 @@ def _children_of_positions(tree: BinaryTree, wide: WideTree) -> Ints:
 
     Bit 0 of a position is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
     """
-    filled = (wide.binary != EMPTY)[:, :, None]
-    centre = np.where(filled, (tree.lower.astype(np.float64) + tree.upper)[wide.binary], 0.0)
+    node_children = np.empty(wide.binary.shape, np.int32)
+    for piece in pieces(len(node_children)):
+        _assign(_gains(tree, wide.binary[piece]), node_children[piece])
+    return node_children
+
+
+def _gains(tree: BinaryTree, binary: Ints) -> Doubles:
+    """Returns how far each child lies towards the side of each position, from the mean of all: (n, child, position).
+
+    binary: (n, 8) int32, the binary nodes that are the children.
+    """
+    filled = (binary != EMPTY)[:, :, None]
+    centre = np.where(filled, tree.lower[binary].astype(np.float64) + tree.upper[binary], 0.0)
     mean = centre.sum(axis=1, keepdims=True) / np.maximum(filled.sum(axis=1, keepdims=True), 1)
     offset = np.where(filled, centre - mean, 0.0)
-    node_children = np.empty(wide.binary.shape, np.int32)
-    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), node_children)
-    return node_children
+    gains: Doubles = sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3))
+    return gains
 
 
 @compiled
@@ -211,9 +223,16 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
     nodes["inner"] = np.packbits(is_inner, axis=1, bitorder="little")[:, 0]
     nodes["child_base"] = 1 + _before(is_inner.sum(axis=1, dtype=np.int32))
     nodes["triangle_base"] = _before(count.sum(axis=1, dtype=np.int32))
-    nodes["triangles"] = (((1 << count) - 1) << MAX_LEAF * np.arange(WIDTH)).sum(axis=1)
-    filled = (wide.binary != EMPTY)[:, :, None]
-    lower, upper = tree.lower[wide.binary].astype(np.float64), tree.upper[wide.binary].astype(np.float64)
+    for piece in pieces(len(nodes)):
+        nodes["triangles"][piece] = (((1 << count[piece]) - 1) << MAX_LEAF * np.arange(WIDTH)).sum(axis=1)
+        _set_boxes(nodes[piece], tree, wide.binary[piece], extent)
+    return nodes
+
+
+def _set_boxes(nodes: npt.NDArray[np.void], tree: BinaryTree, binary: Ints, extent: float) -> None:
+    """Writes origins, steps and the children's boxes. binary: (n, 8) int32, the binary nodes that are the children."""
+    filled = (binary != EMPTY)[:, :, None]
+    lower, upper = tree.lower[binary].astype(np.float64), tree.upper[binary].astype(np.float64)
     origin = np.where(filled, lower, np.inf).min(axis=1, keepdims=True)
     end = np.where(filled, upper, -np.inf).max(axis=1, keepdims=True)
     exponent = _exponents(end - origin, extent)
@@ -222,7 +241,6 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
     nodes["exponent"] = exponent[:, 0] + EXPONENT_BIAS
     nodes["lower"] = np.where(filled, _steps_within(lower, origin, step), 0).transpose(0, 2, 1)
     nodes["upper"] = np.where(filled, -_steps_within(-upper, -origin, step), 0).transpose(0, 2, 1)
-    return nodes
 
 
 def _exponents(size: Doubles, extent: float) -> npt.NDArray[np.int32]:

@@ -7,6 +7,7 @@ and has nothing to exchange. `kernels/packed_triangle.cuh` is the other side.
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import pieces
 from tracecore.rays import Floats, Ids
 
 #: One component of a triangle's three corners.
@@ -24,6 +25,7 @@ def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
     triangles: (t, 3, 3) float32, in the caller's order.
     """
     packed = np.zeros(len(order), PACKED_TRIANGLE)
-    packed["rows"]["component"] = triangles[order].transpose(0, 2, 1)
+    for piece in pieces(len(order)):
+        packed["rows"]["component"][piece] = triangles[order[piece]].transpose(0, 2, 1)
     packed["rows"]["prim_id"] = order[:, None]
     return packed

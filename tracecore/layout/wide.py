@@ -16,6 +16,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import ROW
 from tracecore.rays import Floats, Ids
+from tracecore.triangles import extent_of
 
 WIDTHS = (2, 4, 8, 16, 32)
 LEAF_COUNT_BITS = 6
@@ -49,7 +50,7 @@ def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
     _check_limits(wide, triangles)
     return PackedScene(
         arrays={"nodes": _pack_nodes(tree, wide), "rows": _pack_rows(wide, tree.order, triangles)},
-        scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
+        scalars={"extent": float(extent_of(triangles))},
         nodes=len(wide.binary),
         stack=stack_need(wide),
     )
