@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from renderer.errors import UsageError
+from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Maker, Opening, Shares, Supply
 from renderer.fleet.seats import Seat
 from renderer.plugins import load_installed, load_plugin
@@ -49,9 +50,6 @@ MOST_LOCAL = 64
 
 #: Seconds to wait for a scheduler, and for its workers.
 PATIENCE = 30.0
-
-#: Seconds that a worker which was started here has to end by itself.
-END_SECONDS = 10.0
 
 INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
 
@@ -253,11 +251,7 @@ def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
     worker.terminate()
-    try:
-        worker.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        worker.wait()
+    await_end(worker)
 
 
 def checksum(result: Any) -> int:

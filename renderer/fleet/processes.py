@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from renderer.fleet.ending import END_SECONDS, await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
 from renderer.fleet.messages import SharedView, arena_file, receive, send
 from renderer.fleet.seats import Seat
@@ -23,9 +24,6 @@ log = logging.getLogger(__name__)
 
 #: Seconds without a sign of life after which a member counts as lost.
 PATIENCE = 60.0
-
-#: Seconds that a member has to end by itself.
-END_SECONDS = 5.0
 
 #: Seconds after which a wait looks whether an interrupt has come.
 CHECK_SECONDS = 0.5
@@ -76,11 +74,7 @@ class Member:
             self._channel.shutdown(socket.SHUT_RDWR)
             if self._arena is not None:
                 os.close(self._arena)
-        try:
-            self.process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        await_end(self.process)
 
     def _listen(self) -> None:
         """Reads answers until there are no more."""

@@ -16,7 +16,8 @@ import pytest
 from fleet_toys import Squares, Trouble
 
 from renderer.errors import UsageError
-from renderer.fleet import processes
+from renderer.fleet import ending, processes
+from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
 from renderer.fleet.messages import receive, send
 from renderer.fleet.processes import HostFleet
@@ -167,6 +168,17 @@ def await_(is_so: Callable[[], bool], seconds: float) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.0, 0), (600.0, -signal.SIGKILL)])
+def test_a_process_that_does_not_end_by_itself_is_killed(
+    seconds: float, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"])
+    if seconds > 0.0:
+        monkeypatch.setattr(ending, "END_SECONDS", 0.1)
+    await_end(process)
+    assert process.returncode == status
 
 
 def test_cores_are_shared_out_near_their_devices() -> None:
