@@ -15,19 +15,22 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 import uuid
 import zlib
 from collections import Counter
 from collections.abc import Generator, Hashable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from renderer.errors import UsageError
 from renderer.fleet.ending import await_end
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Maker, Opening, Shares, Supply
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening, Shares, Supply
 from renderer.fleet.seats import Seat
 from renderer.plugins import load_installed, load_plugin
 from tracecore.cores import usable_cores
@@ -50,6 +53,9 @@ MOST_LOCAL = 64
 
 #: Seconds to wait for a scheduler, and for its workers.
 PATIENCE = 30.0
+
+#: Seconds after which something is sent again that a worker which is lost did not take.
+RETRY_SECONDS = 0.5
 
 INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
 
@@ -106,6 +112,7 @@ class ClusterFleet:
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posted: Any = None
+        self._sent: WeakKeyDictionary[Common[Any], Any] = WeakKeyDictionary()
         self._widths: dict[str, int] = {}
 
     def open(self, opening: Opening) -> list[Any]:
@@ -206,11 +213,37 @@ class ClusterFleet:
     def _submit(self, item: Hashable, address: str, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
         """Have an item made by a worker, or by another one if that is lost."""
         key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
-        future = self._client.submit(
-            made, self._posted, item, key=key, pure=False, workers=[address], allow_other_workers=True
-        )
+        given: Common[Any] | None = getattr(item, "given", None)
+        bare: Any = item if given is None else replace(item, given=None)  # type: ignore[type-var]
+        where = {"workers": [address], "allow_other_workers": True}
+        future = self._client.submit(made, self._posted, bare, self._at_workers(given), key=key, pure=False, **where)
         under_way[future] = item, address
         finished.add(future)
+
+    def _at_workers(self, given: Common[Any] | None) -> Any:
+        """Returns what stands for something that is with a worker; others get it there once they need it.
+
+        It is sent again where all that had it are lost.
+        """
+        if given is None:
+            return None
+        sent = self._sent.get(given)
+        if sent is None or sent.status != "finished":
+            sent = self._sent[given] = self._scattered(given)
+        return sent
+
+    def _scattered(self, given: Common[Any]) -> Any:
+        """Send something to a worker, and to another one where that is lost meanwhile."""
+        tries = 0
+        while True:
+            try:
+                return self._client.scatter(given, hash=False)
+            except (OSError, TimeoutError) as error:
+                tries += 1
+                if tries == MOST_TRIES:
+                    raise FleetError(f"what members need cannot be sent: {type(error).__name__}: {error}") from error
+                log.warning("note: what members need is sent again: %s: %s", type(error).__name__, error)
+                time.sleep(RETRY_SECONDS)
 
     @staticmethod
     def _outcome(future: Any, item: Hashable) -> tuple[Any | None, str]:
@@ -279,11 +312,11 @@ def begun(posting: Posting) -> tuple[str, int, int, Any]:
     return seat.name, maker.window, get_worker().state.nthreads, maker.report()
 
 
-def made(posting: Posting, item: Any) -> tuple[Sealed, str]:
-    """Makes an item. Returns it, sealed, with the name of the member."""
+def made(posting: Posting, item: Any, given: Common[Any] | None) -> tuple[Sealed, str]:
+    """Makes an item, with what it is given. Returns it, sealed, with the name of the member."""
     maker, seat = _member(posting)
     try:
-        result = maker.make(item)
+        result = maker.make(item if given is None else replace(item, given=given))
     except TraceError:
         logging.getLogger(__name__).exception("the tracer failed; this process ends")
         os._exit(1)  # CUDA gives this process nothing more; Dask starts another one

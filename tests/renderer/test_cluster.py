@@ -107,7 +107,7 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
 
 
-@pytest.mark.parametrize("driver", ["photon", "sppm"])
+@pytest.mark.parametrize("driver", ["photon", "sppm", "photons-only"])
 def test_a_worker_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives what it was making to the other one."""
     chosen = {"driver": driver, "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}

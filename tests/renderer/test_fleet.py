@@ -1,5 +1,6 @@
 """Processes that share out work: everything is made once, whatever becomes of the processes."""
 
+import gc
 import os
 import signal
 import socket
@@ -7,18 +8,19 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fleet_toys import Squares, Trouble
+from fleet_toys import MANY, Heap, Heaps, Squares, Total, Trouble
 
 from renderer.errors import UsageError
 from renderer.fleet import ending, processes
 from renderer.fleet.ending import await_end
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 from renderer.fleet.messages import receive, send
 from renderer.fleet.processes import HostFleet
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
@@ -127,6 +129,40 @@ def test_a_fleet_goes_on_after_a_caller_that_left_early(fleet: HostFleet) -> Non
     assert squares(fleet, Trouble()) == ALL
     again = {item: square[0] for item, _, square in fleet.results(Items(range(ITEMS)))}  # not opened anew
     assert again == ALL
+
+
+def memory_taken(fleet: HostFleet) -> int:
+    return sum(os.fstat(file).st_size for file in fleet._memory.files if file is not None)
+
+
+def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet) -> None:
+    """Also what a member has made that is lost by then."""
+    fleet.open(Opening(Heaps, None))
+    made = {heap.number: (name, many) for heap, name, many in fleet.results(Items(Heap(k, 0.1) for k in range(8)))}
+    assert {name for name, _ in made.values()} == {"0 (cpu)", "1 (cpu)"}
+    taken, given = memory_taken(fleet), Common(tuple(many for _, many in made.values()))
+    fleet._members[0].process.kill()
+    totals = {item.number: total for item, _, total in fleet.results(Items(Total(k, given) for k in range(6)))}
+    assert totals == {k: MANY * sum(range(8)) for k in range(6)}
+    assert list(fleet.shares.lost) == ["0 (cpu)"]
+    assert memory_taken(fleet) == taken >= 8 * 8 * MANY
+
+
+def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
+    """Where nobody waits for what it makes any more."""
+    fleet.open(Opening(Heaps, None))
+    heaps = tuple(many for *_, many in fleet.results(Items([Heap(1.0)])))
+    is_there = weakref.ref(heaps[0])
+    slow = Total(0, Common(heaps), seconds=2.0)
+    results = fleet.results(Items([slow, Heap(2.0)]))
+    assert next(results)[0] == Heap(2.0)
+    results.close()
+    del heaps, slow, results
+    gc.collect()
+    assert is_there() is not None
+    await_(lambda: not any(member._lent for member in fleet._members), 60.0)
+    assert is_there() is None
+    assert squares(fleet, Trouble()) == ALL
 
 
 def test_a_member_without_a_sign_of_life_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
