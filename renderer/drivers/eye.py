@@ -57,9 +57,12 @@ def memory_for_passes() -> float:
     return MEMORY_SHARE * (USUAL_MEMORY if usable is None else usable)
 
 
-def passes_under_way(threads: int, bytes_of_pass: int) -> int:
-    """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-    return min(threads, int(memory_for_passes() / bytes_of_pass))
+def passes_under_way(threads: int, bytes_of_pass: int, processes: int = 1) -> int:
+    """Returns how many passes may be under way at once: as many as there are threads, if memory allows.
+
+    processes: that share the memory.
+    """
+    return min(threads, int(memory_for_passes() / processes / bytes_of_pass))
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
@@ -309,9 +312,12 @@ class EyeDriver:
         return self.under_way(self._pool.threads, self.bytes_of_pass())
 
     @classmethod
-    def under_way(cls, threads: int, bytes_of_pass: int) -> int:
-        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory."""
-        return passes_under_way(threads, bytes_of_pass) if cls.begin_early or not cls.is_sequential else 1
+    def under_way(cls, threads: int, bytes_of_pass: int, processes: int = 1) -> int:
+        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory.
+
+        processes: that share the memory.
+        """
+        return passes_under_way(threads, bytes_of_pass, processes) if cls.begin_early or not cls.is_sequential else 1
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from renderer.camera_paths.task import EVERYTHING
-from renderer.drivers.driver import Radiance
-from renderer.drivers.eye import PassSite
+from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.eye import EyeDriver, PassSite
 from renderer.drivers.photon import WHOLE, PhotonDriver, PhotonOrder, photon_task
 from renderer.drivers.shares import PhotonShare
 from renderer.photons.lookup import PhotonLookup
@@ -39,6 +39,15 @@ class PhotonsOnlyDriver(PhotonDriver):
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = EVERYTHING
     has_one_map = True
+
+    @classmethod
+    def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
+        """Returns about how much memory a pass takes, beside the map that is there for all."""
+        return EyeDriver.bytes_for(settings)
+
+    def bytes_of_pass(self) -> int:
+        """Returns about how much memory a pass takes."""
+        return self.bytes_for(self.settings)
 
     @cached_property
     def one_map(self) -> OneMap:

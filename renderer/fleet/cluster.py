@@ -31,7 +31,7 @@ import numpy as np
 from renderer.errors import UsageError
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening, Shares, Supply
-from renderer.fleet.seats import Seat
+from renderer.fleet.seats import LOCAL, Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
 from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
@@ -39,17 +39,11 @@ from tracecore.errors import TraceError
 if TYPE_CHECKING:
     from distributed import Client
 
-#: How the address of a cluster of this host's begins; the number of its workers follows.
-LOCAL = "local:"
-
 #: Where nobody else's machine can reach what is started here.
 LOOPBACK = "127.0.0.1"
 
 #: Items that a worker is given at once: Dask's threads of a worker, where it is started here.
 LOCAL_THREADS = 4
-
-#: Workers that are started on this host at most.
-MOST_LOCAL = 64
 
 #: Seconds to wait for a scheduler, and for its workers.
 PATIENCE = 30.0
@@ -107,8 +101,8 @@ class ClusterFleet:
     def __init__(self, address: str, device: str, threads: int | None) -> None:
         self.shares = Shares()
         self._stack = ExitStack()
+        self._expected = workers_of(address) if address.startswith(LOCAL) else 1
         self._client = self._connected(address)
-        self._expected = _workers_of(address) if address.startswith(LOCAL) else 1
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posted: Any = None
@@ -175,7 +169,7 @@ class ClusterFleet:
                     n_workers=0, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.ERROR
                 )
                 self._stack.enter_context(cluster)
-                for _ in range(_workers_of(address)):
+                for _ in range(self._expected):
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address))
                 address = cluster.scheduler_address
             return self._stack.enter_context(Client(address, timeout=PATIENCE))
@@ -257,14 +251,6 @@ class ClusterFleet:
             log.warning("note: %s was damaged on its way, and is made again", item)
             return None, "its checksum is wrong"
         return sealed.result, name
-
-
-def _workers_of(address: str) -> int:
-    """Returns N of local:N. Raises `ValueError` where that is no number of workers."""
-    text = address.removeprefix(LOCAL)
-    if not (text.isdecimal() and 1 <= int(text) <= MOST_LOCAL):
-        raise ValueError(f"expected {LOCAL}N with N from 1 to {MOST_LOCAL}")
-    return int(text)
 
 
 def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
@@ -354,4 +340,4 @@ def _own_seat(posting: Posting, address: str) -> Seat:
         has_gpu = device == "gpu" or gpu_unavailable_reason() is None
         device = f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
     threads = posting.threads or max(1, usable_cores() // workers)
-    return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2])
+    return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2], neighbours=workers)

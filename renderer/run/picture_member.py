@@ -17,6 +17,7 @@ from renderer.drivers.shares import AnyShare, MadeShare
 from renderer.run.containment import driver_of
 from renderer.run.member_figures import TracerReport
 from renderer.run.plan import Plan
+from scenes.memory import share_memory
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ class MemberOrder:
     tree: BinaryTree | None
 
     def plan(self, seat: Seat) -> Plan:
-        """Returns what a member at a seat is to make. It writes no file."""
+        """Returns what a member at a seat is to make. It writes no file, and takes its part of the host's memory: as
+        much as each of the others, and as the process that they belong to.
+        """
+        share_memory(self.settings.memory, seat.neighbours + 1)
         own = replace(
             self.settings,
             device=seat.device,
