@@ -20,8 +20,9 @@ import uuid
 import zlib
 from collections import Counter
 from collections.abc import Generator, Hashable
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -70,7 +71,8 @@ class Place(NamedTuple):
     of: int
 
 
-class Posting(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Posting:
     """Is what is sent to each worker once.
 
     key: says which fleet and which opening.
@@ -86,6 +88,14 @@ class Posting(NamedTuple):
     device: str
     threads: int | None
     places: dict[str, Place]
+
+
+class UnderWay(NamedTuple):
+    """Is an item that is being made. address: of the worker. needs: what stands for what it needs there."""
+
+    item: Hashable
+    address: str
+    needs: tuple[Any, ...]
 
 
 class ClusterFleet:
@@ -105,8 +115,8 @@ class ClusterFleet:
         self._client = self._connected(address)
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
-        self._posted: Any = None
-        self._sent: WeakKeyDictionary[Common[Any], Any] = WeakKeyDictionary()
+        self._posting: Posting | None = None
+        self._sent: WeakKeyDictionary[Posting | Common[Any], Any] = WeakKeyDictionary()
         self._widths: dict[str, int] = {}
 
     def open(self, opening: Opening) -> list[Any]:
@@ -114,10 +124,10 @@ class ClusterFleet:
         places = self._places()
         content = pickle.dumps(opening, protocol=5)
         key = f"{self._key}-{next(self._openings)}"
-        posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
-        self._posted = self._client.scatter(posting, broadcast=True)
+        self._posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
+        posted = self._at_workers(self._posting)
         asked = [
-            self._client.submit(begun, self._posted, workers=[address], key=f"begin-{key}-{number}")
+            self._client.submit(begun, posted, workers=[address], key=f"begin-{key}-{number}")
             for number, address in enumerate(places)
         ]
         try:
@@ -133,15 +143,15 @@ class ClusterFleet:
         """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
         from distributed import as_completed
 
-        under_way: dict[Any, tuple[Hashable, str]] = {}
+        under_way: dict[Any, UnderWay] = {}
         finished = as_completed()
         tries: Counter[Hashable] = Counter()
         try:
             self._hand_out(supply, under_way, finished)
             while under_way:
                 future = next(finished)
-                item, address = under_way.pop(future)
-                sealed, name = self._outcome(future, item)
+                item, address, needs = under_way.pop(future)
+                sealed, name = self._outcome(future, item, needs)
                 if sealed is None:
                     tries[item] += 1
                     if tries[item] >= MOST_TRIES:
@@ -192,10 +202,10 @@ class ClusterFleet:
             for number, address in enumerate(addresses)
         }
 
-    def _hand_out(self, supply: Supply, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+    def _hand_out(self, supply: Supply, under_way: dict[Any, UnderWay], finished: Any) -> None:
         """Have as many items under way as keep all members busy, each with the member that has the most room."""
         room = Counter(self._widths)
-        room.subtract(address for _, address in under_way.values())
+        room.subtract(one.address for one in under_way.values())
         while True:
             address, left = room.most_common(1)[0]
             item = supply.take() if left > 0 else None
@@ -204,34 +214,31 @@ class ClusterFleet:
             self._submit(item, address, under_way, finished)
             room[address] -= 1
 
-    def _submit(self, item: Hashable, address: str, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+    def _submit(self, item: Hashable, address: str, under_way: dict[Any, UnderWay], finished: Any) -> None:
         """Have an item made by a worker, or by another one if that is lost."""
         key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
         given: Common[Any] | None = getattr(item, "given", None)
         bare: Any = item if given is None else replace(item, given=None)  # type: ignore[type-var]
+        needs = self._at_workers(self._posting), self._at_workers(given)
         where = {"workers": [address], "allow_other_workers": True}
-        future = self._client.submit(made, self._posted, bare, self._at_workers(given), key=key, pure=False, **where)
-        under_way[future] = item, address
+        future = self._client.submit(made, needs[0], bare, needs[1], key=key, pure=False, **where)
+        under_way[future] = UnderWay(item, address, needs)
         finished.add(future)
 
-    def _at_workers(self, given: Common[Any] | None) -> Any:
-        """Returns what stands for something that is with a worker; others get it there once they need it.
-
-        It is sent again where all that had it are lost.
-        """
-        if given is None:
+    def _at_workers(self, needed: Posting | Common[Any] | None) -> Any:
+        """Returns what stands for something that is with a worker; others get it there once they need it."""
+        if needed is None:
             return None
-        sent = self._sent.get(given)
-        if sent is None or sent.status != "finished":
-            sent = self._sent[given] = self._scattered(given)
-        return sent
+        if needed not in self._sent:
+            self._sent[needed] = self._scattered(needed)
+        return self._sent[needed]
 
-    def _scattered(self, given: Common[Any]) -> Any:
+    def _scattered(self, needed: Posting | Common[Any]) -> Any:
         """Send something to a worker, and to another one where that is lost meanwhile."""
         tries = 0
         while True:
             try:
-                return self._client.scatter(given, hash=False)
+                return self._client.scatter(needed, hash=False)
             except (OSError, TimeoutError) as error:
                 tries += 1
                 if tries == MOST_TRIES:
@@ -239,11 +246,14 @@ class ClusterFleet:
                 log.warning("note: what members need is sent again: %s: %s", type(error).__name__, error)
                 time.sleep(RETRY_SECONDS)
 
-    @staticmethod
-    def _outcome(future: Any, item: Hashable) -> tuple[Any | None, str]:
+    def _outcome(self, future: Any, item: Hashable, needs: tuple[Any, ...]) -> tuple[Any | None, str]:
         """Returns what was made and by whom; None and the reason where it was not."""
         try:
             sealed, name = future.result()
+        except CancelledError:
+            log.warning("note: what %s needs was lost with a worker, and is sent again", item)
+            self._sent = WeakKeyDictionary({one: sent for one, sent in self._sent.items() if sent not in needs})
+            return None, "what it needs was lost"
         except Exception as error:
             log.warning("note: %s failed, and is made again: %s: %s", item, type(error).__name__, error)
             return None, f"{type(error).__name__}: {error}"

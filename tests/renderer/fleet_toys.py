@@ -70,6 +70,9 @@ class Total:
     given: Common[tuple[npt.NDArray[np.float64], ...]] | None = field(compare=False)
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        return f"total {self.number}"
+
 
 class Heaps:
     """Makes heaps, and sums of them."""
