@@ -235,7 +235,7 @@ class HostFleet:
 
     def _hand_out(self) -> None:
         """Give each member as many items as keep it busy, in turn; the last ones are dealt out evenly."""
-        if self._supply is None:
+        if self._supply is None or self._error is not None:
             return
         for count in range(max((member.window for member in self._members), default=0)):
             for member in self._members:

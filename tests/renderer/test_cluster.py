@@ -81,10 +81,13 @@ def test_workers_may_take_all_memory(two: ClusterFleet) -> None:
     assert [worker["memory_limit"] for worker in workers] == [0, 0]
 
 
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(two: ClusterFleet) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
+    two: ClusterFleet, caplog: pytest.LogCaptureFixture
+) -> None:
     two.open(Opening(Squares, Trouble(item=7, members=(0, 1))))
     with pytest.raises(FleetError, match=f"7 failed {MOST_TRIES} times: ValueError: no square of 7"):
         list(two.results(Items(range(30))))
+    assert caplog.text.count("note: 7 failed, and is made again") == MOST_TRIES
 
 
 def test_what_was_damaged_on_its_way_is_made_again(

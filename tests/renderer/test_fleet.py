@@ -22,7 +22,7 @@ from renderer.fleet import ending, processes
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 from renderer.fleet.messages import receive, send
-from renderer.fleet.processes import HostFleet
+from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
 from tracecore.cuda import topology
 
@@ -101,10 +101,20 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
         ("kill", "^no member of the fleet is left: .* status -9.*; .*7.* was with each of them$"),
     ],
 )
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet: HostFleet, kind: str, words: str) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
+    fleet: HostFleet, kind: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, asked = Member.ask, []
+
+    def asking(member: Member, *words: object) -> None:
+        asked.append(words[-1])
+        ask(member, *words)
+
+    monkeypatch.setattr(Member, "ask", asking)
     fleet.open(Opening(Squares, Trouble(item=7, members=(0, 1), kind=kind)))
     with pytest.raises(FleetError, match=words):
         list(fleet.results(Items(range(ITEMS))))
+    assert asked.count(7) == (MOST_TRIES if kind == "error" else 2)
 
 
 def test_a_member_that_cannot_begin_is_left_out(fleet: HostFleet) -> None:

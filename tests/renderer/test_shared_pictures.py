@@ -114,8 +114,8 @@ def test_two_processes_give_the_bits_of_one(fleet: HostFleet, driver: str) -> No
 @pytest.mark.parametrize(
     "changes",
     [
-        {"driver": "photon", "crop": (5, 3, 20, 17)},
-        {"driver": "sppm", "crop": (5, 3, 20, 17)},
+        {"driver": "photon", "crop": (5, 3, 40, 27)},
+        {"driver": "sppm", "crop": (5, 3, 40, 27)},
         {"driver": "sppm", "layers": True},
         {"driver": "path", "layers": True, "passes": 1},
     ],
