@@ -97,6 +97,17 @@ def test_photons_of_passes_are_traced_ahead_of_what_the_passes_need() -> None:
     assert made[0].given.content == "second"
 
 
+def test_what_is_nearer_to_its_end_comes_first() -> None:
+    one = supply(9, is_sequential=True)
+    shares = [one.take() for _ in range(3)]
+    for share in shares[:2]:
+        one.note(share, {})
+    maps = one.take()
+    assert str(maps) == "the photon maps of pass 0"  # before the other half of the photons of pass 1
+    one.note(maps, "lookup")
+    assert taken(one)[:3] == [*parts(0), photons(1)[1]]
+
+
 def test_a_picture_goes_on_with_what_passes_before_have_left() -> None:
     one = supply(9, first=4, carried={"a": np.ones(1)}, is_sequential=True, photons=0)
     made = all_of(one)
