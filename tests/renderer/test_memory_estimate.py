@@ -133,7 +133,7 @@ def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):
         return plan_picture(cornell, chosen).settings_of_each(cornell).threads
 
     assert threads(threads=2) == 2
-    assert threads(threads=2, gpus=2) == threads(threads=1, cluster="local:2") == 1
+    assert threads(threads=4, gpus=2) == threads(threads=2, cluster="local:2") == 2
     assert threads(gpus=2) == threads(cluster="local:2") == max(1, usable_cores() // 2)
     assert threads(gpus=64) == 1
 
