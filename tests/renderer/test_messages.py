@@ -131,6 +131,20 @@ def test_a_slot_is_used_for_less_and_then_for_as_much_as_it_has(line: Line, memo
     assert size_of(memory) == 2 * LEAST_SHARED
 
 
+def test_a_process_may_see_less_of_a_slot_before_it_sees_all_of_it(line: Line, memory: int) -> None:
+    other = SharedView([memory])
+    for count in (2 * LARGE, LARGE, 2 * LARGE):
+        came = line.sent(doubles(count, count))
+        if count == LARGE or len(other._maps) > 0:
+            seen = other.get(line.view.place_of(memoryview(came).cast("B")), came.nbytes)
+            assert np.array_equal(np.frombuffer(seen, np.float64), came)
+            del seen
+        del came
+        gc.collect()
+        line.free_what_is_told()
+    assert size_of(memory) == 2 * LEAST_SHARED
+
+
 def test_an_array_that_lies_in_an_arena_is_sent_on_without_a_copy(line: Line, memory: int) -> None:
     """To another process, which sees the arena too; of a part of it that begins elsewhere a copy is sent."""
     came = line.sent({"rows": doubles(2 * LARGE).reshape(64, -1), "small": doubles(SMALL, 2)})
