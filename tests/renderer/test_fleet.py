@@ -21,7 +21,7 @@ from renderer.errors import UsageError
 from renderer.fleet import ending, processes
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
-from renderer.fleet.messages import receive, send
+from renderer.fleet.messages import Place, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
 from tracecore.cuda import topology
@@ -145,14 +145,24 @@ def memory_taken(fleet: HostFleet) -> int:
     return sum(os.fstat(file).st_size for file in fleet._memory.files if file is not None)
 
 
-def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet) -> None:
+def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what a member has made that is lost by then."""
+    place_of, places = SharedView.place_of, []
+
+    def finding(view: SharedView, content: memoryview) -> Place:
+        places.append(place_of(view, content))
+        return places[-1]
+
+    monkeypatch.setattr(SharedView, "place_of", finding)
     fleet.open(Opening(Heaps, None))
     made = {heap.number: (name, many) for heap, name, many in fleet.results(Items(Heap(k, 0.1) for k in range(8)))}
     assert {name for name, _ in made.values()} == {"0 (cpu)", "1 (cpu)"}
     taken, given = memory_taken(fleet), Common(tuple(many for _, many in made.values()))
     fleet._members[0].process.kill()
+    places.clear()
     totals = {item.number: total for item, _, total in fleet.results(Items(Total(k, given) for k in range(6)))}
+    assert {place.file for place in places} == {0, 1}
+    assert len(places) >= 6 * 8
     assert totals == {k: MANY * sum(range(8)) for k in range(6)}
     assert list(fleet.shares.lost) == ["0 (cpu)"]
     assert memory_taken(fleet) == taken >= 8 * 8 * MANY
