@@ -316,7 +316,7 @@ def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
 
 
 def test_motion_is_shared_by_whole_passes(tmp_path: Path) -> None:
-    words = ("render", "museum:10k", "--size", "32x24", "--passes", "6", "--shutter", "5", "--motion-samples", "2")
+    words = ("render", "museum:10k", "--size", "32x24", "--passes", "5", "--shutter", "5", "--motion-samples", "2")
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
         assert cli.main([*words, *where, "--driver", "path", "--quiet", "-o", f"{tmp_path}/{name}.npy"]) == 0
     assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "two.npy").read_bytes()
