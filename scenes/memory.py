@@ -38,6 +38,16 @@ def limit_memory(size: int | None) -> None:
     _limits["memory"] = size
 
 
+def share_memory(size: int | None, processes: int) -> None:
+    """Limits the memory of this process to an equal part of what some processes of this host may take together.
+
+    size: of all of them, in bytes, or None for what is free.
+    """
+    limit_memory(size)
+    usable = usable_bytes()
+    limit_memory(None if usable is None else usable // processes)
+
+
 def free_bytes() -> int | None:
     """Returns how many bytes this process may still take, or None where the system does not say."""
     found = [size for size in (free_of_all(), free_of_group(), free_of_process(), free_of_limit()) if size is not None]

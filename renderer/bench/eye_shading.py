@@ -16,7 +16,8 @@ from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import EyeBatches, advance_batch, new_eye_batches
 from renderer.camera_paths.paths import EyeJob, Longs
 from renderer.camera_paths.task import EyeTask
-from renderer.drivers.eye import TILE, pixels_by_tile
+from renderer.drivers.eye import pixels_by_tile
+from renderer.drivers.shares import TILE
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.lookup import no_photons
 from renderer.scene.packed_scene import pack_camera, pack_scene

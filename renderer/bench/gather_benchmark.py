@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from renderer.drivers import PhotonsOnlyDriver, photon_radius, surface_area
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photons_only import OneMap
 from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
@@ -72,12 +73,13 @@ def pass_seconds(driver: PhotonsOnlyDriver) -> float:
 def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> GatherCost:
     """Measures the gather on a scene."""
     driver = PhotonsOnlyDriver(snapshot, tracer, settings)
+    photons, lookup = driver.one_map
     started = time.process_time()
-    photon_map = build_photon_map(driver.photons, driver.first_radius, driver.photon_scale)
+    photon_map = build_photon_map(photons, driver.first_radius, lookup.photon_map.scale)
     sort_seconds = time.process_time() - started
     points = settings.width * settings.height
     gathering = pass_seconds(driver)
-    driver.lookup = no_photons()
+    driver.one_map = OneMap(photons, no_photons())
     gathering -= pass_seconds(driver)
     driver.close()
     return GatherCost(photons=photon_map.photons, sort_seconds=sort_seconds, points=points, gather_seconds=gathering)

@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
+    from renderer.fleet.seats import members_here
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.fleets import open_fleet
@@ -76,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
-    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept), "use a smaller --store")
+    members = members_here(arguments.gpus, arguments.cluster)
+    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept, members=members), "use a smaller --store")
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
     with (
         open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,

@@ -220,14 +220,13 @@ def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
     print("\n".join(trace.lines))
 
 
-def _tell_memory(plan: Plan) -> bool:
+def _tell_memory(plan: Plan, *, is_frame: bool = False) -> bool:
     """Prints how much memory a picture or a frame will take, of a GPU too, and how much there is; returns True."""
     from renderer.run.memory import gpu_bytes, told, told_of_gpu
-    from renderer.run.plan import driver_settings
 
     snapshot = plan.snapshot()
-    print(told(plan.estimate(snapshot)))
-    of_gpu = told_of_gpu(gpu_bytes(snapshot, driver_settings(plan.settings, snapshot)), plan.settings.device)
+    print(told(plan.estimate(snapshot, is_frame=is_frame)))
+    of_gpu = told_of_gpu(gpu_bytes(snapshot, plan.settings_of_each(snapshot)), plan.settings.device)
     if of_gpu is not None:
         print(of_gpu)
     return True
@@ -296,13 +295,13 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = replace(plan, asked=wanted)
     order = sequence_of(arguments, plan, path)
     if arguments.dry_run:
-        return _tell_memory(plan)
+        return _tell_memory(plan, is_frame=True)
     make_default_folder([path])
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     if not (arguments.force or arguments.resume):
         check_sequence(order, texts_of(plan))
     first = plan.snapshot(frame=arguments.frames[0])
-    check_fits(plan.estimate(first), REMEDY)
+    check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:

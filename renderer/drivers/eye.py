@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
+from renderer.drivers.shares import TILE, AnyShare, MadeShare, Photons, Share, part_of
 from renderer.errors import RenderError
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
@@ -39,12 +40,6 @@ USUAL_MEMORY = 1 << 33
 #: Pictures in memory for each pass under way: its own, and one that is finished and waits for its turn.
 IMAGES_OF_PASS = 2
 
-#: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
-TILE = 8
-
-#: Pixels, one after the other in the order in which they are visited, that are in the same part of a pass.
-PART_RUN = 8 * TILE * TILE
-
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 16
 
@@ -63,9 +58,12 @@ def memory_for_passes() -> float:
     return MEMORY_SHARE * (USUAL_MEMORY if usable is None else usable)
 
 
-def passes_under_way(threads: int, bytes_of_pass: int) -> int:
-    """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-    return min(threads, int(memory_for_passes() / bytes_of_pass))
+def passes_under_way(threads: int, bytes_of_pass: int, processes: int = 1) -> int:
+    """Returns how many passes may be under way at once: as many as there are threads, if memory allows.
+
+    processes: that share the memory.
+    """
+    return min(threads, int(memory_for_passes() / processes / bytes_of_pass))
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
@@ -86,47 +84,6 @@ def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDAr
     return pixels[(x <= columns) & (columns < x + width) & (y <= rows) & (rows < y + height)]
 
 
-@dataclass(frozen=True)
-class Share:
-    """Is a pass, or the part of one that a process makes beside others.
-
-    index: of the pass, 0-based.
-    part, parts: which part of its pixels, of how many.
-    carried: what the pass needs of those before it, where it needs something.
-    """
-
-    index: int
-    part: int = 0
-    parts: int = 1
-    carried: Carried | None = field(default=None, compare=False)
-
-    def __str__(self) -> str:
-        """Returns its name in words."""
-        part = "" if self.parts == 1 else f"part {self.part} of {self.parts} of "
-        return f"{part}pass {self.index}"
-
-
-class MadeShare(NamedTuple):
-    """Is what was made of a share.
-
-    values: of a whole pass (height, width, columns) float64, as `Driver.render_pass` returns it; of a part
-    (pixels, columns).
-    work: the rays and photons that it took.
-    carried: what the next pass needs of it; of a part, what its own pixels have is right alone.
-    """
-
-    values: Radiance
-    work: Work
-    carried: Carried
-
-
-def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32]:
-    """Returns those indices of pixels, in their order, that are in the part of a share: runs of them in turn."""
-    if share.parts == 1:
-        return pixels
-    return pixels[np.arange(len(pixels)) // PART_RUN % share.parts == share.part]
-
-
 def within_crop(image: Radiance, settings: RenderSettings) -> Radiance:
     """Returns what is made of a whole picture. image: (height * width, columns)."""
     whole = image.reshape(settings.height, settings.width, -1)
@@ -140,11 +97,15 @@ class PassSite:
 
     crew: the workers at it.
     pixels: (n,) int32, those that are made of it.
+    lookup: photons to look up, or None where the pass is to have some traced.
+    traced: photons that have been traced for its maps, range by range, or None.
     work: the rays and photons that it takes, to which is added.
     """
 
     crew: Crew
     pixels: npt.NDArray[np.int32]
+    lookup: PhotonLookup | None = None
+    traced: tuple[Photons, ...] | None = None
     work: Work = field(default_factory=Work)
     _borrowed: list[tuple[str, object]] = field(default_factory=list)
 
@@ -176,8 +137,9 @@ class EyeDriver:
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
     none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
     are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
-    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; whether it `can_crop`:
-    make a part of the picture alone; and by `ray_class` what most of its rays are like, for which a kernel is chosen.
+    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; whether it `has_one_map`
+    of photons for all passes; whether it `can_crop`: make a part of the picture alone; and by `ray_class` what most of
+    its rays are like, for which a kernel is chosen.
     """
 
     name: ClassVar[str]
@@ -189,6 +151,7 @@ class EyeDriver:
     is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
     begin_early: ClassVar[bool] = False
+    has_one_map: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
     ray_class: ClassVar[RayClass] = RayClass.INCOHERENT
 
@@ -221,12 +184,12 @@ class EyeDriver:
             self._carried = {passes: carried, passes - 1: self._carried.get(passes - 1, {})}
             yield image
 
-    def shares(self, take: Callable[[], Share | None]) -> Generator[MadeShare]:
+    def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
         """Yields shares of passes in the order in which they are taken; as many are under way at once as passes are.
 
         take: returns the next one, or None where there is none now: then those under way are made, and no more.
         """
-        taken: dict[int, Share] = {}
+        taken: dict[int, AnyShare] = {}
 
         def may_begin(number: int) -> bool:
             share = take()
@@ -237,6 +200,11 @@ class EyeDriver:
         for made in self._in_order(lambda number, crew: self._make_share(taken.pop(number), crew), 0, may_begin):
             self._add_work(made.work)
             yield made
+
+    @property
+    def pass_photons(self) -> int:
+        """Returns how many photons a pass sends out for its maps, or all passes together where there is one map."""
+        return 0
 
     @property
     def room(self) -> int:
@@ -272,11 +240,14 @@ class EyeDriver:
         """
         return {}
 
-    def _make_share(self, share: Share, crew: Crew) -> MadeShare:
+    def _make_share(self, share: AnyShare, crew: Crew) -> MadeShare:
         """Returns what is made of a pass, or of a part of it."""
+        assert isinstance(share, Share)  # others are for drivers with photons
         if share.carried is not None:
+            crew.await_before()  # what is under way goes on from something else
             self.take_up(share.index, share.carried)
-        site = PassSite(crew, part_of(self.pixels, share))
+        lookup = None if share.given is None else share.given.content
+        site = PassSite(crew, part_of(self.pixels, share), lookup)
         image = self.trace_pass(share.index, site)
         carried = self.carries()
         crew.release_next()
@@ -344,9 +315,12 @@ class EyeDriver:
         return self.under_way(self._pool.threads, self.bytes_of_pass())
 
     @classmethod
-    def under_way(cls, threads: int, bytes_of_pass: int) -> int:
-        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory."""
-        return passes_under_way(threads, bytes_of_pass) if cls.begin_early or not cls.is_sequential else 1
+    def under_way(cls, threads: int, bytes_of_pass: int, processes: int = 1) -> int:
+        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory.
+
+        processes: that share the memory.
+        """
+        return passes_under_way(threads, bytes_of_pass, processes) if cls.begin_early or not cls.is_sequential else 1
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:

@@ -1,12 +1,12 @@
 """This module has the driver `gather`."""
 
 from renderer.camera_paths.task import GATHER
-from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import PassSite
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.photon import CAUSTIC, WHOLE, PhotonDriver, PhotonOrder, photon_task
 from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
 from renderer.photons.irradiance import irradiance_map
-from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -38,14 +38,17 @@ class GatherDriver(PhotonDriver):
         """Returns one slot more, for rays that look whether known irradiance is in sight."""
         return super()._shadow_slots() + 1
 
-    def trace_pass(self, index: int, site: PassSite) -> Radiance:
-        """Returns the pixels of a pass, with photons that are traced for it."""
-        radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
+    def orders(self, index: int) -> dict[str, PhotonOrder]:
+        """Returns the photons of the far map and of the caustic map of a pass."""
         scene = self.projected_scene
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
-        photons, scale = self._trace_photons(site, scene, task)
-        far = irradiance_map(photons, far_radius, scale, site.crew)
-        caustics = self._caustic_map(site, index, radius)
-        lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
-        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
+        return {WHOLE: PhotonOrder(scene, task), **self._caustic_orders(index)}
+
+    def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
+        """Returns the photons of a pass in maps: irradiance at some of them, and caustics."""
+        orders = self.orders(index)
+        photons, scale = self._photons_of(site, orders, WHOLE)
+        far = irradiance_map(photons, pass_radius(self.first_far_radius, index), scale, site.crew)
+        caustics = self._photon_map(site, orders, CAUSTIC, self.cell_of(index))
+        return look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))

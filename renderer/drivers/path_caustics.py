@@ -1,11 +1,10 @@
 """This module has the driver `path+caustics`."""
 
 from renderer.camera_paths.task import CAUSTICS
-from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import PassSite
-from renderer.drivers.photon import PhotonDriver
-from renderer.drivers.search_radius import pass_radius
-from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from renderer.drivers.photon import CAUSTIC, PhotonDriver, PhotonOrder
+from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -26,9 +25,11 @@ class PathCausticsDriver(PhotonDriver):
         super().__init__(snapshot, tracer, settings)
         self.prepare_caustics()
 
-    def trace_pass(self, index: int, site: PassSite) -> Radiance:
-        """Returns the pixels of a pass, with caustic photons that are traced for it."""
-        radius = pass_radius(self.first_radius, index)
-        caustics = self._caustic_map(site, index, radius)
-        lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))
-        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
+    def orders(self, index: int) -> dict[str, PhotonOrder]:
+        """Returns the photons of the caustic map of a pass."""
+        return self._caustic_orders(index)
+
+    def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
+        """Returns the caustic photons of a pass in a map."""
+        caustics = self._photon_map(site, self.orders(index), CAUSTIC, self.cell_of(index))
+        return look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))

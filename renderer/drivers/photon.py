@@ -1,6 +1,7 @@
 """This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,9 +9,10 @@ from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
+from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
-from renderer.photons.building import MapMemory, sorted_map
-from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from renderer.photons.building import MapMemory, pieces_of, sorted_map
+from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
 from renderer.photons.targets import projected
@@ -19,6 +21,7 @@ from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import MAP
+from tracecore.workers.tasks import Crew
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000
@@ -31,6 +34,23 @@ STORED_GUESS = 4
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
+
+
+class PhotonOrder(NamedTuple):
+    """Says which photons are traced for a map. scene: that sends them out."""
+
+    scene: PackedScene
+    task: PhotonTask
+
+    @property
+    def is_dark(self) -> bool:
+        """Returns whether there are none."""
+        return self.scene.lights.power <= 0.0
+
+
+#: Names of the maps of a pass: of all its photons, of those that mirrors and glass alone have brought, and of those
+#: straight from a light.
+WHOLE, CAUSTIC, DIRECT = "whole", "caustics", "direct"
 
 
 class PhotonDriver(EyeDriver):
@@ -61,11 +81,33 @@ class PhotonDriver(EyeDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
-        radius = pass_radius(self.first_radius, index)
-        scene = self.projected_scene
-        task = photon_task(scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(site, scene, task, radius), parts=self._parts(site, scene, task, radius))
-        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
+        lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
+        return self._trace_eye_paths(site, self._eye_task(index, self.radius_of(index)), lookup)
+
+    def orders(self, index: int) -> dict[str, PhotonOrder]:
+        """Returns the photons that are traced for the maps of a pass, by the names of the maps."""
+        task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
+        return self._with_parts(PhotonOrder(self.projected_scene, task))
+
+    def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
+        """Returns the photons of a pass in maps, once they have been traced."""
+        orders, radius = self.orders(index), self.cell_of(index)
+        whole = self._photon_map(site, orders, WHOLE, radius)
+        parts = PhotonParts(*(self._photon_map(site, orders, name, radius) for name in (CAUSTIC, DIRECT)))
+        return look_up(whole, parts=parts)
+
+    def radius_of(self, index: int) -> float:
+        """Returns the radius of the photon search in a pass, world units."""
+        return pass_radius(self.first_radius, index)
+
+    def cell_of(self, index: int) -> float:
+        """Returns the radius of the search that the photons of a pass are sorted for, world units."""
+        return self.radius_of(index)
+
+    @property
+    def pass_photons(self) -> int:
+        """Returns how many photons a pass sends out for its maps."""
+        return self.emitted if self.orders(0) else 0
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, stored: float = STORED_GUESS) -> int:
@@ -92,59 +134,88 @@ class PhotonDriver(EyeDriver):
         """Makes the scene with all photons sent where they make caustics, before passes share it."""
         self._caustic_scene = self._projected(1.0) if self._is_sharp else self.scene
 
-    def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
-        """Traces photons, and returns them sorted for searches of a radius."""
-        stores = self._trace_to_stores(site, scene, task)
-        if not stores:
+    def _make_share(self, share: AnyShare, crew: Crew) -> MadeShare:
+        """Returns what is made of a share: photons and maps too."""
+        if isinstance(share, PhotonShare):
+            made = self._trace_range(share, PassSite(crew, self.pixels))
+        elif isinstance(share, MapShare):
+            site = PassSite(crew, self.pixels, traced=share.given.content)  # keeps its memory, for what is returned
+            made = MadeShare(self.lookup_for(share.index, site), site.work, {})
+        else:
+            return super()._make_share(share, crew)
+        if self.is_sequential:
+            crew.await_before()  # in the order of the shares, so that each knows that those before are done
+        crew.release_next()
+        return made
+
+    def _trace_range(self, share: PhotonShare, site: PassSite) -> MadeShare:
+        """Returns the photons of a range, for all maps of a pass."""
+        orders = self.orders(share.index)
+        photons: Photons = {name: self._trace_photons(site, one, share.photons.indices) for name, one in orders.items()}
+        return MadeShare(photons, site.work, {})
+
+    def _with_parts(self, order: PhotonOrder) -> dict[str, PhotonOrder]:
+        """Returns an order of photons, and those of the parts of its map that layers need.
+
+        Photons of parts are traced again, those of each part alone: what becomes of a photon depends on its index and
+        on nothing else.
+        """
+        orders = {WHOLE: order}
+        if self.settings.layers == "all" and self._is_sharp:
+            orders[CAUSTIC] = order._replace(task=order.task._replace(min_bounces=1, only_caustics=True))
+        if self.settings.layers == "all" and order.task.min_bounces == 0:
+            orders[DIRECT] = order._replace(task=order.task._replace(max_bounces=1))
+        return orders
+
+    def _caustic_orders(self, index: int) -> dict[str, PhotonOrder]:
+        """Returns the photons of a pass that mirrors and glass alone bring to diffuse surfaces, if there are some."""
+        if not self._is_sharp:
+            return {}
+        scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
+        task = photon_task(scene, self.settings, sequence, min_bounces=1, only_caustics=True)
+        return {CAUSTIC: PhotonOrder(scene, task)}
+
+    def _photon_map(self, site: PassSite, orders: dict[str, PhotonOrder], name: str, radius: float) -> PhotonMap:
+        """Returns photons of a pass, traced if they are not yet, and sorted for searches of a radius."""
+        if name not in orders or orders[name].is_dark:
             return empty_map()
+        task = orders[name].task
+        stores = self._trace_to_stores(site, orders[name], range(self.emitted)) if site.traced is None else []
         with site.crew.timed(MAP):
-            pieces = [piece for store in stores for piece in store.pieces()]
+            if site.traced is None:
+                pieces = [piece for store in stores for piece in store.pieces()]
+            else:
+                pieces = pieces_of([traced[name] for traced in site.traced], site.crew)
             memory = site.borrow("map", MapMemory)
             made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
         leave_stores(stores, site.crew)
         return made
 
-    def _trace_to_stores(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> list[PhotonStore]:
-        """Traces the photons of a pass; none where it is dark."""
-        if scene.lights.power <= 0.0:
-            return []
-        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
+    def _photons_of(self, site: PassSite, orders: dict[str, PhotonOrder], name: str) -> tuple[Words, float]:
+        """Returns photons of a pass, (n, PHOTON_WORDS) uint32, traced if they are not yet, and the watts of a stored
+        flux of 1.
+        """
+        order = orders[name]
+        scale = 0.0 if order.is_dark else order.task.flux_unit / self.emitted
+        if site.traced is None:
+            return self._trace_photons(site, order, range(self.emitted)), scale
+        return np.concatenate([traced[name] for traced in site.traced]), scale
+
+    def _trace_photons(self, site: PassSite, order: PhotonOrder, indices: range) -> Words:
+        """Traces photons of some indices, and returns them in their order: (n, PHOTON_WORDS) uint32."""
+        if order.is_dark:
+            return np.empty((0, PHOTON_WORDS), np.uint32)
+        stores = self._trace_to_stores(site, order, indices)
+        with site.crew.timed(MAP):
+            stored = in_order(stores, indices.start, len(indices), site.crew)
+        leave_stores(stores, site.crew)
+        return stored
+
+    def _trace_to_stores(self, site: PassSite, order: PhotonOrder, indices: range) -> list[PhotonStore]:
+        """Traces photons of some indices."""
+        stores = trace_to_stores(*order, site.crew, indices)
         site.count(*counted(stores))
         return stores
-
-    def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
-        """Returns the parts of a map that layers need, or None where they need none.
-
-        Its photons are traced again, those of each part alone: what becomes of a photon depends on its index and on
-        nothing else.
-        """
-        if self.settings.layers != "all":
-            return None
-        has_direct = task.min_bounces == 0
-        caustics, direct = task._replace(min_bounces=1, only_caustics=True), task._replace(max_bounces=1)
-        return PhotonParts(
-            caustics=self._photon_map(site, scene, caustics, radius) if self._is_sharp else empty_map(),
-            direct=self._photon_map(site, scene, direct, radius) if has_direct else empty_map(),
-        )
-
-    def _caustic_map(self, site: PassSite, index: int, radius: float) -> PhotonMap:
-        """Returns the photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
-        if not self._is_sharp:
-            return empty_map()
-        scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
-        return self._photon_map(
-            site, scene, photon_task(scene, self.settings, sequence, min_bounces=1, only_caustics=True), radius
-        )
-
-    def _trace_photons(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
-        """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
-        stores = self._trace_to_stores(site, scene, task)
-        if not stores:
-            return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
-        with site.crew.timed(MAP):
-            stored = in_order(stores, 0, self.emitted, site.crew)
-        leave_stores(stores, site.crew)
-        return stored, task.flux_unit / self.emitted
 
 
 def photons_of_a_pass(settings: RenderSettings) -> int:

@@ -8,10 +8,9 @@ import numpy.typing as npt
 from renderer.camera_paths.paths import Doubles
 from renderer.drivers.driver import Carried, Radiance, RenderSettings
 from renderer.drivers.eye import PassSite
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
-from renderer.photons.lookup import look_up
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import Helpers
@@ -56,10 +55,7 @@ class StochasticDriver(PhotonDriver):
         """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
         have left, for which it waits when its map is there.
         """
-        scene = self.projected_scene
-        task = photon_task(scene, self.settings, index, min_bounces=1)
-        cell = cell_for(self.first_radius, index)
-        lookup = look_up(self._photon_map(site, scene, task, cell), parts=self._parts(site, scene, task, cell))
+        lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
         site.crew.await_before()
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
@@ -67,6 +63,10 @@ class StochasticDriver(PhotonDriver):
         image = self._trace_eye_paths(site, self._eye_task(index), lookup)
         self.discs = shrunk_by(discs, lookup.found, site.crew)
         return image
+
+    def cell_of(self, index: int) -> float:
+        """Returns the radius that the photons of a pass are sorted for, world units."""
+        return cell_for(self.first_radius, index)
 
     def carries(self) -> Carried:
         """Returns what pixels know after the pass that was just traced: the fields of `Discs` that are arrays."""

@@ -15,19 +15,24 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 import uuid
 import zlib
 from collections import Counter
 from collections.abc import Generator, Hashable
+from concurrent.futures import CancelledError
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from renderer.errors import UsageError
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Maker, Opening, Shares, Supply
-from renderer.fleet.seats import Seat
+from renderer.fleet.ending import await_end
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening, Shares, Supply
+from renderer.fleet.seats import LOCAL, Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
 from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
@@ -35,23 +40,17 @@ from tracecore.errors import TraceError
 if TYPE_CHECKING:
     from distributed import Client
 
-#: How the address of a cluster of this host's begins; the number of its workers follows.
-LOCAL = "local:"
-
 #: Where nobody else's machine can reach what is started here.
 LOOPBACK = "127.0.0.1"
 
 #: Items that a worker is given at once: Dask's threads of a worker, where it is started here.
 LOCAL_THREADS = 4
 
-#: Workers that are started on this host at most.
-MOST_LOCAL = 64
-
 #: Seconds to wait for a scheduler, and for its workers.
 PATIENCE = 30.0
 
-#: Seconds that a worker which was started here has to end by itself.
-END_SECONDS = 10.0
+#: Seconds after which something is sent again that a worker which is lost did not take.
+RETRY_SECONDS = 0.5
 
 INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
 
@@ -72,7 +71,8 @@ class Place(NamedTuple):
     of: int
 
 
-class Posting(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Posting:
     """Is what is sent to each worker once.
 
     key: says which fleet and which opening.
@@ -90,6 +90,14 @@ class Posting(NamedTuple):
     places: dict[str, Place]
 
 
+class UnderWay(NamedTuple):
+    """Is an item that is being made. address: of the worker. needs: what stands for what it needs there."""
+
+    item: Hashable
+    address: str
+    needs: tuple[Any, ...]
+
+
 class ClusterFleet:
     """Members on a Dask cluster; see `renderer.fleet.fleet.Fleet`.
 
@@ -103,11 +111,12 @@ class ClusterFleet:
     def __init__(self, address: str, device: str, threads: int | None) -> None:
         self.shares = Shares()
         self._stack = ExitStack()
+        self._expected = workers_of(address) if address.startswith(LOCAL) else 1
         self._client = self._connected(address)
-        self._expected = _workers_of(address) if address.startswith(LOCAL) else 1
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
-        self._posted: Any = None
+        self._posting: Posting | None = None
+        self._sent: WeakKeyDictionary[Posting | Common[Any], Any] = WeakKeyDictionary()
         self._widths: dict[str, int] = {}
 
     def open(self, opening: Opening) -> list[Any]:
@@ -115,10 +124,10 @@ class ClusterFleet:
         places = self._places()
         content = pickle.dumps(opening, protocol=5)
         key = f"{self._key}-{next(self._openings)}"
-        posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
-        self._posted = self._client.scatter(posting, broadcast=True)
+        self._posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
+        posted = self._at_workers(self._posting)
         asked = [
-            self._client.submit(begun, self._posted, workers=[address], key=f"begin-{key}-{number}")
+            self._client.submit(begun, posted, workers=[address], key=f"begin-{key}-{number}")
             for number, address in enumerate(places)
         ]
         try:
@@ -134,15 +143,15 @@ class ClusterFleet:
         """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
         from distributed import as_completed
 
-        under_way: dict[Any, tuple[Hashable, str]] = {}
+        under_way: dict[Any, UnderWay] = {}
         finished = as_completed()
         tries: Counter[Hashable] = Counter()
         try:
             self._hand_out(supply, under_way, finished)
             while under_way:
                 future = next(finished)
-                item, address = under_way.pop(future)
-                sealed, name = self._outcome(future, item)
+                item, address, needs = under_way.pop(future)
+                sealed, name = self._outcome(future, item, needs)
                 if sealed is None:
                     tries[item] += 1
                     if tries[item] >= MOST_TRIES:
@@ -170,7 +179,7 @@ class ClusterFleet:
                     n_workers=0, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.ERROR
                 )
                 self._stack.enter_context(cluster)
-                for _ in range(_workers_of(address)):
+                for _ in range(self._expected):
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address))
                 address = cluster.scheduler_address
             return self._stack.enter_context(Client(address, timeout=PATIENCE))
@@ -193,10 +202,10 @@ class ClusterFleet:
             for number, address in enumerate(addresses)
         }
 
-    def _hand_out(self, supply: Supply, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+    def _hand_out(self, supply: Supply, under_way: dict[Any, UnderWay], finished: Any) -> None:
         """Have as many items under way as keep all members busy, each with the member that has the most room."""
         room = Counter(self._widths)
-        room.subtract(address for _, address in under_way.values())
+        room.subtract(one.address for one in under_way.values())
         while True:
             address, left = room.most_common(1)[0]
             item = supply.take() if left > 0 else None
@@ -205,20 +214,46 @@ class ClusterFleet:
             self._submit(item, address, under_way, finished)
             room[address] -= 1
 
-    def _submit(self, item: Hashable, address: str, under_way: dict[Any, tuple[Hashable, str]], finished: Any) -> None:
+    def _submit(self, item: Hashable, address: str, under_way: dict[Any, UnderWay], finished: Any) -> None:
         """Have an item made by a worker, or by another one if that is lost."""
         key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
-        future = self._client.submit(
-            made, self._posted, item, key=key, pure=False, workers=[address], allow_other_workers=True
-        )
-        under_way[future] = item, address
+        given: Common[Any] | None = getattr(item, "given", None)
+        bare: Any = item if given is None else replace(item, given=None)  # type: ignore[type-var]
+        needs = self._at_workers(self._posting), self._at_workers(given)
+        where = {"workers": [address], "allow_other_workers": True}
+        future = self._client.submit(made, needs[0], bare, needs[1], key=key, pure=False, **where)
+        under_way[future] = UnderWay(item, address, needs)
         finished.add(future)
 
-    @staticmethod
-    def _outcome(future: Any, item: Hashable) -> tuple[Any | None, str]:
+    def _at_workers(self, needed: Posting | Common[Any] | None) -> Any:
+        """Returns what stands for something that is with a worker; others get it there once they need it."""
+        if needed is None:
+            return None
+        if needed not in self._sent:
+            self._sent[needed] = self._scattered(needed)
+        return self._sent[needed]
+
+    def _scattered(self, needed: Posting | Common[Any]) -> Any:
+        """Send something to a worker, and to another one where that is lost meanwhile."""
+        tries = 0
+        while True:
+            try:
+                return self._client.scatter(needed, hash=False)
+            except (OSError, TimeoutError) as error:
+                tries += 1
+                if tries == MOST_TRIES:
+                    raise FleetError(f"what members need cannot be sent: {type(error).__name__}: {error}") from error
+                log.warning("note: what members need is sent again: %s: %s", type(error).__name__, error)
+                time.sleep(RETRY_SECONDS)
+
+    def _outcome(self, future: Any, item: Hashable, needs: tuple[Any, ...]) -> tuple[Any | None, str]:
         """Returns what was made and by whom; None and the reason where it was not."""
         try:
             sealed, name = future.result()
+        except CancelledError:
+            log.warning("note: what %s needs was lost with a worker, and is sent again", item)
+            self._sent = WeakKeyDictionary({one: sent for one, sent in self._sent.items() if sent not in needs})
+            return None, "what it needs was lost"
         except Exception as error:
             log.warning("note: %s failed, and is made again: %s: %s", item, type(error).__name__, error)
             return None, f"{type(error).__name__}: {error}"
@@ -226,14 +261,6 @@ class ClusterFleet:
             log.warning("note: %s was damaged on its way, and is made again", item)
             return None, "its checksum is wrong"
         return sealed.result, name
-
-
-def _workers_of(address: str) -> int:
-    """Returns N of local:N. Raises `ValueError` where that is no number of workers."""
-    text = address.removeprefix(LOCAL)
-    if not (text.isdecimal() and 1 <= int(text) <= MOST_LOCAL):
-        raise ValueError(f"expected {LOCAL}N with N from 1 to {MOST_LOCAL}")
-    return int(text)
 
 
 def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
@@ -253,11 +280,7 @@ def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
     worker.terminate()
-    try:
-        worker.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        worker.wait()
+    await_end(worker)
 
 
 def checksum(result: Any) -> int:
@@ -285,11 +308,11 @@ def begun(posting: Posting) -> tuple[str, int, int, Any]:
     return seat.name, maker.window, get_worker().state.nthreads, maker.report()
 
 
-def made(posting: Posting, item: Any) -> tuple[Sealed, str]:
-    """Makes an item. Returns it, sealed, with the name of the member."""
+def made(posting: Posting, item: Any, given: Common[Any] | None) -> tuple[Sealed, str]:
+    """Makes an item, with what it is given. Returns it, sealed, with the name of the member."""
     maker, seat = _member(posting)
     try:
-        result = maker.make(item)
+        result = maker.make(item if given is None else replace(item, given=given))
     except TraceError:
         logging.getLogger(__name__).exception("the tracer failed; this process ends")
         os._exit(1)  # CUDA gives this process nothing more; Dask starts another one
@@ -327,4 +350,4 @@ def _own_seat(posting: Posting, address: str) -> Seat:
         has_gpu = device == "gpu" or gpu_unavailable_reason() is None
         device = f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
     threads = posting.threads or max(1, usable_cores() // workers)
-    return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2])
+    return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2], neighbours=workers)

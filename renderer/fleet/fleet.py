@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from renderer.errors import RenderError
 from renderer.fleet.seats import Seat
+
+T = TypeVar("T")
 
 #: An item is tried so often, by different members where there are several, before it ends the run.
 MOST_TRIES = 3
@@ -51,8 +53,21 @@ class Opening:
     plugins: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Common(Generic[T]):
+    """Holds something large that several items need, and that goes to each process once: arrays that members have made
+    are not copied on one host, and the workers of a cluster keep it as long as the process that began has it.
+
+    content: in tuples and dictionaries, of which arrays travel as they are.
+    """
+
+    content: T
+
+
 class Supply(Protocol):
-    """Has the items that are to be made."""
+    """Has the items that are to be made. One that needs what others need too has it as a `Common` in its field `given`,
+    and is a dataclass.
+    """
 
     def take(self) -> Hashable | None:
         """Returns the next item; None where there is none now, or none any more."""

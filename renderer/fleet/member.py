@@ -1,4 +1,5 @@
-"""What a member of a fleet on one host runs: `python -m renderer.fleet.member SOCKET [ARENA]`, started by `processes`.
+"""What a member of a fleet on one host runs: `python -m renderer.fleet.member SOCKET NUMBER ARENA...`, started by
+`processes`.
 
 It ends when the process that started it does, however that ends: the socket between them closes then.
 """
@@ -16,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from renderer.fleet.fleet import Maker, Opening
-from renderer.fleet.messages import Arena, receive, send
+from renderer.fleet.messages import Arena, SharedView, receive, send
 from renderer.fleet.seats import Seat
 from tracecore.errors import TraceError
 
@@ -28,10 +29,15 @@ MOST_AT_ONCE = 256
 
 
 class _Server:
-    """Makes what is asked for. channel: to the process that asks. arena: memory that is shared with it."""
+    """Makes what is asked for.
 
-    def __init__(self, channel: socket.socket, arena: Arena, seat: Seat) -> None:
-        self._channel, self._arena, self._seat = channel, arena, seat
+    channel: to the process that asks.
+    arena: memory that is shared with it and with the other members.
+    view: of their arenas.
+    """
+
+    def __init__(self, channel: socket.socket, arena: Arena, view: SharedView, seat: Seat) -> None:
+        self._channel, self._arena, self._view, self._seat = channel, arena, view, seat
         self._sending = threading.Lock()
         self._maker: Maker | None = None
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE)
@@ -41,7 +47,7 @@ class _Server:
         threading.Thread(target=self._show_life, daemon=True).start()
         while True:
             try:
-                kind, number, content = receive(self._channel)
+                kind, number, content = receive(self._channel, self._view)
             except (EOFError, OSError):
                 raise
             except Exception as error:  # what was sent cannot be read here, such as a class of a missing plugin
@@ -81,21 +87,24 @@ class _Server:
     def _send(self, message: Any) -> None:
         try:
             with self._sending:
-                send(self._channel, message, self._arena)
+                send(self._channel, message, self._arena.put)
         except OSError:
             os._exit(0)  # nobody is there any more
 
 
 def main() -> None:
-    """Serves the process at the other end of the socket; its number is the first argument, that of the file of shared
-    memory the second.
+    """Serves the process at the other end of the socket.
+
+    The arguments are the number of the socket, that of this member, and those of the files of all members' shared
+    memory, "-" where there is none.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process says when to end
-    channel, *arena = map(int, sys.argv[1:])
-    serve(socket.socket(fileno=channel), Arena(arena[0] if arena else None))
+    channel, number, *files = sys.argv[1:]
+    arenas = [None if file == "-" else int(file) for file in files]
+    serve(socket.socket(fileno=int(channel)), Arena(arenas[int(number)], int(number)), SharedView(arenas))
 
 
-def serve(channel: socket.socket, arena: Arena) -> None:
+def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:
     """Serves until the other side ends."""
     try:
         seat, plugins = receive(channel)
@@ -106,7 +115,7 @@ def serve(channel: socket.socket, arena: Arena) -> None:
         load_installed()
         for path in plugins:
             load_plugin(path)
-        _Server(channel, arena, seat).serve()
+        _Server(channel, arena, view, seat).serve()
     except (EOFError, OSError):
         os._exit(0)
 

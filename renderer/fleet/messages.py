@@ -1,7 +1,8 @@
 """Messages between the processes of a fleet: objects through a socket, and their large arrays in memory that is shared.
 
 The sender writes an array to a slot of its arena, and the receiver reads it there. When nobody has the array any more,
-the receiver says so, and the slot is used again: memory that is new costs more than the copy.
+the receiver says so, and the slot is used again: memory that is new costs more than the copy. Who has such an array
+can send it on to other processes that see the arena too; then it is not copied.
 """
 
 from __future__ import annotations
@@ -22,10 +23,20 @@ import numpy as np
 #: Smaller arrays go through the socket.
 LEAST_SHARED = 1 << 20
 
-#: What comes first: how many parts follow; then of each its bytes, and its slot or NO_SLOT.
+#: What comes first: how many parts follow; then of each its bytes, and where it lies.
 _COUNT = struct.Struct("<I")
-_PART = struct.Struct("<Qq")
-NO_SLOT = -1
+_PART = struct.Struct("<Qiq")
+
+
+class Place(NamedTuple):
+    """Says where an array lies. file: number of the arena. offset: of the slot, bytes."""
+
+    file: int
+    offset: int
+
+
+#: Of an array that lies in no arena, and goes through the socket.
+NOWHERE = Place(-1, 0)
 
 
 class Slot(NamedTuple):
@@ -36,28 +47,29 @@ class Slot(NamedTuple):
 
 
 class Arena:
-    """Memory that the sender of messages shares with their receiver.
+    """Memory that the sender of messages shares with their receivers.
 
     file: of the memory, as `arena_file` makes it, or None where there is none: then all goes through the socket.
+    number: of the file.
     """
 
-    def __init__(self, file: int | None) -> None:
-        self._file, self._end = file, 0
+    def __init__(self, file: int | None, number: int = 0) -> None:
+        self._file, self._number, self._end = file, number, 0
         self._free: list[Slot] = []
         self._taken: dict[int, Slot] = {}
         self._maps: dict[int, mmap.mmap] = {}
         self._lock = threading.Lock()
 
-    def put(self, content: memoryview) -> int:
-        """Copies bytes to a slot, and returns its offset; NO_SLOT where they are few, or where there is no room."""
+    def put(self, content: memoryview) -> Place:
+        """Copies bytes to a slot, and returns its place; NOWHERE where they are few, or where there is no room."""
         if self._file is None or content.nbytes < LEAST_SHARED:
-            return NO_SLOT
+            return NOWHERE
         with self._lock:
             slot = self._slot(content.nbytes)
         if slot is None:
-            return NO_SLOT
+            return NOWHERE
         np.frombuffer(self._maps[slot.offset], np.uint8, content.nbytes)[:] = np.frombuffer(content, np.uint8)
-        return slot.offset
+        return Place(self._number, slot.offset)
 
     def free(self, offset: int) -> None:
         """Takes back a slot that the receiver has no use for any more."""
@@ -83,30 +95,42 @@ class Arena:
 
 
 class SharedView:
-    """What a receiver sees of the sender's arena.
+    """What a process sees of the arenas of others.
 
-    file: as of `Arena`.
-    on_free: is told the offset of each slot that is not used any more, in any thread.
+    files: of the arenas, as of `Arena`, by their numbers.
+    on_free: is told the place of each slot that is not used any more, in any thread.
     """
 
-    def __init__(self, file: int | None, on_free: Callable[[int], None]) -> None:
-        self._file, self._on_free = file, on_free
-        self._maps: dict[int, mmap.mmap] = {}
+    def __init__(self, files: Sequence[int | None], on_free: Callable[[Place], None] = lambda place: None) -> None:
+        self._files, self._on_free = files, on_free
+        self._maps: dict[Place, mmap.mmap] = {}
+        self._places: dict[int, Place] = {}  # of arrays that somebody has, by their addresses
 
-    def get(self, offset: int, size: int) -> memoryview:
+    def get(self, place: Place, size: int) -> memoryview:
         """Returns the bytes of a slot; it is free when the last array that lies there is gone."""
-        assert self._file is not None
-        if offset not in self._maps:  # as large as the array for which the slot was made
+        shared = self._maps.get(place)
+        if shared is None or len(shared) < size:
+            file = self._files[place.file]
+            assert file is not None
             whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-            self._maps[offset] = mmap.mmap(self._file, whole, offset=offset)
-        shared = self._maps[offset]
+            shared = self._maps[place] = mmap.mmap(file, whole, offset=place.offset)
         holder = np.frombuffer(shared, np.uint8, size)
-        weakref.finalize(holder, self._on_free, offset).atexit = False
+        self._places[holder.ctypes.data] = place
+        weakref.finalize(holder, self._forget, holder.ctypes.data, place).atexit = False
         return holder.data
 
+    def place_of(self, content: memoryview) -> Place:
+        """Returns where the bytes of an array lie that has come from an arena; NOWHERE of all others."""
+        if content.nbytes < LEAST_SHARED:
+            return NOWHERE
+        return self._places.get(np.frombuffer(content, np.uint8).ctypes.data, NOWHERE)
 
-NO_ARENA = Arena(None)
-NO_VIEW = SharedView(None, lambda offset: None)
+    def _forget(self, address: int, place: Place) -> None:
+        self._places.pop(address, None)
+        self._on_free(place)
+
+
+NO_VIEW = SharedView([])
 
 
 def arena_file() -> int | None:
@@ -116,24 +140,30 @@ def arena_file() -> int | None:
     return None
 
 
-def send(channel: socket.socket, message: Any, arena: Arena = NO_ARENA) -> None:
-    """Sends a message. Raises `OSError` where nobody is there to take it."""
+def send(
+    channel: socket.socket, message: Any, place_of: Callable[[memoryview], Place] = lambda content: NOWHERE
+) -> None:
+    """Sends a message. Raises `OSError` where nobody is there to take it.
+
+    place_of: says of the bytes of an array where the receiver finds them, or NOWHERE.
+    """
     buffers: list[pickle.PickleBuffer] = []
     text = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(text), *(buffer.raw() for buffer in buffers)]
-    slots = [NO_SLOT, *(arena.put(part) for part in parts[1:])]
-    head = [_PART.pack(part.nbytes, slot) for part, slot in zip(parts, slots, strict=True)]
+    places = [NOWHERE, *(place_of(part) for part in parts[1:])]
+    head = [_PART.pack(part.nbytes, *place) for part, place in zip(parts, places, strict=True)]
     channel.sendall(_COUNT.pack(len(parts)) + b"".join(head))
-    for part, slot in zip(parts, slots, strict=True):
-        if slot == NO_SLOT:
+    for part, place in zip(parts, places, strict=True):
+        if place == NOWHERE:
             channel.sendall(part)
 
 
 def receive(channel: socket.socket, view: SharedView = NO_VIEW) -> Any:
     """Returns the next message. Raises `EOFError` where the other side has ended, and `TimeoutError`."""
     count = _COUNT.unpack(_read(channel, _COUNT.size))[0]
-    head: Sequence[tuple[int, int]] = [_PART.unpack(_read(channel, _PART.size)) for _ in range(count)]
-    parts = [_read(channel, size) if slot == NO_SLOT else view.get(slot, size) for size, slot in head]
+    heads = [_PART.unpack(_read(channel, _PART.size)) for _ in range(count)]
+    places = [(Place(file, offset), size) for size, file, offset in heads]
+    parts = [_read(channel, size) if place == NOWHERE else view.get(place, size) for place, size in places]
     return pickle.loads(parts[0], buffers=parts[1:])
 
 

@@ -15,17 +15,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from renderer.fleet.ending import END_SECONDS, await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
-from renderer.fleet.messages import SharedView, arena_file, receive, send
+from renderer.fleet.messages import Place, SharedView, arena_file, receive, send
 from renderer.fleet.seats import Seat
 
 log = logging.getLogger(__name__)
 
 #: Seconds without a sign of life after which a member counts as lost.
 PATIENCE = 60.0
-
-#: Seconds that a member has to end by itself.
-END_SECONDS = 5.0
 
 #: Seconds after which a wait looks whether an interrupt has come.
 CHECK_SECONDS = 0.5
@@ -41,46 +39,71 @@ class Listener(Protocol):
         """A member's process has ended, or shows no life."""
 
 
-class Member:
-    """One process of the fleet. items: that are with it, by their numbers. window: so many keep it busy."""
+class Memory:
+    """Is the memory of a fleet: each member writes to an arena of its own, which all the others can read.
 
-    def __init__(self, seat: Seat, plugins: tuple[Path, ...], listener: Listener) -> None:
+    files: of the arenas, by the numbers of the members; None where there are none.
+    view: what this process sees of them.
+    unused: slots of each arena, of which its member is to be told.
+    """
+
+    def __init__(self, members: int) -> None:
+        self.files = [arena_file() for _ in range(members)]
+        self.unused: list[deque[int]] = [deque() for _ in range(members)]
+        self.view = SharedView(self.files, self._on_free)
+
+    def close(self) -> None:
+        """Gives the memory back, once nobody has an array in it any more."""
+        for file in self.files:
+            if file is not None:
+                os.close(file)
+
+    def _on_free(self, place: Place) -> None:
+        self.unused[place.file].append(place.offset)
+
+
+class Member:
+    """One process of the fleet. items: that are with it, by their numbers. window: so many keep it busy.
+
+    number: of its arena.
+    """
+
+    def __init__(self, seat: Seat, number: int, memory: Memory, plugins: tuple[Path, ...], listener: Listener) -> None:
         self.name = seat.name
         self.window = 1
         self.items: dict[int, Hashable] = {}
         self._listener = listener
+        self._view, self._unused = memory.view, memory.unused[number]
+        self._lent: dict[int, Any] = {}  # what it was sent and has not answered: it may read arrays of it
         self._channel, other = socket.socketpair()
         self._channel.settimeout(PATIENCE)
-        self._arena = arena_file()
-        self._unused: deque[int] = deque()  # slots of the arena, of which the member is to be told
-        self._view = SharedView(self._arena, self._unused.append)
-        files = [other.fileno(), *([] if self._arena is None else [self._arena])]
+        files = [file for file in memory.files if file is not None]
+        words = ["-" if file is None else str(file) for file in memory.files]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "renderer.fleet.member", *map(str, files)],
-            pass_fds=files,
+            [sys.executable, "-m", "renderer.fleet.member", str(other.fileno()), str(number), *words],
+            pass_fds=[other.fileno(), *files],
             stdin=subprocess.DEVNULL,
         )
         other.close()
         self._sending = threading.Lock()
-        self.say((seat, plugins))
+        self._say((seat, plugins))
         threading.Thread(target=self._listen, name=f"member_{seat.number}", daemon=True).start()
 
-    def say(self, message: Any) -> None:
-        """Sends a message; that the member has ended is noticed where its answers are read."""
-        with suppress(OSError), self._sending:
-            send(self._channel, message)
+    def ask(self, kind: str, number: int, content: Any) -> None:
+        """Asks for something, which is answered under a number. kind: "open" or "make"."""
+        self._lent[number] = content
+        self._say((kind, number, content))
 
     def end(self) -> None:
         """Ends the process."""
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
-            if self._arena is not None:
-                os.close(self._arena)
-        try:
-            self.process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        await_end(self.process)
+
+    def _say(self, message: Any) -> None:
+        """Sends a message; that the member has ended is noticed where its answers are read."""
+        with suppress(OSError), self._sending:
+            send(self._channel, message, self._view.place_of)
 
     def _listen(self) -> None:
         """Reads answers until there are no more."""
@@ -91,9 +114,11 @@ class Member:
                 self._listener.on_end(self, self._why_ended(error))
                 return
             while self._unused:
-                self.say(("free", 0, self._unused.popleft()))
+                self._say(("free", 0, self._unused.popleft()))
             if kind != "lives":
+                self._lent.pop(number, None)
                 self._listener.on_answer(self, kind, number, content)
+            del content  # else what was answered last stays as long as nothing else is
 
     def _why_ended(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
@@ -120,8 +145,9 @@ class HostFleet:
         self._finished: deque[tuple[Any, str, Any]] = deque()
         self._suspects: list[Hashable] | None = None  # items that were with each member that was lost
         self._error: FleetError | None = None
+        self._memory = Memory(len(seats))
         self._members: list[Member] = []
-        self._members += [Member(seat, plugins, self) for seat in seats]
+        self._members += [Member(seat, number, self._memory, plugins, self) for number, seat in enumerate(seats)]
 
     @property
     def process_numbers(self) -> list[int]:
@@ -136,7 +162,7 @@ class HostFleet:
                 member.items = {next(self._numbers): "the start"}
         for member in members:
             (number,) = member.items
-            threading.Thread(target=member.say, args=(("open", number, opening),), daemon=True).start()
+            threading.Thread(target=member.ask, args=("open", number, opening), daemon=True).start()
         with self._changed:
             self._wait(lambda: not any(member.items for member in self._members))
             self._again.clear()
@@ -174,6 +200,7 @@ class HostFleet:
             members, self._members = self._members, []
         for member in members:
             member.end()
+        self._memory.close()
 
     def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
         """Keeps what a member has made, or has others try what it could not make."""
@@ -208,7 +235,7 @@ class HostFleet:
 
     def _hand_out(self) -> None:
         """Give each member as many items as keep it busy, in turn; the last ones are dealt out evenly."""
-        if self._supply is None:
+        if self._supply is None or self._error is not None:
             return
         for count in range(max((member.window for member in self._members), default=0)):
             for member in self._members:
@@ -219,7 +246,7 @@ class HostFleet:
                     return
                 number = next(self._numbers)
                 member.items[number] = item
-                member.say(("make", number, item))
+                member.ask("make", number, item)
 
     def _allowance(self, member: Member, supply: Supply) -> int:
         """Returns how many items a member may have now: no more than an even share of all that is not made."""

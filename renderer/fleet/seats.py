@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from renderer.errors import UsageError
 from tracecore.cores import usable_cores
 
+#: How the address of a cluster of this host's begins; the number of its workers follows.
+LOCAL = "local:"
+
+#: Workers that are started on this host at most.
+MOST_LOCAL = 64
+
 
 @dataclass(frozen=True)
 class Seat:
@@ -18,6 +24,7 @@ class Seat:
     threads: that it has.
     cores: it may run on, or None for all that there are.
     host: its name, where members are on several.
+    neighbours: members that its host has, with this one.
     """
 
     number: int
@@ -25,6 +32,7 @@ class Seat:
     threads: int
     cores: frozenset[int] | None = None
     host: str = ""
+    neighbours: int = 1
 
     @property
     def name(self) -> str:
@@ -54,6 +62,28 @@ def seats_of_gpus(gpus: int | str, threads: int | None) -> list[Seat]:
     return seated([f"gpu:{index}" for index in range(wanted)], near, threads)
 
 
+def workers_of(address: str) -> int:
+    """Returns N of local:N. Raises `UsageError` where that is no number of workers."""
+    text = address.removeprefix(LOCAL)
+    if not (text.isdecimal() and 1 <= int(text) <= MOST_LOCAL):
+        raise UsageError(f"--cluster {address}: expected {LOCAL}N with N from 1 to {MOST_LOCAL}")
+    return int(text)
+
+
+def members_here(gpus: int | str | None, cluster: str | None) -> int:
+    """Returns how many members this host will have; 0 where there are none, or where others have started them.
+
+    gpus, cluster: as a picture's settings have them.
+    """
+    if cluster is not None:
+        return workers_of(cluster) if cluster.startswith(LOCAL) else 0
+    if gpus == "all":
+        from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
+
+        return 0 if gpu_unavailable_reason() else gpu_count()
+    return 0 if gpus is None else int(gpus)
+
+
 def seated(devices: list[str], near: list[frozenset[int]], threads: int | None) -> list[Seat]:
     """Returns a seat for each device; cores are shared out so that each has as many, as near as may be.
 
@@ -64,7 +94,7 @@ def seated(devices: list[str], near: list[frozenset[int]], threads: int | None) 
     cores = shared_out(near, my_cores())
     each = [len(own) if threads is None else max(1, threads // len(devices)) for own in cores]
     return [
-        Seat(number, device, each[number] or usable_cores(), cores[number] or None)
+        Seat(number, device, each[number] or usable_cores(), cores[number] or None, neighbours=len(devices))
         for number, device in enumerate(devices)
     ]
 

@@ -6,6 +6,7 @@ are put in order of their index. So the order of a map depends on no thread and 
 and all along its photons keep the order in which it left them.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,9 @@ from tracecore.workers.pool import CallingThread, Helpers
 
 #: A map holds no more photons than this.
 MAX_PHOTONS = (1 << 31) - 1
+
+#: Photons that a worker brings from rows to columns at a time.
+PIECE_PHOTONS = 1 << 16
 
 #: Photons of a bucket, about: their records stay in the cache while they are sorted. There are no more than so many
 #: buckets, each of which has a line of its own in the cache that is filled.
@@ -140,10 +144,31 @@ def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
 
     Raises `RenderError` where there are too many to be counted in 31 bits.
     """
-    columns = np.zeros((1, STORE_COLUMNS, len(photons) + ELEMENTS), np.uint32)
-    columns[0, :PHOTON_WORDS, : len(photons)] = photons.T
-    columns[0, STORE_INDEX, : len(photons)] = np.arange(len(photons), dtype=np.uint32)
-    return sorted_map([Piece(columns, len(photons))], radius, scale, MapMemory(), CallingThread())
+    worker = CallingThread()
+    return sorted_map(pieces_of([photons], worker), radius, scale, MapMemory(), worker)
+
+
+def pieces_of(arrays: Sequence[Words], workers: Helpers) -> list[Piece]:
+    """Returns photons, whose indices are their order, as `sorted_map` takes them.
+
+    arrays: (n, PHOTON_WORDS) each, one after the other.
+    workers: who does the work.
+    """
+    firsts = np.cumsum([0, *map(len, arrays)])
+    parts = [
+        (array[start : start + PIECE_PHOTONS], first + start)
+        for array, first in zip(arrays, firsts[:-1], strict=True)
+        for start in range(0, len(array), PIECE_PHOTONS)
+    ]
+
+    def piece(part: tuple[Words, int]) -> Piece:
+        photons, first = part
+        columns = np.zeros((1, STORE_COLUMNS, len(photons) + ELEMENTS), np.uint32)
+        columns[0, :PHOTON_WORDS, : len(photons)] = photons.T
+        columns[0, STORE_INDEX, : len(photons)] = np.arange(first, first + len(photons), dtype=np.uint32)
+        return Piece(columns, len(photons))
+
+    return workers.map(piece, parts)
 
 
 def sorted_map(pieces: list[Piece], radius: float, scale: float, memory: MapMemory, workers: Helpers) -> PhotonMap:

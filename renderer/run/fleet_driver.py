@@ -2,7 +2,7 @@
 
 Whole passes are handed out as members can take them. A pass is cut into parts where a driver's passes need those before
 them, and where there are fewer passes left than members: each makes some of the pixels. Photons of such a pass are
-traced by each.
+traced once, by all members together, and so are those of a map that all passes share.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import fields, replace
-from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
-from renderer.drivers.eye import EyeDriver, Share, cropped, part_of, pixels_by_tile, within_crop
-from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.eye import EyeDriver, cropped, pixels_by_tile, within_crop
+from renderer.drivers.shares import Share, part_of
 from renderer.errors import RenderError
 from renderer.film.layers import LAYER_COLUMNS
-from renderer.fleet.fleet import Items
 from renderer.run.member_figures import member_figures
+from renderer.run.pass_supply import Cutting, PassSupply
 from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
 
@@ -29,55 +28,9 @@ if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
     from renderer.run.picture_member import MemberReport, MemberResult
 
-#: Passes that are finished or under way beyond the one that is added next, for each member.
-MOST_AHEAD = 64
-
 #: Counts of a driver's work that are seconds of its threads, and those that are bytes.
 SECONDS = tuple(field.name for field in fields(Work) if field.name.endswith("_seconds"))
 BYTES = ("bytes_up", "bytes_down")
-
-
-class PassSupply:
-    """Has the shares of the passes that are to be made, in order.
-
-    first: index of the first pass.
-    may_begin: says of an index whether that pass is to be made, as `passes_of` takes it.
-    passes: how many the picture has, or None where nobody knows.
-    parts_of: says how many parts a pass is cut into, of its index.
-    most_ahead: how many passes may be ahead of the one that is wanted.
-    """
-
-    def __init__(
-        self,
-        first: int,
-        may_begin: Callable[[int], bool],
-        passes: int | None,
-        parts_of: Callable[[int], int],
-        most_ahead: int,
-    ) -> None:
-        self._shares = self._in_order(first, may_begin, parts_of)
-        self._most_ahead, self._passes = most_ahead, passes
-        self._next = first
-        self.wanted = first
-
-    def take(self) -> Share | None:
-        """Returns the next share; None where enough are ahead of the one that is wanted, or there are no more."""
-        if self._next - self.wanted >= self._most_ahead:
-            return None
-        share = next(self._shares, None)
-        if share is not None:
-            self._next = share.index
-        return share
-
-    def left(self) -> int | None:
-        """Returns how many passes are still to be taken, or None where nobody knows."""
-        return None if self._passes is None else max(0, self._passes - self._next)
-
-    @staticmethod
-    def _in_order(first: int, may_begin: Callable[[int], bool], parts_of: Callable[[int], int]) -> Generator[Share]:
-        for index in takewhile(may_begin, count(first)):
-            parts = parts_of(index)
-            yield from (Share(index, part, parts) for part in range(parts))
 
 
 class FleetDriver:
@@ -93,9 +46,17 @@ class FleetDriver:
     def __init__(
         self, kind: type[EyeDriver], fleet: Fleet, reports: list[MemberReport], passes: int | None, *, is_whole: bool
     ) -> None:
-        self._kind, self._fleet, self._reports, self._passes = kind, fleet, reports, passes
-        self._is_whole = is_whole
-        self._work = Work(rays=reports[0].work.rays, photons=reports[0].work.photons)
+        self._kind, self._fleet, self._reports = kind, fleet, reports
+        self._cutting = Cutting(
+            members=len(reports),
+            passes=passes,
+            photons=reports[0].photons,
+            is_sequential=kind.is_sequential,
+            has_one_map=kind.has_one_map,
+            is_whole=is_whole,
+        )
+        self._work = Work()
+        self._under_way: dict[int, list[Work]] = {}
         self._latest: dict[str, MemberResult] = {}
         self._rays: dict[str, int] = {}
         self._carried: dict[int, Carried] = {}
@@ -154,57 +115,39 @@ class FleetDriver:
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does."""
-        if self._kind.is_sequential:
-            for index in takewhile(may_begin, count(first)):
-                yield self._pass_in_parts(index)
-            return
-        members = len(self._reports)
-        supply = PassSupply(first, may_begin, self._passes, self._parts_of, MOST_AHEAD * members)
+        if self._kind.is_sequential and first > 0 and first not in self._carried:
+            raise RenderError(f"pass {first} of {self.name} needs the one before it")
+        supply = PassSupply(self._cutting, first, may_begin, self._carried.get(first))
         waiting: dict[int, dict[int, MemberResult]] = {}
         with closing(self._fleet.results(supply)) as results:
             for share, name, result in results:
-                self._note(name, result)
-                parts = waiting.setdefault(share.index, {})
-                parts[share.part] = result
-                while len(whole := waiting.get(supply.wanted, {})) == self._parts_of(supply.wanted):
-                    del waiting[supply.wanted]
-                    supply.wanted += 1
-                    yield self._together(whole)
+                self._note(name, share.index, result)
+                if not isinstance(share, Share):
+                    supply.note(share, result.made.values)
+                    continue
+                waiting.setdefault(share.index, {})[share.part] = result
+                while len(waiting.get(supply.wanted, {})) == self._cutting.parts_of(supply.wanted):
+                    index, made = supply.wanted, waiting.pop(supply.wanted)
+                    self._carry_on(index, made)
+                    supply.finish(self._carried.get(index + 1))
+                    for work in self._under_way.pop(index):
+                        self._work.rays.add(work.rays)
+                        self._work.photons.add(work.photons)
+                    yield self._together(made)
 
     def close(self) -> None:
         """Does nothing: the fleet is its owner's."""
 
-    def _parts_of(self, index: int) -> int:
-        """Returns how many parts a pass is cut into: more than one where whole passes would leave members idle."""
-        members = len(self._reports)
-        if self._is_whole:
-            return 1
-        if self._kind.is_sequential:
-            return members
-        if self._passes is None:
-            return 1
-        if issubclass(self._kind, PhotonDriver):  # each part would trace all photons
-            return -(-members // self._passes) if self._passes < members else 1
-        return members if index >= self._passes - self._passes % members else 1
-
-    def _pass_in_parts(self, index: int) -> Radiance:
-        """Returns a pass that needs those before it, of which each member makes a part."""
-        if index > 0 and index not in self._carried:
-            raise RenderError(f"pass {index} of {self.name} needs the one before it")
-        carried, parts = self._carried.get(index), self._parts_of(index)
-        shares = Items(Share(index, part, parts, carried) for part in range(parts))
-        made: dict[int, MemberResult] = {}
-        with closing(self._fleet.results(shares)) as results:
-            for share, name, result in results:
-                self._note(name, result)
-                made[share.part] = result
-        self._carried = {index: carried or {}, index + 1: self._next_carried(made)}
-        return self._together(made)
-
-    def _note(self, name: str, result: MemberResult) -> None:
-        """Keep what a member says of its work."""
+    def _note(self, name: str, index: int, result: MemberResult) -> None:
+        """Keep what a member says of its work, which is counted with the pass that it was for."""
         self._latest[name] = result
         self._rays[name] = self._rays.get(name, 0) + result.made.work.rays.total
+        self._under_way.setdefault(index, []).append(result.made.work)
+
+    def _carry_on(self, index: int, made: dict[int, MemberResult]) -> None:
+        """Keep what the pass after one needs, of a driver whose passes need those before them."""
+        if self._kind.is_sequential:
+            self._carried = {index: self._carried.get(index, {}), index + 1: self._next_carried(made)}
 
     def _next_carried(self, made: dict[int, MemberResult]) -> Carried:
         """Returns what the next pass needs: what the first part's member knows, and of the other parts' pixels what
@@ -217,13 +160,10 @@ class FleetDriver:
         return whole
 
     def _together(self, made: dict[int, MemberResult]) -> Radiance:
-        """Returns the pass that all its parts make, and counts what it took; its photons are those of one part."""
-        for part, result in made.items():
-            self._work.rays.add(result.made.work.rays)
-            if part == 0:
-                self._work.photons.add(result.made.work.photons)
+        """Returns the pass that all its parts make."""
         if len(made) == 1:
-            return made[0].made.values
+            values: Radiance = made[0].made.values
+            return values
         settings = self.settings
         image = np.zeros((settings.width * settings.height, LAYER_COLUMNS[settings.layers]))
         for part, result in made.items():

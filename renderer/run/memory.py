@@ -6,13 +6,14 @@ docs/reliability.md.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.errors import UsageError
 from scenes.memory import free_bytes, gigabytes, needed_bytes, usable_bytes
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
+    from renderer.drivers.eye import EyeDriver
     from scenes.model import Snapshot
 
 #: Bytes of the program: its code, what it has compiled, and libraries.
@@ -26,6 +27,9 @@ TEXEL_BYTES, MIP_SHARE = 3 + 12 + 12 + 4 + 14, 4 / 3
 #: where lights shine straight to.
 KEPT_BYTES, ROUND_BYTES = 24, 46
 STORED_BY_RUN, STORED_BY_PASS = 2.0, 0.85
+#: Bytes of a photon that several processes have traced, while one of them makes the map that all share, in all
+#: processes together; and where photons are traced ahead of a pass, what is there of other passes meanwhile.
+SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 #: Bytes of a triangle on a GPU with its share of the tree: 48 of its own, and of nodes 2 to 64, by kernel and scene.
 #: Batches that a thread has there at once.
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
@@ -33,16 +37,55 @@ GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 FILM_SUMS, FILE_BYTES = 3, 80
 
 
+class Sharing(NamedTuple):
+    """Says which processes of this host make pictures.
+
+    members: that do, beside this one; 0 where it does so alone.
+    is_by_frames: whether each of them makes frames of its own.
+    """
+
+    members: int = 0
+    is_by_frames: bool = False
+
+    @property
+    def processes(self) -> int:
+        """Returns how many processes there are."""
+        return self.members + 1
+
+    @property
+    def pictures(self) -> int:
+        """Returns how many pictures are made at once."""
+        return max(1, self.members) if self.is_by_frames else 1
+
+    @property
+    def of_picture(self) -> int:
+        """Returns how many members a picture has; 0 where the process that makes it has none."""
+        return 0 if self.is_by_frames else self.members
+
+
+ALONE = Sharing()
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """Holds how many bytes each part takes at the peak. parts: by what it is."""
+    """Holds how many bytes each part takes at the peak, in all processes of this host together.
+
+    parts: by what it is.
+    processes: how many there are.
+    """
 
     parts: dict[str, int]
+    processes: int = 1
 
     @property
     def total(self) -> int:
         """Returns the bytes of all parts."""
         return sum(self.parts.values())
+
+    @property
+    def of_program(self) -> int:
+        """Returns the bytes of the program itself."""
+        return PROGRAM_BYTES * self.processes
 
     def __str__(self) -> str:
         """Returns the estimate on one line."""
@@ -60,29 +103,76 @@ def scene_bytes(snapshot: "Snapshot") -> dict[str, int]:
 
 
 def picture_bytes(
-    snapshot: "Snapshot", driver: type, settings: "RenderSettings", most_passes: int | None = None
+    snapshot: "Snapshot",
+    driver: type,
+    settings: "RenderSettings",
+    most_passes: int | None = None,
+    sharing: Sharing = ALONE,
 ) -> Estimate:
-    """Estimates a picture of a snapshot by a driver. most_passes: that are made, or None for no end."""
+    """Estimates a picture of a snapshot by a driver.
+
+    settings: of the driver, in each process that makes passes.
+    most_passes: that are made, or None for no end.
+    sharing: says which processes of this host make it.
+    """
     from renderer.drivers.eye import EyeDriver
     from renderer.film.layers import LAYER_COLUMNS
+
+    width, height = settings.film_size
+    of_picture = {"film": width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)}
+    if issubclass(driver, EyeDriver):
+        of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
+        of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
+    parts = {name: sharing.processes * size for name, size in scene_bytes(snapshot).items()}
+    return Estimate(parts | {name: sharing.pictures * size for name, size in of_picture.items()}, sharing.processes)
+
+
+def _passes_bytes(
+    driver: "type[EyeDriver]", settings: "RenderSettings", most_passes: int | None, sharing: Sharing
+) -> int:
+    """Returns the bytes of the passes of a picture that are under way, or of their parts.
+
+    What comes from another process is in memory once more.
+    """
+    from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver
     from tracecore.cores import usable_cores
 
-    passes, of_pass = 1, 0
-    if issubclass(driver, EyeDriver):
-        of_pass, most = driver.bytes_for(settings, STORED_BY_PASS), driver.bytes_for(settings)
-        passes = max(1, driver.under_way(settings.threads or usable_cores(), most))
-    width, height = settings.film_size
-    film = width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)
-    under_way = passes if most_passes is None else min(passes, most_passes)
-    return Estimate(scene_bytes(snapshot) | {"film": film, "passes under way": under_way * of_pass})
+    images, members = EyeDriver.bytes_for(settings), sharing.of_picture
+    if members and driver.is_sequential:
+        return members * (images + images // IMAGES_OF_PASS)
+    threads, most = settings.threads or usable_cores(), driver.bytes_for(settings)
+    passes = max(1, members) * max(1, driver.under_way(threads, most, sharing.processes))
+    of_pass = driver.bytes_for(settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
+    return of_pass * (passes if most_passes is None else min(passes, most_passes))
 
 
-def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True) -> Estimate:
-    """Estimates a photon run that stores so many photons. is_kept: whether they stay, or are counted alone."""
+def _maps_bytes(driver: "type[EyeDriver]", settings: "RenderSettings", members: int) -> dict[str, int]:
+    """Returns the bytes of photon maps that several passes or members share, if they do."""
+    from renderer.drivers.photon import MAP_BYTES, PhotonDriver, photons_of_a_pass
+
+    if not issubclass(driver, PhotonDriver):
+        return {}
+    sent_out = settings.photons or photons_of_a_pass(settings)
+    if driver.has_one_map:
+        return {"photon map": int((SHARED_MAP_BYTES if members else MAP_BYTES + KEPT_BYTES) * STORED_BY_RUN * sent_out)}
+    if driver.is_sequential and members:
+        return {"photon maps": int((SHARED_MAP_BYTES + AHEAD_BYTES) * STORED_BY_PASS * sent_out)}
+    return {}
+
+
+def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True, members: int = 0) -> Estimate:
+    """Estimates a photon run that stores so many photons.
+
+    is_kept: whether they stay, or are counted alone.
+    members: processes of this host that share them out, beside this one; what they trace is in memory once more on its
+    way here.
+    """
     from renderer.run.photon_run import ROUND_PHOTONS
 
-    of_round = int(ROUND_BYTES * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
-    return Estimate(scene_bytes(snapshot) | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round})
+    of_photon = ROUND_BYTES + (KEPT_BYTES if members and is_kept else 0)
+    of_round = int(of_photon * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
+    parts = {name: (members + 1) * size for name, size in scene_bytes(snapshot).items()}
+    return Estimate(parts | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round}, members + 1)
 
 
 def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings") -> Estimate:
@@ -117,12 +207,13 @@ def told(estimate: Estimate) -> str:
     """Returns an estimate and what there is, to be read by people."""
     free = free_bytes()
     there = "" if free is None else f"; {gigabytes(free)} are free"
-    return f"memory     {estimate}, and {gigabytes(PROGRAM_BYTES)} of the program itself{there}"
+    processes = f" in {estimate.processes} processes" if estimate.processes > 1 else ""
+    return f"memory     {estimate}, and {gigabytes(estimate.of_program)} of the program itself{processes}{there}"
 
 
 def check_fits(estimate: Estimate, remedy: str) -> None:
     """Raises `UsageError` where an estimate does not fit into the memory that there is. remedy: in words."""
     usable = usable_bytes()
-    room = None if usable is None else usable - PROGRAM_BYTES
+    room = None if usable is None else usable - estimate.of_program
     if room is not None and estimate.total > room:
         raise UsageError(f"this takes {estimate}, and there is room for {gigabytes(max(room, 0))}; {remedy}")

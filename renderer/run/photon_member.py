@@ -10,6 +10,7 @@ import numpy as np
 
 from renderer.fleet.fleet import Items, Opening
 from renderer.photons.counts import PhotonCounts
+from renderer.photons.ranges import PhotonRange, ranges_of
 from renderer.photons.tracing import TracedPhotons, trace_photons
 from renderer.plugins import loaded_files
 from renderer.run.member_figures import TracerReport, member_figures
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from tracecore.rays import Floats
     from tracecore.workers.pool import Log
 
-#: Ranges of photons begin at multiples of this.
-RANGE_PHOTONS = 4096
-
 
 @dataclass(frozen=True, kw_only=True)
 class PhotonsOrder:
@@ -50,19 +48,6 @@ class PhotonsOrder:
     choice: TracerChoice
     tree: BinaryTree | None
     is_kept: bool
-
-
-@dataclass(frozen=True)
-class PhotonRange:
-    """Is a range of photons. expected_rays: as `trace_photons` takes them."""
-
-    first: int
-    end: int
-    expected_rays: int
-
-    def __str__(self) -> str:
-        """Returns its name in words."""
-        return f"photons {self.first} to {self.end - 1}"
 
 
 class MadePhotons(NamedTuple):
@@ -101,8 +86,7 @@ class PhotonMember:
     def make(self, photons: PhotonRange) -> MadePhotons:
         """Returns the photons of a range."""
         before = self._counters()
-        indices = range(photons.first, photons.end)
-        traced = trace_photons(self._scene, self._task, self._pool, indices, photons.expected_rays)
+        traced = trace_photons(self._scene, self._task, self._pool, photons.indices, photons.expected_rays)
         spent = {name: count - before[name] for name, count in self._counters().items()}
         if not self._order.is_kept:
             traced = traced._replace(stored=traced.stored[:0].copy())
@@ -180,17 +164,3 @@ class SharedTracing:
             is_sum = not name.endswith("seconds")
             total = sum(values) if is_sum else max(values) if name == "seconds" else ratio(sum(values), len(values))
             self._spent[name] = self._spent.get(name, 0) + total
-
-
-def ranges_of(photons: range, members: int, expected_rays: int) -> list[PhotonRange]:
-    """Returns the ranges into which the photons of a round are cut, as many for each member.
-
-    photons: their indices.
-    expected_rays: of all of them.
-    """
-    count = len(photons)
-    share = -(-count // (members * RANGE_PHOTONS)) * RANGE_PHOTONS
-    starts = range(photons.start, photons.stop, share)
-    return [
-        PhotonRange(start, min(start + share, photons.stop), -(-expected_rays * share // count)) for start in starts
-    ]

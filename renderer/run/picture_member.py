@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderer.drivers import find_driver
 from renderer.drivers.driver import RenderSettings, Work
-from renderer.drivers.eye import EyeDriver, MadeShare, Share
+from renderer.drivers.eye import EyeDriver
+from renderer.drivers.shares import AnyShare, MadeShare
 from renderer.run.containment import driver_of
 from renderer.run.member_figures import TracerReport
 from renderer.run.plan import Plan
+from scenes.memory import share_memory
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
@@ -41,7 +43,10 @@ class MemberOrder:
     tree: BinaryTree | None
 
     def plan(self, seat: Seat) -> Plan:
-        """Returns what a member at a seat is to make. It writes no file."""
+        """Returns what a member at a seat is to make. It writes no file, and takes its part of the host's memory: as
+        much as each of the others, and as the process that they belong to.
+        """
+        share_memory(self.settings.memory, seat.neighbours + 1)
         own = replace(
             self.settings,
             device=seat.device,
@@ -62,12 +67,12 @@ class MemberReport(NamedTuple):
 
     settings: of its driver, as used.
     tracer: what traces.
-    work: that making the driver has taken.
+    photons: that a pass sends out for maps which members can make together, or all passes where they share them; or 0.
     """
 
     settings: RenderSettings
     tracer: TracerReport
-    work: Work
+    photons: int
 
 
 class MemberResult(NamedTuple):
@@ -100,14 +105,16 @@ class PictureMember:
         )
         self.window = self._driver.room + 1 if isinstance(self._driver, EyeDriver) else 2
         self._changed = threading.Condition()
-        self._asked: deque[tuple[Share, Future[MemberResult]]] = deque()
+        self._asked: deque[tuple[AnyShare, Future[MemberResult]]] = deque()
         self._is_working = False
 
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
-        return MemberReport(self._driver.settings, TracerReport.of(self._context), self._driver.work)
+        driver = self._driver
+        photons = driver.pass_photons if isinstance(driver, EyeDriver) else 0
+        return MemberReport(driver.settings, TracerReport.of(self._context), photons)
 
-    def make(self, share: Share) -> MemberResult:
+    def make(self, share: AnyShare) -> MemberResult:
         """Returns a share, once it is made."""
         answer: Future[MemberResult] = Future()
         with self._changed:
@@ -140,7 +147,7 @@ class PictureMember:
     def _made(self, under_way: deque[Future[MemberResult]]) -> Generator[MadeShare]:
         """Yields shares in the order in which they are taken. under_way: who waits for each."""
 
-        def take() -> Share | None:
+        def take() -> AnyShare | None:
             with self._changed:
                 if not self._asked:
                     return None

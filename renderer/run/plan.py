@@ -13,10 +13,11 @@ from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
 from renderer.errors import UsageError
 from renderer.film.white_point import Chromaticity, chromaticity_of
+from renderer.fleet.seats import members_here
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked
 from renderer.run.frame_key import frame_key
-from renderer.run.memory import Estimate, picture_bytes
+from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
 from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
@@ -38,6 +39,7 @@ from renderer.settings.setting import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cores import usable_cores
 
 log = logging.getLogger(__name__)
 
@@ -89,10 +91,21 @@ class Plan:
         view = replace(SceneView.chosen(self.settings), **scene_view)
         return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
 
-    def estimate(self, snapshot: Snapshot) -> Estimate:
-        """Returns how much memory a picture of a snapshot will take at its peak."""
-        settings = driver_settings(self.settings, snapshot)
-        return picture_bytes(snapshot, self.driver, settings, passes_of(self.settings))
+    def estimate(self, snapshot: Snapshot, *, is_frame: bool = False) -> Estimate:
+        """Returns how much memory a picture of a snapshot will take at its peak, of all processes of this host.
+
+        is_frame: whether it is one of a sequence.
+        """
+        sharing = Sharing(members_here(self.settings.gpus, self.settings.cluster), is_frame)
+        return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), passes_of(self.settings), sharing)
+
+    def settings_of_each(self, snapshot: Snapshot) -> RenderSettings:
+        """Returns the settings of the driver in each process that makes passes of a snapshot's picture."""
+        chosen, settings = self.settings, driver_settings(self.settings, snapshot)
+        members = members_here(chosen.gpus, chosen.cluster)
+        if members == 0 or (chosen.cluster is not None and settings.threads is not None):
+            return settings
+        return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
 
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None

@@ -341,7 +341,8 @@ class Settings(Checked):
     )
     memory: int | None = setting(
         Bytes(),
-        "most memory to take, such as 4GB: fewer passes are under way at once then, and what needs more is refused",
+        "most memory to take, all processes of this host together, such as 4GB: fewer passes are under way at once "
+        "then, and what needs more is refused",
         otherwise="what is free",
         group=TRACING,
     )

@@ -3,12 +3,13 @@
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.fleet.fleet import Common
 from renderer.fleet.seats import Seat
 from tracecore.errors import KernelError
 
@@ -44,6 +45,52 @@ class Squares:
             raise (KernelError if self._trouble.kind == "device" else ValueError)(f"no square of {item}")
         time.sleep(0.01)
         return np.full(1000, float(item) ** 2)
+
+    def close(self) -> None:
+        pass
+
+
+#: Numbers in an array that goes by shared memory.
+MANY = 1 << 20
+
+
+@dataclass(frozen=True)
+class Heap:
+    """Is to be made: many numbers, all the same; it takes its time before it is made."""
+
+    number: float
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Total:
+    """Asks for the sum of heaps that have been made, once it has waited for some seconds."""
+
+    number: int
+    given: Common[tuple[npt.NDArray[np.float64], ...]] | None = field(compare=False)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"total {self.number}"
+
+
+class Heaps:
+    """Makes heaps, and sums of them."""
+
+    window = 4
+
+    def __init__(self, _: None, seat: Seat) -> None:
+        self._seat = seat
+
+    def report(self) -> int:
+        return self._seat.number
+
+    def make(self, item: Heap | Total) -> npt.NDArray[np.float64] | float:
+        time.sleep(item.seconds)
+        if isinstance(item, Heap):
+            return np.full(MANY, item.number)
+        assert item.given is not None
+        return float(sum(heap.sum() for heap in item.given.content))
 
     def close(self) -> None:
         pass

@@ -1,20 +1,22 @@
 """Pictures by the workers of a Dask cluster, on this host: the same bits, also where a worker is killed."""
 
+import gc
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fleet_toys import Squares, Trouble
+from fleet_toys import MANY, Heaps, Squares, Total, Trouble
 
 import renderer
 from renderer.errors import UsageError
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 
 pytest.importorskip("distributed", reason="Dask is not installed; pip install 'tracecore[cluster]'")
 
@@ -79,10 +81,13 @@ def test_workers_may_take_all_memory(two: ClusterFleet) -> None:
     assert [worker["memory_limit"] for worker in workers] == [0, 0]
 
 
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(two: ClusterFleet) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
+    two: ClusterFleet, caplog: pytest.LogCaptureFixture
+) -> None:
     two.open(Opening(Squares, Trouble(item=7, members=(0, 1))))
     with pytest.raises(FleetError, match=f"7 failed {MOST_TRIES} times: ValueError: no square of 7"):
         list(two.results(Items(range(30))))
+    assert caplog.text.count("note: 7 failed, and is made again") == MOST_TRIES
 
 
 def test_what_was_damaged_on_its_way_is_made_again(
@@ -100,6 +105,67 @@ def test_what_was_damaged_on_its_way_is_made_again(
     assert "was damaged on its way, and is made again" in caplog.text
 
 
+def given_heaps() -> Common[Any]:
+    return Common(tuple(np.full(MANY, float(number)) for number in range(3)))
+
+
+def test_what_many_items_need_is_sent_once(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.open(Opening(Heaps, None))
+    scatter, sent = two._client.scatter, []
+
+    def scattering(given: Any, **words: Any) -> Any:
+        sent.append(given)
+        return scatter(given, **words)
+
+    monkeypatch.setattr(two._client, "scatter", scattering)
+    given = given_heaps()
+    totals = {item.number: total for item, _, total in two.results(Items(Total(k, given) for k in range(9)))}
+    assert totals == dict.fromkeys(range(9), 3.0 * MANY)
+    assert sent == [given]
+    assert len(two._sent) == 2  # with the opening
+    del given
+    sent.clear()
+    gc.collect()
+    assert len(two._sent) == 1  # so that the workers forget it
+
+
+def test_what_items_need_is_sent_again_where_the_worker_that_had_it_is_killed() -> None:
+    with closing(ClusterFleet("local:2", "cpu", 1)) as fleet:
+        fleet.open(Opening(Heaps, None))
+        given = given_heaps()
+        processes = fleet._client.run(os.getpid)
+        totals, killed = {}, False
+        with closing(fleet.results(Items(Total(k, given, seconds=0.3) for k in range(24)))) as results:
+            for item, _, total in results:
+                totals[item.number] = total
+                if not killed:
+                    (holders,) = fleet._client.who_has([fleet._sent[given]]).values()
+                    for address in holders:  # it may be both by now: then both have had it
+                        os.kill(processes[address], signal.SIGKILL)
+                    killed = True
+        assert totals == dict.fromkeys(range(24), 3.0 * MANY)
+
+
+def test_what_cannot_be_sent_ends_the_run(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some tries: a worker that is lost just then does not."""
+    two.open(Opening(Heaps, None))
+    scatter, tries = two._client.scatter, []
+
+    def failing(given: Any, *, most: int, **words: Any) -> Any:
+        tries.append(given)
+        if len(tries) < most:
+            raise OSError("Stream is closed")
+        return scatter(given, **words)
+
+    monkeypatch.setattr(cluster, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(two._client, "scatter", partial(failing, most=MOST_TRIES))
+    assert [total for *_, total in two.results(Items([Total(1, given_heaps())]))] == [3.0 * MANY]
+    assert len(tries) == MOST_TRIES
+    monkeypatch.setattr(two._client, "scatter", partial(failing, most=99))
+    with pytest.raises(FleetError, match="what members need cannot be sent: OSError: Stream is closed"):
+        list(two.results(Items([Total(1, given_heaps())])))
+
+
 def test_a_checksum_is_of_all_arrays() -> None:
     one = (np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "text")})
     assert checksum(one) == checksum((np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "other")}))
@@ -107,7 +173,7 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
 
 
-@pytest.mark.parametrize("driver", ["photon", "sppm"])
+@pytest.mark.parametrize("driver", ["photon", "sppm", "photons-only"])
 def test_a_worker_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives what it was making to the other one."""
     chosen = {"driver": driver, "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}

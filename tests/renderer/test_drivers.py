@@ -521,9 +521,9 @@ def test_photons_within_the_radius_are_looked_at():
     snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=[lamp], camera=low)
     with opened(snapshot, "photons-only", radius=0.1) as made:
         seen = made.render_pass(0).mean(axis=(0, 1))
-        away = made.photons.view(PHOTON)["position"].reshape(-1, 3) - np.array([0.5, 0.5, 0.0])
-        near = made.photons[np.linalg.norm(away, axis=1) <= 0.1]
-        expected = 0.5 / math.pi * total_flux(near) * made.photon_scale / (math.pi * 0.1**2)
+        away = made.one_map.photons.view(PHOTON)["position"].reshape(-1, 3) - np.array([0.5, 0.5, 0.0])
+        near = made.one_map.photons[np.linalg.norm(away, axis=1) <= 0.1]
+        expected = 0.5 / math.pi * total_flux(near) * made.one_map.lookup.photon_map.scale / (math.pi * 0.1**2)
     assert len(near) > 100
     np.testing.assert_allclose(seen, expected, rtol=0.01)
 

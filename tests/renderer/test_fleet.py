@@ -1,5 +1,6 @@
 """Processes that share out work: everything is made once, whatever becomes of the processes."""
 
+import gc
 import os
 import signal
 import socket
@@ -7,19 +8,21 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fleet_toys import Squares, Trouble
+from fleet_toys import MANY, Heap, Heaps, Squares, Total, Trouble
 
 from renderer.errors import UsageError
-from renderer.fleet import processes
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
-from renderer.fleet.messages import receive, send
-from renderer.fleet.processes import HostFleet
+from renderer.fleet import ending, processes
+from renderer.fleet.ending import await_end
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
+from renderer.fleet.messages import Place, SharedView, receive, send
+from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
 from tracecore.cuda import topology
 
@@ -98,10 +101,20 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
         ("kill", "^no member of the fleet is left: .* status -9.*; .*7.* was with each of them$"),
     ],
 )
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet: HostFleet, kind: str, words: str) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
+    fleet: HostFleet, kind: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, asked = Member.ask, []
+
+    def asking(member: Member, *words: object) -> None:
+        asked.append(words[-1])
+        ask(member, *words)
+
+    monkeypatch.setattr(Member, "ask", asking)
     fleet.open(Opening(Squares, Trouble(item=7, members=(0, 1), kind=kind)))
     with pytest.raises(FleetError, match=words):
         list(fleet.results(Items(range(ITEMS))))
+    assert asked.count(7) == (MOST_TRIES if kind == "error" else 2)
 
 
 def test_a_member_that_cannot_begin_is_left_out(fleet: HostFleet) -> None:
@@ -126,6 +139,50 @@ def test_a_fleet_goes_on_after_a_caller_that_left_early(fleet: HostFleet) -> Non
     assert squares(fleet, Trouble()) == ALL
     again = {item: square[0] for item, _, square in fleet.results(Items(range(ITEMS)))}  # not opened anew
     assert again == ALL
+
+
+def memory_taken(fleet: HostFleet) -> int:
+    return sum(os.fstat(file).st_size for file in fleet._memory.files if file is not None)
+
+
+def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what a member has made that is lost by then."""
+    place_of, places = SharedView.place_of, []
+
+    def finding(view: SharedView, content: memoryview) -> Place:
+        places.append(place_of(view, content))
+        return places[-1]
+
+    monkeypatch.setattr(SharedView, "place_of", finding)
+    fleet.open(Opening(Heaps, None))
+    made = {heap.number: (name, many) for heap, name, many in fleet.results(Items(Heap(k, 0.1) for k in range(8)))}
+    assert {name for name, _ in made.values()} == {"0 (cpu)", "1 (cpu)"}
+    taken, given = memory_taken(fleet), Common(tuple(many for _, many in made.values()))
+    fleet._members[0].process.kill()
+    places.clear()
+    totals = {item.number: total for item, _, total in fleet.results(Items(Total(k, given) for k in range(6)))}
+    assert {place.file for place in places} == {0, 1}
+    assert len(places) >= 6 * 8
+    assert totals == {k: MANY * sum(range(8)) for k in range(6)}
+    assert list(fleet.shares.lost) == ["0 (cpu)"]
+    assert memory_taken(fleet) == taken >= 8 * 8 * MANY
+
+
+def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
+    """Where nobody waits for what it makes any more."""
+    fleet.open(Opening(Heaps, None))
+    heaps = tuple(many for *_, many in fleet.results(Items([Heap(1.0)])))
+    is_there = weakref.ref(heaps[0])
+    slow = Total(0, Common(heaps), seconds=2.0)
+    results = fleet.results(Items([slow, Heap(2.0)]))
+    assert next(results)[0] == Heap(2.0)
+    results.close()
+    del heaps, slow, results
+    gc.collect()
+    assert is_there() is not None
+    await_(lambda: not any(member._lent for member in fleet._members), 60.0)
+    assert is_there() is None
+    assert squares(fleet, Trouble()) == ALL
 
 
 def test_a_member_without_a_sign_of_life_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +224,17 @@ def await_(is_so: Callable[[], bool], seconds: float) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.0, 0), (600.0, -signal.SIGKILL)])
+def test_a_process_that_does_not_end_by_itself_is_killed(
+    seconds: float, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"])
+    if seconds > 0.0:
+        monkeypatch.setattr(ending, "END_SECONDS", 0.1)
+    await_end(process)
+    assert process.returncode == status
 
 
 def test_cores_are_shared_out_near_their_devices() -> None:

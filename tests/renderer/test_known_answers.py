@@ -193,7 +193,7 @@ def test_a_ball_lens_of_index_1_5_focuses_at_1_5_radii():
     """n R / (2 (n - 1)) from its middle: of all distances, photons are densest there on the axis."""
     with opened(ball_lens(), "photons-only", photons=300_000, max_bounces=3, radius=0.1) as made:
         made.render_pass(0)
-        photons = made.photons.view(PHOTON).ravel()
+        photons = made.one_map.photons.view(PHOTON).ravel()
     places = photons["position"].astype(np.float64)
     back = np.array([unpack_unit(word) for word in photons["direction"]])
     on_floor = places[:, 2] < -1.4

@@ -174,7 +174,7 @@ def test_density_is_of_photons_by_area():
     """A sun over a floor of one square metre: as many photons for each as there are in all."""
     sun = DistantLight(direction=(0.0, 0.0, -1.0), irradiance=(1.0, 1.0, 1.0))
     with opened(looked_at_from_above([sun]), "photons-only", layers="all", radius=0.05, photons=200_000) as driver:
-        made, count = driver.render_pass(0), len(driver.photons)
+        made, count = driver.render_pass(0), len(driver.one_map.photons)
     assert 10_000 < count < 200_000
     assert made[..., LAYER_DENSITY].mean() == pytest.approx(count, rel=0.03)
 

@@ -1,6 +1,7 @@
 """What a picture will take is said before it is made, and refused where there is not so much."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +13,17 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver, passes_under_way
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import MAP_BYTES, PhotonDriver
+from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
-from renderer.run import memory
+from renderer.fleet.seats import Seat, members_here
+from renderer.run import fleets, memory
+from renderer.run.picture_member import MemberOrder
+from renderer.run.rendering import plan_picture
 from renderer.settings.picture import Settings
-from scenes.memory import limit_memory, needed_bytes, own_bytes, usable_bytes
+from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
+from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
@@ -55,6 +61,106 @@ def test_what_grows_with_pixels_and_photons(cornell):
     assert both[1] == both[2] == 2 * both[0]
     layered = RenderSettings(width=100, height=100, threads=1, layers="all")
     assert memory.picture_bytes(cornell, PathDriver, layered).parts["film"] > 4 * parts[0]["film"]
+
+
+def test_members_take_a_scene_and_passes_each_and_have_the_film_and_shared_maps_once(cornell):
+    settings = RenderSettings(width=100, height=100, threads=2, photons=1000)
+    image, map_of_pass = 24 * 100 * 100, int(1000 * MAP_BYTES * memory.STORED_BY_PASS)
+    two, frames = memory.Sharing(2), memory.Sharing(2, is_by_frames=True)
+
+    def parts(driver, sharing=memory.ALONE, passes=None):
+        return memory.picture_bytes(cornell, driver, settings, passes, sharing).parts
+
+    alone, shared, by_frames = (parts(PhotonDriver, sharing) for sharing in (memory.ALONE, two, frames))
+    assert shared["triangles"] == by_frames["triangles"] == 3 * alone["triangles"]
+    assert shared["film"] == alone["film"] == by_frames["film"] // 2
+    assert shared["passes under way"] == 4 * (map_of_pass + 3 * image)  # a pass that is finished goes to this process
+    assert by_frames["passes under way"] == 2 * alone["passes under way"] == 4 * (map_of_pass + 2 * image)
+    assert parts(PhotonDriver, two, 3)["passes under way"] == 3 * (map_of_pass + 3 * image)
+    of_sppm = parts(StochasticDriver, two)
+    assert of_sppm["passes under way"] == 2 * 3 * image  # a part of a pass each
+    assert of_sppm["photon maps"] == int(1000 * memory.STORED_BY_PASS * (memory.SHARED_MAP_BYTES + memory.AHEAD_BYTES))
+    assert "photon maps" not in parts(StochasticDriver)
+    assert parts(PhotonsOnlyDriver, two)["photon map"] == int(1000 * memory.STORED_BY_RUN * memory.SHARED_MAP_BYTES)
+    own = int(1000 * memory.STORED_BY_RUN * (MAP_BYTES + memory.KEPT_BYTES))
+    assert parts(PhotonsOnlyDriver)["photon map"] == own
+    assert parts(PhotonsOnlyDriver, frames)["photon map"] == 2 * own
+    assert parts(PhotonsOnlyDriver)["passes under way"] == 2 * 2 * image
+    estimate = memory.picture_bytes(cornell, PathDriver, settings, sharing=two)
+    assert (estimate.processes, estimate.of_program) == (3, 3 * memory.PROGRAM_BYTES)
+
+
+def test_members_share_what_passes_under_way_may_take(cornell):
+    limit_memory(own_bytes() + 1_000_000_000)
+    settings = RenderSettings(width=4000, height=1000, threads=64)
+    alone, three = (
+        memory.picture_bytes(cornell, PathDriver, settings, sharing=memory.Sharing(members)).parts["passes under way"]
+        for members in (0, 2)
+    )
+    of_pass = EyeDriver.bytes_for(settings)
+    assert alone == of_pass * passes_under_way(64, of_pass) > of_pass
+    assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(64, of_pass, 3))
+    assert passes_under_way(64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
+
+
+def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
+    order = MemberOrder(scene=cornell, settings=Settings(driver="path", memory="3GB"), tree=None)
+    order.plan(Seat(0, "cpu", 1, neighbours=2))
+    assert usable_bytes() == 1_000_000_000
+    order.plan(Seat(0, "cpu", 1, neighbours=5))
+    assert usable_bytes() == 500_000_000
+    limit_memory(None)
+    there = usable_bytes()
+    share_memory(None, 4)
+    assert usable_bytes() == pytest.approx(there / 4, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cluster", "members"),
+    [(3, None, 3), ("all", None, 5), (None, "local:4", 4), (None, "tcp://10.0.0.1:8786", 0), (None, None, 0)],
+)
+def test_members_of_this_host(gpus, cluster, members, monkeypatch):
+    monkeypatch.setattr("tracecore.cuda.device.gpu_unavailable_reason", lambda index=None: None)
+    monkeypatch.setattr("tracecore.cuda.device.gpu_count", lambda: 5)
+    assert members_here(gpus, cluster) == members
+
+
+def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):
+    """Those of --gpus are for all together, those of --cluster for each worker."""
+
+    def threads(**changes):
+        chosen = Settings(driver="path", **changes)
+        return plan_picture(cornell, chosen).settings_of_each(cornell).threads
+
+    assert threads(threads=2) == 2
+    assert threads(threads=4, gpus=2) == threads(threads=2, cluster="local:2") == 2
+    assert threads(gpus=2) == threads(cluster="local:2") == max(1, usable_cores() // 2)
+    assert threads(gpus=64) == 1
+
+
+@pytest.mark.parametrize("where", [("--gpus", "2"), ("--cluster", "local:2")])
+def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("scenes.memory.own_bytes", lambda: 0)  # other tests may have left much in this process
+    words = ["render", "cornell", "--size", "64x48", "--driver", "ao", "--passes", "1", "--memory", "500MB"]
+    words += ["-o", str(tmp_path / "a.png"), "--quiet"]
+    assert cli.main([*words, *where, "--dry-run"]) == 0  # it tells, and refuses nothing
+    assert "0.6 GB of the program itself in 3 processes" in capsys.readouterr().out
+    monkeypatch.setattr(fleets, "seats_of_gpus", lambda *_: [])
+    for fleet in ("renderer.run.fleets.HostFleet", "renderer.fleet.cluster.ClusterFleet"):
+        monkeypatch.setattr(fleet, lambda *_: SimpleNamespace(close=lambda: None))
+    assert cli.main([*words, *where]) == 2
+    assert re.search(r"this takes about 0\.\d GB, and there is room for 0\.0 GB", capsys.readouterr().err)
+    assert cli.main([*words, "--device", "cpu"]) == 0
+
+
+def test_a_photon_run_by_members_counts_what_is_on_its_way(cornell):
+    alone, two = (memory.photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
+    assert two.parts["triangles"] == 3 * alone.parts["triangles"]
+    assert two.parts["photons"] == alone.parts["photons"]
+    assert two.parts["photons under way"] == alone.parts["photons under way"] + memory.KEPT_BYTES * 10**6
+    assert two.processes == 3
+    counted = memory.photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
+    assert counted.parts["photons under way"] == alone.parts["photons under way"]
 
 
 def test_textures_count_by_their_texels(cornell):

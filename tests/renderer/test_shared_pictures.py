@@ -2,22 +2,26 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import renderer
 from renderer import cli
+from renderer.drivers.driver import Work
+from renderer.drivers.shares import MapShare, PhotonShare, Share
 from renderer.errors import UsageError
 from renderer.film.film import Film
-from renderer.fleet.processes import HostFleet
+from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
+from renderer.photons.ranges import RANGE_PHOTONS
 from renderer.run import fleets
 from renderer.run.fleets import shared_driver
+from renderer.run.pass_supply import PassSupply
 from renderer.run.plan import Plan
 from renderer.run.rendering import opened, plan_picture
 from renderer.settings.picture import Settings
@@ -60,6 +64,37 @@ def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
                 yield driver, image
 
 
+class One(NamedTuple):
+    """Is what one process makes. images: of the passes. work: of them. traced: rays that its tracer has traced."""
+
+    images: list[Any]
+    work: Work
+    traced: int
+
+
+def of_one(chosen: Plan) -> One:
+    with opened(replace(chosen, settings=replace(chosen.settings, device="cpu"))) as context:
+        order = chosen.order()
+        driver = order.kind(context.snapshot, context.tracer, order.settings(context.snapshot))
+        with closing(driver):
+            images = [driver.render_pass(index) for index in range(chosen.settings.passes or 0)]
+            return One(images, driver.work, context.tracer.statistics().rays)
+
+
+@contextmanager
+def noted() -> Iterator[list[Any]]:
+    """Returns the list to which shares of photons and maps come that are made within the block."""
+    note, shares = PassSupply.note, []
+
+    def noting(supply: PassSupply, share: Any, values: Any) -> None:
+        shares.append(share)
+        note(supply, share, values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PassSupply, "note", noting)
+        yield shares
+
+
 DRIVERS = ("photon", "path", "path+caustics", "sppm", "photons-only", "gather", "whitted", "ao")
 
 
@@ -74,15 +109,14 @@ def test_two_processes_give_the_bits_of_one(fleet: HostFleet, driver: str) -> No
     assert (total[..., :3] / CHOSEN.passes).astype(np.float32).tobytes() == one.image.tobytes()
     assert photons.stored == one.statistics["photons.stored"]
     assert (rays.camera, rays.bounce) == (one.statistics["rays.camera"], one.statistics["rays.bounce"])
-    again = 2 if driver == "sppm" else 1  # each of two parts traces all photons
-    assert rays.photon == again * one.statistics["rays.photon"]
+    assert rays.photon == one.statistics["rays.photon"]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"driver": "photon", "crop": (5, 3, 20, 17)},
-        {"driver": "sppm", "crop": (5, 3, 20, 17)},
+        {"driver": "photon", "crop": (5, 3, 40, 27)},
+        {"driver": "sppm", "crop": (5, 3, 40, 27)},
         {"driver": "sppm", "layers": True},
         {"driver": "path", "layers": True, "passes": 1},
     ],
@@ -92,12 +126,64 @@ def test_crops_and_layers_are_shared_too(fleet: HostFleet, changes: dict[str, An
     total = sum(
         image for index, (_, image) in enumerate(passes_of_two(fleet, chosen)) if index < chosen.settings.passes
     )
-    with opened(replace(chosen, settings=replace(chosen.settings, device="cpu"))) as context:
-        order = chosen.order()
-        driver = order.kind(context.snapshot, context.tracer, order.settings(context.snapshot))
-        with closing(driver):
-            expected: Any = sum(driver.render_pass(index) for index in range(chosen.settings.passes))
-    assert total.tobytes() == expected.tobytes()
+    assert total.tobytes() == sum(of_one(chosen).images).tobytes()
+
+
+#: Rays by which each member finds how far away the scene is.
+DEPTH_RAYS = 64 * 48
+
+#: Photons of a pass, of which each of two members traces half.
+TWO_RANGES = 2 * RANGE_PHOTONS
+
+
+@pytest.mark.parametrize(
+    ("driver", "passes", "maps"),
+    [("sppm", 3, 3), ("photon", 3, 1), ("path+caustics", 1, 1), ("gather", 1, 1), ("photons-only", 3, 1)],
+)
+@pytest.mark.parametrize("layers", [False, True])
+def test_photons_and_maps_of_what_is_cut_are_made_once(
+    fleet: HostFleet, driver: str, passes: int, maps: int, layers: bool, tmp_path: Path
+) -> None:
+    """By both members together; passes that are not cut trace their own."""
+    chosen = plan(driver=driver, passes=passes, photons=TWO_RANGES, layers=layers, output=tmp_path / "a.exr")
+    with noted() as shares:
+        images = list(passes_of_two(fleet, chosen))
+    one = of_one(chosen)
+    assert sum(image for _, image in images).tobytes() == sum(one.images).tobytes()
+    work = images[-1][0].work
+    assert work.photons == one.work.photons
+    assert work.rays == one.work.rays
+    assert images[-1][0].traced.rays <= one.traced + DEPTH_RAYS
+    assert len([share for share in shares if isinstance(share, MapShare)]) == maps
+    assert len([share for share in shares if isinstance(share, PhotonShare)]) == 2 * maps
+
+
+@pytest.mark.parametrize("driver", ["sppm", "photons-only"])
+@pytest.mark.parametrize("kind", [PhotonShare, MapShare, Share])
+def test_a_member_killed_at_photons_maps_or_parts_changes_no_bit(
+    driver: str, kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was making is made again, of what others have made and of what it had made itself."""
+    ask, asked, killed = Member.ask, [], []
+
+    def killing(member: Member, *words: Any) -> None:
+        ask(member, *words)
+        if isinstance(words[-1], kind):
+            asked.append(member)
+            if len(asked) == (1 if driver == "photons-only" and kind is not Share else 3):
+                member.process.kill()
+                killed.append(member.name)
+
+    monkeypatch.setattr(Member, "ask", killing)
+    chosen = plan(driver=driver, passes=4, photons=TWO_RANGES)
+    with closing(HostFleet(seats(2))) as fleet:
+        images = list(passes_of_two(fleet, chosen))
+        assert list(fleet.shares.lost) == killed
+        assert len(killed) == 1
+    one = of_one(chosen)
+    assert sum(image for _, image in images).tobytes() == sum(one.images).tobytes()
+    work = images[-1][0].work
+    assert (work.photons, work.rays) == (one.work.photons, one.work.rays)
 
 
 @pytest.mark.parametrize("driver", ["photon", "sppm"])
@@ -132,7 +218,7 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert expected["members"] is None
     rows = figures["members"]
     assert [row["name"] for row in rows] == ["0 (cpu)", "1 (cpu)"]
-    assert sum(row["items"] for row in rows) == 5
+    assert sum(row["items"] for row in rows) == 8  # four passes, and the photons, the maps and both parts of the last
     assert sum(row["rays"] for row in rows) == figures["rays.total"]
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
 
@@ -230,7 +316,7 @@ def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
 
 
 def test_motion_is_shared_by_whole_passes(tmp_path: Path) -> None:
-    words = ("render", "museum:10k", "--size", "32x24", "--passes", "6", "--shutter", "5", "--motion-samples", "2")
+    words = ("render", "museum:10k", "--size", "32x24", "--passes", "5", "--shutter", "5", "--motion-samples", "2")
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
         assert cli.main([*words, *where, "--driver", "path", "--quiet", "-o", f"{tmp_path}/{name}.npy"]) == 0
     assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "two.npy").read_bytes()

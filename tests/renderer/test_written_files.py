@@ -28,7 +28,8 @@ from renderer.commands.render import output_of
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.film import Film
-from renderer.photons.photon_map import PHOTON_WORDS, save_photons
+from renderer.photons.photon_file import save_photons
+from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.run import picture, statistics, timeline
 from renderer.run.earlier_picture import asked, check_replaceable, files_of, read_statistics
 from renderer.run.picture import PictureFiles, PictureRecord
