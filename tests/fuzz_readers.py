@@ -2,7 +2,7 @@
 
 This is no test of the suite: it takes `pip install atheris`, and as long as one likes. For each format:
 
-    python tests/fuzz_readers.py obj -max_total_time=150 -timeout=20 -rss_limit_mb=4096
+    python tests/fuzz_readers.py obj -max_total_time=3600 -timeout=120 -rss_limit_mb=8000
 
 A file must be read, as a scene, rays or photons, or be refused by an error of bad files. Anything else ends the run,
 which keeps the file as `crash-...` in the current folder; what is found becomes a case of the tests.
@@ -260,6 +260,9 @@ def main() -> None:
         path, corpus, words = (Path(folder) / name for name in (f"fuzzed.{kind.suffix}", "corpus", "words"))
         corpus.mkdir()
         with atheris.instrument_imports(include=list(kind.packages)):  # of all that a seed needs
+            from scenes.memory import limit_memory
+
+            limit_memory(1 << 32)  # a scene of a few words may be a large one
             seeds = list(kind.seeds(Path(folder)))
             for number, seed in enumerate(seeds):
                 (corpus / str(number)).write_bytes(seed)
