@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from renderer.run.photon_run import PhotonRun, Tracing
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext, TracerChoice
+    from scenes.model import Snapshot
 
 SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
 
@@ -61,11 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
-    from renderer.fleet.seats import members_here
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.fleets import open_fleet
-    from renderer.run.memory import check_fits, photon_run_bytes
     from renderer.run.photon_member import SharedTracing
     from renderer.run.photon_run import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
@@ -76,9 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_files(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
-    is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
-    members = members_here(arguments.gpus, arguments.cluster)
-    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept, members=members), "use a smaller --store")
+    _check_memory(arguments, snapshot)
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
     with (
         open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,
@@ -110,6 +107,16 @@ def run(arguments: argparse.Namespace) -> int:
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
+
+
+def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
+    """Raises `UsageError` where a run takes more memory than there is."""
+    from renderer.fleet.seats import members_here
+    from renderer.run.memory import check_fits, photon_run_bytes
+
+    is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
+    members = members_here(arguments.gpus, arguments.cluster)
+    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept, members=members), "use a smaller --store")
 
 
 def _check_shared(arguments: argparse.Namespace) -> None:

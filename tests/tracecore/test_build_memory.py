@@ -14,7 +14,7 @@ from tracecore.rays import Floats
 from tracecore.tracers.cpu import CpuTracer
 
 #: Bytes of a triangle at most, beside its own 36.
-MOST_BYTES = 200
+MOST_BYTES = 205
 
 SMALL, LARGE = 20_000, 60_000
 

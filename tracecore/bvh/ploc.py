@@ -227,6 +227,21 @@ class _Leaves(NamedTuple):
     block: Any
 
 
+class _Shape(NamedTuple):
+    """Says how nodes hang together, the root last.
+
+    children: (n, 2) int32, as in `_Nodes`.
+    order: (t,) uint32, which triangle each of the first nodes is.
+    below: (n,) int32, triangles below each node.
+    is_leaf: (n,) bool, whether a node is one leaf with all that is below it.
+    """
+
+    children: Any
+    order: Any
+    below: Any
+    is_leaf: Any
+
+
 class _Links(NamedTuple):
     """Holds what `BinaryTree` has of these names, of a tree whose nodes are numbered as there.
 
@@ -244,18 +259,20 @@ def _numbered(nodes: _Nodes, order: Ids, leaves: _Leaves) -> BinaryTree | None:
     """Returns the tree, with leaves where they cost least; None where it is too deep."""
     below, is_leaf = np.ones(len(nodes.box), np.int32), np.ones(len(nodes.box), np.bool_)
     _choose_leaves(nodes, leaves, below, is_leaf)
-    child, first, counts, old = (np.zeros(len(nodes.box), np.int32) for _ in range(4))
-    links = _Links(child, first, counts, np.zeros_like(order), old)
-    count = _number(nodes.children, order, leaves.max_leaf, below, is_leaf, links)
+    shape = _Shape(nodes.children, order, below, is_leaf)
+    count = _count_nodes(shape)
     if count == TOO_DEEP:
         return None
-    lower, upper = (np.ascontiguousarray(nodes.box[old[:count], k : k + 3]) for k in (0, 4))
+    child, first, counts, old = (np.zeros(count, np.int32) for _ in range(4))
+    links = _Links(child, first, counts, np.zeros_like(order), old)
+    _number(shape, leaves.max_leaf, links)
+    lower, upper = (np.ascontiguousarray(nodes.box[links.old, k : k + 3]) for k in (0, 4))
     return BinaryTree(
         lower=lower,
         upper=upper,
-        child=child[:count].copy(),
-        first=first[:count].copy(),
-        count=counts[:count].copy(),
+        child=links.child,
+        first=links.first,
+        count=links.count,
         order=links.order,
         triangle_block=leaves.block,
     )
@@ -286,50 +303,62 @@ def _choose_leaves(nodes: Any, leaves: Any, below: Any, is_leaf: Any) -> None:
 
 
 @compiled
-def _number(children: Any, order: Any, max_leaf: int, below: Any, is_leaf: Any, links: Any) -> int:
-    """Numbers the nodes depth first, siblings side by side. Returns how many there are, or TOO_DEEP.
-
-    order: (t,) uint32, which triangle each of the first nodes is; the last node is the root.
-    links: `_Links`, zeros; written.
-    """
-    stack = np.zeros((MAX_DEPTH + 3, 2), np.int32)  # a number, and its depth
-    inside = np.empty(max_leaf + 1, np.int32)
-    links.old[0] = len(children) - 1
-    waiting, nodes, leaf_indices = min(len(order), 1), 1, 0
+def _count_nodes(shape: Any) -> int:
+    """Returns how many nodes there are down to the leaves, or TOO_DEEP."""
+    stack = np.zeros((MAX_DEPTH + 3, 2), np.int64)  # a node, and its depth
+    stack[0, 0] = len(shape.children) - 1
+    waiting, count = 1, 0
     while waiting > 0:
         waiting -= 1
-        number, depth = stack[waiting]
-        node = links.old[number]
+        node, depth = stack[waiting]
         if depth > MAX_DEPTH:
             return TOO_DEEP
-        if is_leaf[node]:
-            links.first[number], links.count[number] = leaf_indices, below[node]
-            leaf_indices = _list_triangles(children, node, order, links.order, leaf_indices, inside)
+        count += 1
+        if not shape.is_leaf[node]:
+            for side in range(2):
+                stack[waiting + side, 0], stack[waiting + side, 1] = shape.children[node, side], depth + 1
+            waiting += 2
+    return count
+
+
+@compiled
+def _number(shape: Any, max_leaf: int, links: Any) -> None:
+    """Numbers the nodes depth first, siblings side by side. links: `_Links`, zeros; written."""
+    stack = np.zeros(MAX_DEPTH + 3, np.int64)
+    inside = np.empty(max_leaf + 1, np.int64)
+    links.old[0] = len(shape.children) - 1
+    waiting, nodes, leaf_indices = min(len(shape.order), 1), 1, 0
+    while waiting > 0:
+        waiting -= 1
+        number = stack[waiting]
+        node = links.old[number]
+        if shape.is_leaf[node]:
+            links.first[number], links.count[number] = leaf_indices, shape.below[node]
+            leaf_indices = _list_triangles(shape, node, links.order, leaf_indices, inside)
             continue
         links.child[number] = nodes
         for side in range(2):
-            links.old[nodes + side] = children[node, side]
-            stack[waiting + 1 - side, 0], stack[waiting + 1 - side, 1] = nodes + side, depth + 1
+            links.old[nodes + side] = shape.children[node, side]
+            stack[waiting + 1 - side] = nodes + side
         waiting += 2
         nodes += 2
-    return nodes
 
 
 @inlined
-def _list_triangles(children: Any, top: int, order: Any, listed: Any, count: int, inside: Any) -> int:
+def _list_triangles(shape: Any, top: int, listed: Any, count: int, inside: Any) -> int:
     """Writes the triangles below a node behind the `count` that are listed. Returns how many there are then.
 
-    inside: (max_leaf + 1,) int32, scratch: nodes below.
+    inside: (max_leaf + 1,) int64, scratch: nodes below.
     """
     inside[0] = top
     waiting = 1
     while waiting > 0:
         waiting -= 1
         node = inside[waiting]
-        if node < len(order):
-            listed[count] = order[node]
+        if node < len(shape.order):
+            listed[count] = shape.order[node]
             count += 1
         else:
-            inside[waiting], inside[waiting + 1] = children[node, 1], children[node, 0]
+            inside[waiting], inside[waiting + 1] = shape.children[node, 1], shape.children[node, 0]
             waiting += 2
     return count
