@@ -93,6 +93,7 @@ class SceneEvaluator:
             shape, material = item.part.shape, item.part.material
             self.material_ids[item.indices] = shape.material if material is None else material
             if not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None:
+                check_uvs(rest_of(shape), item.part.origin)
                 clamped = self.is_clamped(shape.material if material is None else material)
                 self.uvs[item.indices] = (corner_uvs if clamped else small_uvs)(rest_of(shape))
 
@@ -297,6 +298,13 @@ def check_range(positions: Doubles, origin: Origin, time: float) -> None:
     """Raises SceneFileError when world positions are not finite or too far out for float32."""
     if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
         message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
+        raise SceneFileError(origin.path, origin.line, message)
+
+
+def check_uvs(mesh: Mesh, origin: Origin) -> None:
+    """Raises SceneFileError where texture coordinates are too large for float32 to tell two texels apart."""
+    if mesh.uvs is not None and not np.abs(mesh.uvs).max(initial=0.0) <= MAX_COORDINATE:
+        message = f"texture coordinates of what begins here reach beyond {MAX_COORDINATE:g}"
         raise SceneFileError(origin.path, origin.line, message)
 
 

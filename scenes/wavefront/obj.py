@@ -60,10 +60,11 @@ def read_values(lines: Lines, kind: bytes, own: Places) -> Doubles:
     width = int(given.min(initial=needed if not len(own) else COLORED))
     starts = np.cumsum(given) - given
     rows: Doubles = numbers[starts[:, None] + np.arange(width)]
-    bad = ~(np.abs(rows[:, :needed]) <= MAX_COORDINATE).all(axis=1)
+    used = rows[:, : max(needed, 2)]  # a texture coordinate has a second one as a rule
+    bad = ~(np.abs(used) <= MAX_COORDINATE).all(axis=1)
     if bad.any():
         line = int(own[np.argmax(bad)])
-        got = " ".join(f"{number:g}" for number in rows[np.argmax(bad), :needed])
+        got = " ".join(f"{number:g}" for number in used[np.argmax(bad)])
         raise lines.error(line, f"expected {expected(kind)}, at most {MAX_COORDINATE:g}, got {got}")
     return rows
 

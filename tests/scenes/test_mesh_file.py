@@ -337,6 +337,7 @@ def test_missing_buffers_of_gltf_are_named(tmp_path):
         ("f 1 2 3-1\n", 5, "'3-1'"),
         ("v 1 2 3-1\nf 1 2 3\n", 5, "'3-1'"),
         ("vt\nf 1 2 3\n", 5, "1 finite number of a texture coordinate"),
+        ("vt 0 7e56\nf 1/1 2/1 3/1\n", 5, "texture coordinate, at most 1e+09, got 0 7e+56"),
     ],
 )
 def test_bad_obj(tmp_path, text, line, expected):
