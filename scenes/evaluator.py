@@ -20,7 +20,7 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, corner_arrays_of_all, corner_uvs, small_uvs, unit
+from scenes.geometry import MAX_COORDINATE, corner_arrays_of_all, corner_uvs, in_range, small_uvs, unit
 from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
 from scenes.model import (
@@ -289,21 +289,21 @@ def continues(run: list[Placed], item: Placed) -> bool:
 
 def check_run(positions: Doubles, run: list[Placed], time: float) -> None:
     """Raises SceneFileError about the first of some items that is out of range. positions: of all of them."""
-    if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
+    if not in_range(positions):
         for item, own in zip(run, np.split(positions, len(run)), strict=True):
             check_range(own, item.part.origin, time)
 
 
 def check_range(positions: Doubles, origin: Origin, time: float) -> None:
     """Raises SceneFileError when world positions are not finite or too far out for float32."""
-    if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
+    if not in_range(positions):
         message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
         raise SceneFileError(origin.path, origin.line, message)
 
 
 def check_uvs(mesh: Mesh, origin: Origin) -> None:
     """Raises SceneFileError where texture coordinates are too large for float32 to tell two texels apart."""
-    if mesh.uvs is not None and not np.abs(mesh.uvs).max(initial=0.0) <= MAX_COORDINATE:
+    if mesh.uvs is not None and not in_range(mesh.uvs):
         message = f"texture coordinates of what begins here reach beyond {MAX_COORDINATE:g}"
         raise SceneFileError(origin.path, origin.line, message)
 

@@ -125,12 +125,17 @@ def small_uvs(mesh: Mesh) -> Floats:
     return (corners - np.floor(corners.min(axis=1, keepdims=True))).astype(np.float32)
 
 
+def in_range(values: Doubles | Floats) -> bool:
+    """Returns whether all numbers are finite and of a size that float32 can square."""
+    return bool(values.min(initial=0.0) >= -MAX_COORDINATE and values.max(initial=0.0) <= MAX_COORDINATE)  # no for NaN
+
+
 def bad_numbers(kind: str, values: Doubles) -> str | None:
     """Returns what is wrong with rows of numbers (n, k), or None where all are finite and float32 can square them.
 
     kind: what a row is called.
     """
-    if values.min(initial=0.0) >= -MAX_COORDINATE and values.max(initial=0.0) <= MAX_COORDINATE:  # false for NaN
+    if in_range(values):
         return None
     bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
     index = int(np.argmax(bad))

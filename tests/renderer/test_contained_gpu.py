@@ -9,7 +9,6 @@ from small_scenes import inside_of_lamp_box
 
 import renderer
 from renderer.film.picture import Picture
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
 from tracecore.workers.tasks import MOST_BEGUN
 
@@ -22,8 +21,6 @@ SMALL = {"size": (8, 6), "passes": PASSES, "threads": THREADS, "driver": "path",
 @pytest.fixture(scope="module", autouse=True)
 def whole() -> Picture:
     """The picture of a device that never fails; its loops are compiled by then, so that no kernel waits for them."""
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
     return renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
 
 

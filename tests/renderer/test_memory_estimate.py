@@ -25,7 +25,6 @@ from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, u
 from scenes.model import Texture
 from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
 from tracecore.tracers.gpu import GpuTracer
 
@@ -221,8 +220,6 @@ def test_a_dry_run_makes_nothing(tmp_path, capsys):
 @pytest.fixture
 def cuda(monkeypatch):
     """One GPU that the emulator plays."""
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
     yield from installed(monkeypatch, devices=1)
 
 

@@ -23,7 +23,7 @@ import pytest
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, NOT_READY, SUCCESS
 from tracecore.cuda.nvrtc import CompiledKernel
-from tracecore.emulator.library import LibraryPool, Request, compile_library
+from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
 from tracecore.kernels.launch_records import LAUNCH, REPORT
 from tracecore.kernels.ring_records import END, RING
 from tracecore.kernels.strategy import KernelStrategy
@@ -414,7 +414,12 @@ class FakeCuda:
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, devices: int = 2) -> Iterator[FakeCuda]:
-    """Yields CUDA with some devices in place of the real one, and sees to it that no kernel broke its rules."""
+    """Yields CUDA with some devices in place of the real one, and sees to it that no kernel broke its rules.
+
+    Where the emulator cannot run kernels, the test is skipped.
+    """
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
     cuda = FakeCuda(devices)
     monkeypatch.setattr(gpu_device, "installed_driver", lambda: cuda)
     gpu_device.gpu_unavailable_reason.cache_clear()

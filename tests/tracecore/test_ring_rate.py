@@ -10,7 +10,6 @@ from ray_cases import answers
 from tracecore.benchmarks import ring_rate as benchmark
 from tracecore.benchmarks.ring_rate import ring_rate
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, Query
 from tracecore.tracers.gpu import GpuTracer
@@ -20,8 +19,6 @@ CASE = answers("soup", 600)
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "30")
     yield from installed(monkeypatch)
 
