@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.memory import usable_bytes
 from scenes.model import Snapshot
-from tracecore.dispatch.port import Port
+from tracecore.compilation.ahead import load_all
+from tracecore.dispatch.port import Port, are_ready, resume
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RayClass
 from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
@@ -39,6 +40,9 @@ USUAL_MEMORY = 1 << 33
 
 #: Pictures in memory for each pass under way: its own, and one that is finished and waits for its turn.
 IMAGES_OF_PASS = 2
+
+#: The machine code of passes over eye paths.
+EYE_CODE = (run_eye_paths, resume, are_ready)
 
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 16
@@ -138,8 +142,8 @@ class EyeDriver:
     none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
     are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
     `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; whether it `has_one_map`
-    of photons for all passes; whether it `can_crop`: make a part of the picture alone; and by `ray_class` what most of
-    its rays are like, for which a kernel is chosen.
+    of photons for all passes; whether it `can_crop`: make a part of the picture alone; by `ray_class` what most of its
+    rays are like, for which a kernel is chosen; and which machine `code` its passes call, so that it is loaded before.
     """
 
     name: ClassVar[str]
@@ -154,6 +158,7 @@ class EyeDriver:
     has_one_map: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
     ray_class: ClassVar[RayClass] = RayClass.INCOHERENT
+    code: ClassVar[tuple[Callable[..., Any], ...]] = EYE_CODE
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.settings = settings
@@ -170,6 +175,7 @@ class EyeDriver:
         self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
+        load_all(self.code)
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
@@ -252,7 +258,7 @@ class EyeDriver:
         carried = self.carries()
         crew.release_next()
         if share.index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
-            features = self._eye_job(site, self._eye_task(share.index), no_photons())._replace(image=image)
+            features = self._eye_job(site, self._eye_task(share.index), no_photons(), image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
         values = within_crop(image, self.settings) if share.parts == 1 else image[site.pixels]
@@ -337,7 +343,17 @@ class EyeDriver:
         self.on_job(job)
         return self._run_eye_loop(site, run_eye_paths, job, self._eye_slots)
 
-    def _eye_job(self, site: PassSite, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
+    def _eye_job(
+        self,
+        site: PassSite,
+        task: EyeTask,
+        lookup: PhotonLookup,
+        *,
+        reach: float = 0.0,
+        image: Radiance | None = None,
+    ) -> EyeJob:
+        """Returns what a loop over eye paths is to do. image: to which it adds, or None for a black one."""
+        shape = self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers]
         return EyeJob(
             scene=self.scene,
             lookup=lookup,
@@ -347,7 +363,7 @@ class EyeDriver:
             pixels=site.pixels,
             taken=np.zeros(1, np.int64),
             reach=reach,
-            image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),
+            image=site.crew.zeros(shape) if image is None else image,
         )
 
     def _run_eye_loop(

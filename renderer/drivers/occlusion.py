@@ -4,7 +4,7 @@ import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
 from renderer.drivers.driver import Radiance, RenderSettings
-from renderer.drivers.eye import Caustics, EyeDriver, PassSite
+from renderer.drivers.eye import EYE_CODE, Caustics, EyeDriver, PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -26,6 +26,7 @@ class OcclusionDriver(EyeDriver):
     caustics = Caustics.NONE
     is_opaque = True
     ray_class = RayClass.OCCLUSION
+    code = (run_occlusion, *EYE_CODE[1:])
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -35,5 +36,5 @@ class OcclusionDriver(EyeDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: the unoccluded share in all three channels."""
-        job = self._eye_job(site, self._eye_task(index), no_photons(), self._reach)
+        job = self._eye_job(site, self._eye_task(index), no_photons(), reach=self._reach)
         return self._run_eye_loop(site, run_occlusion, job, 1)

@@ -35,27 +35,42 @@ NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 Doubles = npt.NDArray[np.float64]
 
 
+class RunningSum(NamedTuple):
+    """Is a sum of passes that takes turns between two pieces of memory.
+
+    value: (height, width, n) float64.
+    spare: memory of the sum before, to which the next one is written; None where there is none.
+    is_looked_at: whether somebody may look at the value later, so that its memory is not written to again.
+    """
+
+    value: Doubles
+    spare: Doubles | None = None
+    is_looked_at: bool = True
+
+    def plus(self, other: Doubles) -> "RunningSum":
+        """Returns the sum with another array added, which leaves this one as it is."""
+        new = np.empty_like(self.value) if self.spare is None else self.spare
+        by_bands(lambda a, b, c: np.add(a, b, out=c), self.value, other, new)
+        return RunningSum(new, None if self.is_looked_at else self.value, is_looked_at=False)
+
+
 class Exposure(NamedTuple):
     """Holds what a film has been exposed to.
 
     passes: how many have been added.
     total: their sum, (height, width, columns).
     second: the sum of those of the second half, (height, width, n).
-    spare: memory of the sum before, to which the next one is written; None where somebody looks at it.
     counts: of samples that it does not hold as they were made.
     """
 
     passes: int
-    total: Doubles
-    second: Doubles
-    spare: Doubles | None
+    total: RunningSum
+    second: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
 
-
-def added(one: Doubles, other: Doubles, out: Doubles) -> Doubles:
-    """Returns the sum of two arrays in the memory of a third one."""
-    by_bands(lambda a, b, c: np.add(a, b, out=c), one, other, out)
-    return out
+    def looked_at(self) -> "Exposure":
+        """Returns the same for somebody who keeps the sums."""
+        return self._replace(total=RunningSum(self.total.value), second=RunningSum(self.second.value))
 
 
 class Film:
@@ -70,15 +85,13 @@ class Film:
         self.width, self.height, self._clamp = width, height, clamp
         self.seconds = 0.0
         black = np.zeros((height, width, columns))
-        self._exposed = Exposure(0, black, black[..., :LAYER_ALBEDO], None)
-        self._is_looked_at = True  # the two sums share their memory
+        self._exposed = Exposure(0, RunningSum(black), RunningSum(black[..., :LAYER_ALBEDO]))
 
     def __copy__(self) -> "Film":
         """Returns a film that stays as this one is now."""
         copied = Film(self.width, self.height, 0)
         copied.seconds = self.seconds
-        copied._is_looked_at = self._is_looked_at = True
-        copied._exposed = self._exposed._replace(spare=None)
+        copied._exposed = self._exposed = self._exposed.looked_at()
         return copied
 
     @property
@@ -92,15 +105,13 @@ class Film:
         A sample whose radiance is negative, not finite or beyond float32 is left out and counted.
         """
         start = time.perf_counter()
-        passes, total, second, spare, counts = self._exposed
-        if radiance.shape != total.shape:
-            raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
+        passes, total, second, counts = self._exposed
+        if radiance.shape != total.value.shape:
+            raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.value.shape}")
         radiance, counts = sifted(radiance, passes, self._clamp, counts)
         if half_of(passes) == 1:
-            second = added(second, radiance[..., :LAYER_ALBEDO], np.empty_like(second))
-        new_total = added(total, radiance, np.empty_like(total) if spare is None else spare)
-        self._exposed = Exposure(passes + 1, new_total, second, None if self._is_looked_at else total, counts)
-        self._is_looked_at = False
+            second = second.plus(radiance[..., :LAYER_ALBEDO])
+        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts)
         self.seconds += time.perf_counter() - start
 
     @property
@@ -112,10 +123,10 @@ class Film:
         """Returns the sums of the passes by name, of which `resume` makes a film that goes on with the same bits. They
         hold until the next pass is added.
         """
-        total, second, counts = self._exposed.total, self._exposed.second, self._exposed.counts
+        _, total, second, counts = self._exposed
         return {
-            "total": total,
-            "second": second,
+            "total": total.value,
+            "second": second.value,
             "impossible": counts.impossible,
             "clamped": np.array([float(counts.clamped)]),
         }
@@ -130,20 +141,19 @@ class Film:
             if name not in sums or sums[name].shape != expected:
                 raise ValueError(f"expected the sum '{name}' with the shape {expected}")
         counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
-        self._exposed = Exposure(passes, sums["total"], sums["second"], None, counts)
-        self._is_looked_at = False
+        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts)
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
         passes, total, *_ = self._exposed
-        return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
+        return (total.value[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns the layers of the passes, see `layers.layers_of`."""
         passes, total, *_ = self._exposed
-        return layers_of(total, passes)
+        return layers_of(total.value, passes)
 
     @property
     def noise(self) -> npt.NDArray[np.float32]:
@@ -178,9 +188,9 @@ class Film:
         Detail that is finer than the radius of the search is not noticed.
         """
         passes, total, *_ = self._exposed
-        if passes < 2 or total.shape[2] <= LAYER_BIAS:
+        if passes < 2 or total.value.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
+        squares = np.square(total.value[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
@@ -212,7 +222,8 @@ class Film:
         passes, total, second, *_ = self._exposed
         in_second = passes // 2 + passes % 2 * half_of(passes - 1)
         in_first = passes - in_second
-        difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
+        first = total.value[..., :LAYER_ALBEDO] - second.value
+        difference = first / in_first - second.value / in_second
         return np.square(difference) * (in_first * in_second / passes**2)
 
 

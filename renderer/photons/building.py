@@ -451,3 +451,7 @@ def put_photons(sorting: Sorting, records: int, photons: tuple[int, int], scratc
             target = address(sorting.columns) + word * step + WORD_BYTES * (base + first)
             for i in range(within):
                 put(target, i, get_word(columns + word * COLUMN_BYTES, i))
+
+
+#: All machine code that maps are made by.
+MAP_CODE = (add_bounds, count_groups, assign_buckets, distribute, sort_buckets)

@@ -255,6 +255,8 @@ def test_a_copy_stays_as_it_is():
     for copied, passes in zip(copies, (2, 3, 6), strict=True):
         assert copied.passes == passes
         assert np.all(copied.linear == np.float32((2.0**passes - 1.0) / passes))
+        second = sum(2.0**i for i in range(passes) if half_of(i) == 1)
+        assert np.all(copied.sums()["second"] == second)
     copies[0].add(np.full((3, 4, 3), 1.0))
     assert np.all(copies[0].linear == np.float32(4.0 / 3.0))
     assert np.all(film.linear == np.float32(255.0 / 8.0))

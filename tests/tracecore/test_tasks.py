@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from ray_cases import soup
 
@@ -176,6 +177,31 @@ def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
         return int(scratch[0])
 
     assert sorted(in_order(pool, task, 0, up_to(5), lambda: 1)) == [1, 2, 3, 4, 5]
+
+
+def test_memory_of_zeros_is_used_again_once_nobody_looks_at_it(pool: WorkerPool) -> None:
+    """A view of it is enough to keep it."""
+    seen: list[tuple[int, bool]] = []
+
+    def task(index: int, crew: Crew) -> npt.NDArray[np.float64]:
+        array = crew.zeros((8, 3))
+        seen.append((array.ctypes.data, bool(np.any(array))))
+        array += 1.0 + index
+        return array.reshape(4, 6)[1:]
+
+    kept: list[npt.NDArray[np.float64]] = []
+    for index, view in enumerate(in_order(pool, task, 0, up_to(21), lambda: 1)):
+        kept.append(view)
+        del view
+        if len(kept) == 3:
+            assert [one.tolist() for one in kept] == [
+                np.full((3, 6), float(i)).tolist() for i in (index - 1, index, index + 1)
+            ]
+            kept.clear()
+    places = [place for place, _ in seen]
+    assert not any(was_used for _, was_used in seen)
+    assert len(set(places)) < len(places)
+    assert len(set(places[:3])) == 3
 
 
 def test_seconds_within_others_count_once(pool: WorkerPool) -> None:

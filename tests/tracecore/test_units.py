@@ -59,6 +59,25 @@ print(json.dumps({"result": result, "compiled": names}))
 """
 
 
+#: Loads the function, and tells what was compiled for it, and whether it can be called without its files.
+LOAD = """
+import json, os, shutil, threading
+from numba.core import event
+from tracecore.compilation.ahead import begin_to_load
+import called
+with event.install_recorder("numba:compile") as compiled:
+    begin_to_load([called.whole])
+    for thread in threading.enumerate():
+        if thread.name == "code":
+            thread.join()
+    ready = bool(called.whole.overloads)
+    if ready:
+        shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
+        ready = called.whole(12.0, False) == 7.0
+print(json.dumps({"compiled": len(compiled.buffer), "ready": ready}))
+"""
+
+
 class Place:
     """Is a folder with the module and what is compiled of it.
 
@@ -87,6 +106,14 @@ def test_units_come_from_the_cache_in_another_process(tmp_path: Path) -> None:
     first["compiled"].sort()
     assert first == {"result": 7.0, "compiled": ["half", "quarter", "third", "whole"]}
     assert second == {"result": 7.0, "compiled": []}
+
+
+def test_code_on_disk_is_loaded_before_the_first_call(tmp_path: Path) -> None:
+    """Where there is none, none is made; with it, the call reads no file any more."""
+    place = Place(tmp_path, processes=1)
+    assert json.loads(place.run(LOAD)) == {"compiled": 0, "ready": False}
+    place.run(RUN)
+    assert json.loads(place.run(LOAD)) == {"compiled": 0, "ready": True}
 
 
 def test_an_error_in_a_unit_comes_to_the_caller(tmp_path: Path) -> None:

@@ -109,6 +109,10 @@ class CheckedCache(FunctionCache):
         """Returns whether the index names a file for a signature."""
         return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
 
+    def signatures(self) -> list[Any]:
+        """Returns the signatures of the index's files, also of those that other machines have written."""
+        return list(dict.fromkeys(key[0] for key in self._cache_file._load_index()))
+
     def has_any_entry(self) -> bool:
         """Returns whether the index names a file for whatever signature."""
         return bool(self._cache_file._load_index())

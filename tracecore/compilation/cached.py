@@ -74,6 +74,12 @@ class Cached(Whole):
         """Returns whether there is code of it on disk, for whatever arguments."""
         return self._cache.has_any_entry()
 
+    def load(self) -> None:
+        """Loads what code of it there is on disk, for whatever arguments, so that the first call need not."""
+        for sig in self._cache.signatures():
+            if self.is_on_disk(sig):
+                self.compile(sig)
+
     def add_overload(self, cres: Any) -> None:
         """Keeps machine code back from callers. Numba calls this while it holds its lock."""
         self._made.append(cres)

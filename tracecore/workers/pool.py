@@ -258,7 +258,7 @@ class WorkerPool:
         self.workers: list[Worker] = []
         self.seconds = 0.0
         self._spare: dict[Hashable, list[Any]] = {}
-        self._spare_lock = threading.Lock()
+        self._spare_lock = threading.RLock()  # what is lent may come back amid anything, by the collector of garbage
         self._is_wanted = True
 
     def batches(self, slots: int) -> int:

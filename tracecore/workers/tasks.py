@@ -18,6 +18,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.workers.lending import lent
 from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
 
 T = TypeVar("T")
@@ -132,6 +136,13 @@ class Crew:
     def leave(self, key: Hashable, spare: object) -> None:
         """Leaves an object that is used no more to the tasks to come."""
         self._tasks.pool.leave(key, spare)
+
+    def zeros(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        """Returns an array of zeros, float64, which is left to the tasks to come once nobody looks at it any more."""
+        key = ("zeros", shape)
+        memory = self.take(key, lambda: np.empty(shape))
+        memory.fill(0.0)
+        return lent(memory, partial(self._tasks.pool.leave, key))
 
     def _share(self, work: Callable[[Worker], None]) -> None:
         self._tasks.share(self._index, self._leader, work, self._is_urgent)
