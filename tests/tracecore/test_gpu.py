@@ -298,7 +298,7 @@ def test_what_a_tracer_says_of_itself() -> None:
         assert tracer.bvh.nodes == int((~tree.is_leaf).sum())
         assert tracer.bvh.bytes == tracer.bvh.nodes * 64 + len(triangles) * 48
         assert tracer.bvh.sah_cost == tree.sah_cost
-        assert tracer.bvh.build_seconds >= tree.build_seconds
+        assert tracer.bvh.build_seconds > 0.0
         assert all(row.spill_bytes == 0 for row in tracer.compiled.resources.values())
         queue = tracer.open_queue()
         assert (queue.batch_rays, queue.depth) == (BATCH_RAYS, 4)
