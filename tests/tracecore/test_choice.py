@@ -33,17 +33,25 @@ def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() 
     assert len({(facts.architecture, facts.way, facts.rays) for facts in FACTS}) == len(FACTS)
 
 
-@pytest.mark.parametrize("rays", [*RayClass, None])
-def test_the_ring_of_an_h200_keeps_the_default(rays: RayClass | None) -> None:
-    """What leads alone was measured to lose there, or was not measured there at all."""
-    assert choose_kernel("sm_90", rays).name == DEFAULT_KERNEL
+@pytest.mark.parametrize(
+    ("rays", "name"),
+    [
+        (RayClass.COHERENT, "compressed-bvh8"),
+        (RayClass.INCOHERENT, "persistent-speculative-if-if"),
+        (RayClass.OCCLUSION, "compressed-bvh8"),
+        (None, DEFAULT_KERNEL),
+    ],
+)
+def test_the_ring_of_an_h200_chooses_by_class_of_rays(rays: RayClass | None, name: str) -> None:
+    """What leads alone, as it replaces rays, does not lead there."""
+    assert choose_kernel("sm_90", rays).name == name
 
 
 def test_launches_on_an_h200_choose_by_class_of_rays() -> None:
     chosen = {rays: choose_kernel("sm_90", rays, Way.LAUNCH).name for rays in RayClass}
     compressed = "replacing-compressed-bvh8"
     assert chosen == {
-        RayClass.COHERENT: DEFAULT_KERNEL,
+        RayClass.COHERENT: "persistent-speculative-if-if",
         RayClass.INCOHERENT: compressed,
         RayClass.OCCLUSION: compressed,
     }

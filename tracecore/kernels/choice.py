@@ -74,40 +74,36 @@ class KernelChoice:
     reason: str
 
 
-_ALONE = "one H200, BART's kitchen, reinserted tree, kernel alone, medians of 15 in turn: NOTES.md, Reinsertion, "
+#: The kernels of the table below, in its order.
+_KERNELS = (
+    "while-while",
+    "persistent-if-if",
+    "persistent-speculative-if-if",
+    "replacing-while-while",
+    "bvh4",
+    "compressed-bvh8",
+    "replacing-compressed-bvh8",
+)
 
-#: What the program knows by itself; `tracecore tune` measures more. In the ring, photons were shaded and stored too:
-#: the CPU's side is the limit there, and the kernel that leads by far alone does not lead any more.
-FACTS = (
+_TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 9`, medians: NOTES.md, What `tune` measured"
+
+#: What the program knows by itself; `tracecore tune` measures more.
+FACTS = tuple(
     RateFacts(
         architecture="sm_90",
-        way=Way.RING,
-        rays=RayClass.INCOHERENT,
-        rates={"while-while": 966, "replacing-compressed-bvh8": 847, "warp": 558},
-        source="one H200, BART's kitchen made plain, binned tree, photon run end to end, medians of three: NOTES.md, "
-        "Resident dispatch",
-    ),
-    RateFacts(
-        architecture="sm_90",
-        way=Way.LAUNCH,
-        rays=RayClass.COHERENT,
-        rates={"while-while": 7555, "persistent-if-if": 7706, "replacing-compressed-bvh8": 6252},
-        source=f"{_ALONE}primary",
-    ),
-    RateFacts(
-        architecture="sm_90",
-        way=Way.LAUNCH,
-        rays=RayClass.INCOHERENT,
-        rates={"while-while": 3479, "persistent-if-if": 3467, "replacing-compressed-bvh8": 5040},
-        source=f"{_ALONE}photon; bounce 1 and bounce 4 choose the same",
-    ),
-    RateFacts(
-        architecture="sm_90",
-        way=Way.LAUNCH,
-        rays=RayClass.OCCLUSION,
-        rates={"while-while": 7074, "persistent-if-if": 6812, "replacing-compressed-bvh8": 10721},
-        source=f"{_ALONE}ao",
-    ),
+        way=way,
+        rays=rays,
+        rates=dict(zip(_KERNELS, rates, strict=True)),
+        source=_TUNED,
+    )
+    for rays, way, rates in (
+        (RayClass.COHERENT, Way.RING, (902, 1077, 1109, 954, 1051, 1117, 1052)),
+        (RayClass.COHERENT, Way.LAUNCH, (6791, 6792, 7146, 5884, 6323, 6665, 5491)),
+        (RayClass.INCOHERENT, Way.RING, (1107, 1249, 1284, 1022, 1222, 1270, 1061)),
+        (RayClass.INCOHERENT, Way.LAUNCH, (3582, 3671, 3788, 3760, 3307, 3214, 4734)),
+        (RayClass.OCCLUSION, Way.RING, (1058, 1286, 1279, 1060, 1126, 1298, 1077)),
+        (RayClass.OCCLUSION, Way.LAUNCH, (7015, 6725, 6753, 8406, 6251, 6098, 10440)),
+    )
 )
 
 
