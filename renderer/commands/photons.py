@@ -68,11 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.photon_member import SharedTracing
     from renderer.run.photon_run import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
-    from scenes.memory import limit_memory
 
-    limit_memory(arguments.memory)
-    _check_shared(arguments)
-    _check_files(arguments)
+    _begin(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
@@ -107,6 +104,18 @@ def run(arguments: argparse.Namespace) -> int:
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
+
+
+def _begin(arguments: argparse.Namespace) -> None:
+    """Checks what is asked for, as far as it needs no scene, and begins to load machine code."""
+    from renderer.photons.tracing import PHOTON_CODE
+    from scenes.memory import limit_memory
+    from tracecore.compilation.ahead import begin_to_load
+
+    limit_memory(arguments.memory)
+    _check_shared(arguments)
+    _check_files(arguments)
+    begin_to_load(PHOTON_CODE)
 
 
 def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:

@@ -14,9 +14,9 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
-from renderer.photons.store import PhotonStore, in_order, room
+from renderer.photons.store import PhotonStore, in_order
 from renderer.photons.targets import projected
-from renderer.photons.tracing import counted, leave_stores, run_photons, trace_to_stores
+from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -66,7 +66,7 @@ class PhotonDriver(EyeDriver):
     takes = frozenset({"photons", "radius", "guide_share", "max_bounces"})
     diffuse = INDIRECT
     caustics = Caustics.ALL
-    code = (run_photons, room, *MAP_CODE, *EYE_CODE)
+    code = (*PHOTON_CODE, *MAP_CODE, *EYE_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

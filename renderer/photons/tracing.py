@@ -101,6 +101,10 @@ def run_photons(
     return index
 
 
+#: The machine code of a run of photons.
+PHOTON_CODE = (run_photons, room)
+
+
 def new_batches(port: Port, batches: int) -> PhotonBatches:
     """Returns batches without rays."""
     return PhotonBatches(

@@ -50,6 +50,7 @@ class FrameMember:
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
         self._plan, self._seeds = order.picture.plan(seat), order.seeds
+        self._plan.begin_to_load()
         self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
 
     def report(self) -> None:

@@ -96,6 +96,7 @@ class PictureMember:
 
     def __init__(self, order: MemberOrder, seat: Seat) -> None:
         plan = order.plan(seat)
+        plan.begin_to_load()
         snapshot = plan.snapshot()
         self._opened = ExitStack()
         self._context = self._opened.enter_context(plan.context(snapshot, 0.0, order.tree))

@@ -39,6 +39,7 @@ from renderer.settings.setting import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
+from tracecore.compilation.ahead import begin_to_load
 from tracecore.cores import usable_cores
 
 log = logging.getLogger(__name__)
@@ -106,6 +107,11 @@ class Plan:
         if members == 0 or (chosen.cluster is not None and settings.threads is not None):
             return settings
         return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
+
+    def begin_to_load(self) -> None:
+        """Begins to load the machine code of passes, in a thread of its own, if this process makes some."""
+        if not self.settings.is_shared:
+            begin_to_load(getattr(self.driver, "code", ()))
 
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None

@@ -40,7 +40,6 @@ from scenes.evaluator import viewed
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
-from tracecore.compilation.ahead import begin_to_load
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
@@ -159,7 +158,7 @@ def render_plan(plan: Plan) -> Picture:
 def opened(plan: Plan) -> Iterator[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
     start = time.perf_counter()
-    begin_to_load(getattr(plan.driver, "code", ()))
+    plan.begin_to_load()
     snapshot = plan.snapshot()
     check_fits(plan.estimate(snapshot), REMEDY)
     helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
