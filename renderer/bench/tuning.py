@@ -156,7 +156,7 @@ def _rate(plan: TuningPlan, tracer: Tracer, sets: Sequence[RaySet], way: Way) ->
 def table(found: Sequence[Tuned]) -> str:
     """Returns rates as text, a row for each kernel, a column for each contest; a star marks what would be chosen."""
     heads = [f"{one.contest.rays.value} {WAY_WORDS[one.contest.way]}" for one in found]
-    chosen = [one.facts("", "").fastest for one in found]
+    chosen = [one.facts("", "").chosen for one in found]
     kernels = list(dict.fromkeys(kernel for one in found for kernel in one.rounds))
     rows = [
         [kernel, *(_cell(one.rounds.get(kernel), kernel == best) for one, best in zip(found, chosen, strict=True))]

@@ -26,7 +26,7 @@ EXAMPLES = """\
 Kernels take turns on rays of three classes: coherent (from the camera), incoherent (diffuse bounces and photons) and
 occlusion (short rays that ask whether anything is hit). 'In the ring' they come in batches, as in all pictures and
 photon runs, with nothing done with the hits; 'alone' is one launch over an array, by the device's clock. A star marks
-what is chosen: the fastest, or while-while where that is slower by at most a twentieth.
+what is chosen: of those that are within a twentieth of the fastest, while-while or else the first.
 
 The rates are kept in the cache folder, for this GPU and this version of the program. From then on, pictures and photon
 runs whose --kernel is auto, which is the default, choose by them and by what most rays of the driver are like.

@@ -272,7 +272,7 @@ def test_what_drivers_trace() -> None:
         ("gpu", "auto", ("if-if", "auto: incoherent rays, tuned on this GPU")),
         ("gpu:0", None, ("if-if", "auto: incoherent rays, tuned on this GPU")),
         ("auto", None, ("if-if", "auto: incoherent rays, tuned on this GPU")),
-        ("gpu:1", None, ("persistent-speculative-if-if", "auto: incoherent rays, sm_90")),
+        ("gpu:1", None, ("persistent-if-if", "auto: incoherent rays, sm_90")),
         ("gpu:7", None, (None, "the only one of the device")),  # the tracer says that there is none
     ],
 )

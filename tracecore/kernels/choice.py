@@ -15,7 +15,7 @@ AUTO = "auto"
 #: What is used where nothing is known to be faster: good for all kinds of rays and for small launches (NOTES.md).
 DEFAULT_KERNEL = "while-while"
 
-#: Another kernel is chosen only where its rate is higher by more than this share: less may be the machine's mood.
+#: A kernel that is faster by no more than this share does not count as faster: that may be the machine's mood.
 LEAD = 0.05
 
 
@@ -49,7 +49,7 @@ class RateFacts:
 
     architecture: of the GPU, such as "sm_90".
     way, rays: of the measurement.
-    rates: millions of rays per second by the name of the kernel, medians; at least one.
+    rates: millions of rays per second by the name of the kernel, medians; at least one, those with simpler trees first.
     source: where the figures come from.
     """
 
@@ -60,10 +60,12 @@ class RateFacts:
     source: str
 
     @property
-    def fastest(self) -> str:
-        """Returns the kernel to choose: the fastest, or the default where that is as fast but for `LEAD`."""
-        best = max(self.rates, key=lambda name: self.rates[name])
-        return DEFAULT_KERNEL if self.rates[best] <= (1.0 + LEAD) * self.rates.get(DEFAULT_KERNEL, 0.0) else best
+    def chosen(self) -> str:
+        """Returns the kernel to choose: of those that are as fast as the fastest, but for `LEAD`, the default or else
+        the first, as kernels of binary trees, which take least to build, come before others.
+        """
+        enough = max(self.rates.values()) / (1.0 + LEAD)
+        return next(name for name in (DEFAULT_KERNEL, *self.rates) if self.rates.get(name, 0.0) >= enough)
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,13 @@ def choose_kernel(
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: rays of all kinds")
     for facts in tuned:
         if (facts.way, facts.rays) == (way, rays):
-            return KernelChoice(facts.fastest, f"{AUTO}: {rays.value} rays, tuned on this GPU")
+            return KernelChoice(facts.chosen, f"{AUTO}: {rays.value} rays, tuned on this GPU")
     known = [facts for facts in FACTS if (facts.way, facts.rays) == (way, rays)]
     if not known:
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: {rays.value} rays, the default as none was measured")
     nearest = min(known, key=lambda facts: _distance(facts.architecture, architecture))
     instead = "" if nearest.architecture == architecture else f" instead of {architecture}"
-    return KernelChoice(nearest.fastest, f"{AUTO}: {rays.value} rays, {nearest.architecture}{instead}")
+    return KernelChoice(nearest.chosen, f"{AUTO}: {rays.value} rays, {nearest.architecture}{instead}")
 
 
 def _distance(one: str, other: str) -> int:
