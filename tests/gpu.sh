@@ -4,7 +4,7 @@
 #   bash tests/gpu.sh
 #
 # needs python3 with numpy, numba, trimesh, hypothesis, pytest, pytest-timeout and cupy, but no installation of this
-# project. Scenes that it does not ship are looked for in TRACECORE_SCENES. Settings, by environment:
+# project; with pytest-xdist four processes share the tests of the renderer and of tracecore. Scenes that it does not ship are looked for in TRACECORE_SCENES. Settings, by environment:
 #
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
@@ -22,6 +22,8 @@ export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 scene_folder=${TRACECORE_SCENES:-$PWD/../shared/scenes}
 summary=()
 failed=0
+
+side_by_side=$("$PYTHON" -c 'import xdist; print("-n 4 --dist loadfile")' 2>/dev/null)
 
 part() { # part NAME SECONDS COMMAND...: run with a time limit, keep the log, note the outcome
     local name=$1 limit=$2 start=$SECONDS status
@@ -48,8 +50,9 @@ if [[ $failed == 0 ]]; then
     # Processors beside such GPUs have vectors of 512 bits, those of other test machines maybe not.
     part vectors 200 "$PYTHON" -m pytest tests/renderer/test_vector_loops.py tests/renderer/test_photon_shading.py \
         tests/shaders -q -p no:cacheprovider
-    part renderer 300 "$PYTHON" -m pytest -m gpu tests/renderer -q --durations=5 -p no:cacheprovider
-    part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore -q --durations=5 -p no:cacheprovider
+    part renderer 300 "$PYTHON" -m pytest -m gpu tests/renderer $side_by_side -q --durations=5 -p no:cacheprovider
+    part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore ${side_by_side/loadfile/load} -q --durations=5 \
+        -p no:cacheprovider
     # Every kernel for every architecture and mode of dispatch, of which `make test` compiles a third.
     part builds 500 env TRACECORE_EVERY_BUILD=1 "$PYTHON" -m pytest tests/tracecore/test_nvrtc.py -q -p no:cacheprovider
 
