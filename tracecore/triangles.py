@@ -9,6 +9,10 @@ from tracecore.rays import MISS, Floats
 #: Beyond it the products of the triangle test overflow float32 (third powers of twice the size of the scene).
 LARGEST_COORDINATE = 1e12
 
+#: A triangle is as good as seen from its edge, and not hit, where twice its area as the ray sees it is below this:
+#: products of it with what is small underflow, and t would be noise, outside of the boxes of trees.
+LEAST_DETERMINANT = np.float32(2.0**-100)
+
 
 def extent_of(triangles: Floats) -> np.float32:
     """Returns the largest absolute coordinate of (t, 3, 3) float32 triangles, 0 of none."""

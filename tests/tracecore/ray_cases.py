@@ -174,6 +174,25 @@ def scaled_directions(exponent: int, count: int, scale: float = 1.0) -> Floats:
     return rays
 
 
+def in_the_plane_of_a_wall(count: int) -> Case:
+    """A wall across x, and rays within its plane, but for the least: long ones, so that products underflow in the test.
+    Another triangle is just in front of where they would meet the wall, and small ones stand about.
+    """
+    rng, gap = np.random.default_rng(33), 0.0002
+    wall = np.array([[0.0, -0.8, -0.5], [0.0, 0.6, -0.5], [0.0, 0.2, 0.13]])
+    front = np.array([[-5.0, -5.0, -0.5 - gap], [5.0, -5.0, -0.5 - gap], [0.0, 5.0, -0.5 - gap]])
+    beside = rng.uniform([0.0, -0.8, -0.48], [0.5, 0.6, 0.12], (60, 3))
+    before = rng.uniform([1.0, -4.0, -0.6], [9.0, 4.0, -0.59], (60, 3))
+    others = np.concatenate([beside, before])[:, None] + rng.uniform(0.0, 0.01, (120, 3, 3))
+    length, across = 10.0 ** rng.uniform(3, 7, count), 10.0 ** rng.uniform(-36, -32, count)
+    rays = np.zeros((count, 8), np.float32)
+    rays[:, 1], rays[:, 2] = rng.uniform(-0.7, 0.5, count), -0.5 - rng.uniform(0.05, 3.0, count)
+    rays[:, 0] = across * (0.5 + rays[:, 2] - gap * rng.uniform(0.0, 2.0, count)) / length
+    rays[:, 4], rays[:, 5], rays[:, 6] = across, 1e-3 * length * rng.normal(size=count), length
+    rays[:, 7] = np.inf
+    return np.concatenate([[wall, front], others]).astype(np.float32), rays
+
+
 def moved(case: Case, offset: float) -> Case:
     triangles, rays = case[0] + np.float32(offset), case[1].copy()
     rays[:, 0:3] += np.float32(offset)
@@ -205,6 +224,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "short-directions": lambda n: (soup(300), scaled_directions(-20, n)),
     "shortest-directions": lambda n: (soup(300), scaled_directions(-37, n // 3)),
     "long-directions": lambda n: (soup(300), scaled_directions(30, n)),
+    "in-the-plane-of-a-wall": in_the_plane_of_a_wall,
     "denormal-distances": lambda n: (soup(300, 1e-4), scaled_directions(32, n // 3, scale=1e-4)),
 }
 

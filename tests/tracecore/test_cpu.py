@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ray_cases import in_the_plane_of_a_wall
 
 from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
@@ -112,6 +113,12 @@ EXPECT_NO_HITS = ("empty interval", "denormal directions")
 def test_same_bits_on_hard_rays(case: str) -> None:
     hits = assert_same_bits(soup(), case_rays(case, soup()))
     assert (prim_ids(hits) != MISS).any() != (case in EXPECT_NO_HITS)
+
+
+def test_same_bits_where_products_underflow() -> None:
+    """A triangle that is seen from its edge is missed by all."""
+    triangles, rays = in_the_plane_of_a_wall(RAYS)
+    assert not (prim_ids(assert_same_bits(triangles, rays)) == 0).any()
 
 
 @pytest.mark.parametrize("case", ["random", "along axes", "at vertices", "at edges", "from the surface", "along edges"])

@@ -254,12 +254,6 @@ def less_equal(typing: Any, left: Any, right: Any) -> Any:
 
 
 @emitting
-def equal(typing: Any, left: Any, right: Any) -> Any:
-    """Returns the bits of the elements where left == right."""
-    return _compare("==", left, right)
-
-
-@emitting
 def lowest_bit(typing: Any, bits: Any) -> Any:
     """Returns the index of the lowest bit set in an int64 that is not 0."""
 

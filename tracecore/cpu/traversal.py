@@ -12,7 +12,6 @@ from tracecore.compilation.vector import (
     address,
     bits_float,
     element,
-    equal,
     float_bits,
     fma,
     greatest,
@@ -31,6 +30,7 @@ from tracecore.compilation.vector import (
 from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH
 from tracecore.rays import HIT, MISS, RAY, offset_of
+from tracecore.triangles import LEAST_DETERMINANT
 
 #: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-18 covers
 #: the rounding of the slab test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
@@ -367,7 +367,8 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     negative = less(u, zero) | less(v, zero) | less(w, zero)
     positive = less(zero, u) | less(zero, v) | less(zero, w)
     det = (u + v) + w
-    inside = WHOLE_BLOCK & ~(negative & positive | equal(det, zero))
+    is_edge = less(det, splat8(LEAST_DETERMINANT)) & less(splat8(-LEAST_DETERMINANT), det)
+    inside = WHOLE_BLOCK & ~(negative & positive | is_edge)
     if inside == 0:
         return inside, u, v, w
     reciprocal = splat8(ONE) / det

@@ -70,6 +70,10 @@ __device__ inline float edge(float3 p, float3 q) {
     return fmaf(p.x, q.y, -product) + fmaf(-p.y, q.x, product);
 }
 
+// A triangle is as good as seen from its edge, and not hit, where its area as the ray sees it, twice, is below this:
+// products of it with what is small underflow, and t would be noise, outside of the boxes of trees.
+constexpr float LEAST_DETERMINANT = 0x1p-100f;
+
 // The best hit of a ray before it has one. Its prim_id is the lowest, so that no triangle at t_max is taken.
 __device__ inline Hit nothing_before(float t_max) {
     return {t_max, infinity(), 0.0f, 0};
@@ -91,7 +95,7 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
     const float w = edge(b, a);
     if ((u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f)) return false;
     const float det = (u + v) + w;
-    if (det == 0.0f) return false;
+    if (fabsf(det) < LEAST_DETERMINANT) return false;
     mark(Step::INSIDE);
     const float scaled_t = fmaf(w, shear.z * c.z, fmaf(v, shear.z * b.z, u * (shear.z * a.z)));
     const float inverse_det = 1.0f / det;

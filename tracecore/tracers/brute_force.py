@@ -14,6 +14,7 @@ from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS, CutoutTab
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.rays import HIT_FLOATS, MISS, Floats, Query
+from tracecore.triangles import LEAST_DETERMINANT
 
 #: Pairs of ray and triangle looked at together: temporaries stay below 64 MB.
 PAIRS = 1 << 18
@@ -90,7 +91,7 @@ def _intersect(rays: Floats, triangles: Floats) -> tuple[Floats, Floats, Floats]
     u, v, w = _minor(cx, by, cy, bx), _minor(ax, cy, ay, cx), _minor(bx, ay, by, ax)
     outside = ((u < 0) | (v < 0) | (w < 0)) & ((u > 0) | (v > 0) | (w > 0))
     det = (u + v) + w
-    outside |= det == 0
+    outside |= np.abs(det) < LEAST_DETERMINANT
     scaled = fma(w, shear.z * cz, fma(v, shear.z * bz, u * (shear.z * az)))
     reciprocal = np.float32(1.0) / det
     t = scaled * reciprocal
