@@ -33,8 +33,8 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 #: Bytes of a triangle on a GPU with its share of the tree: 48 of its own, and of nodes 2 to 64, by kernel and scene.
 #: Batches that a thread has there at once.
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
-#: Sums of the film with room for the next one, and bytes of a pixel while files are made of them.
-FILM_SUMS, FILE_BYTES = 3, 80
+#: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
+FILM_SUMS, FILE_BYTES = 4, 80
 
 
 class Sharing(NamedTuple):
