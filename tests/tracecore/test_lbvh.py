@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_builder import TRIANGLES, soup
+from test_builder import TRIANGLES
 
 from tracecore.bvh import lbvh
 from tracecore.bvh.boxes import boxes_of
@@ -53,9 +53,3 @@ def test_known_places_make_a_known_tree() -> None:
     tree = lbvh.build(triangles, max_leaf=1)
     assert tree.order.tolist() == [0, 4, 2, 6, 1, 5, 3, 7]
     assert [tree.upper[1].tolist(), tree.lower[2].tolist()] == [[0, 1, 1], [1, 0, 0]]
-
-
-def test_same_triangles_same_tree() -> None:
-    one, other = lbvh.build(soup(3000)), lbvh.build(soup(3000))
-    assert np.array_equal(one.order, other.order)
-    assert np.array_equal(one.child, other.child)

@@ -1,0 +1,93 @@
+"""Kernels are measured on the trees of each builder, with the same rays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from renderer.bench.kernel_benchmark import Comparison, Measurement, compare, over_views
+from renderer.bench.table import aligned, ranged
+from renderer.bench.workload import Workload
+from scenes.model import Snapshot
+from tracecore import Device
+from tracecore.bvh.builders import BUILDERS
+
+#: Kinds of rays that trees are compared on: coherent, incoherent, and those of photons.
+KINDS = ("primary", "bounce1", "photon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeRate:
+    """Holds the rate of a kernel on the tree of a builder.
+
+    rate, least, most: median and range of rounds, over all view points, in millions of rays per second.
+    relative: the rate over that of the default builder's tree, with the same kernel and rays.
+    """
+
+    builder: str
+    kernel: str
+    kind: str
+    rays: int
+    rate: float
+    least: float
+    most: float
+    relative: float
+
+
+def tree_rates(
+    snapshot: Snapshot,
+    device: Device,
+    kernels: Sequence[str],
+    workload: Workload,
+    *,
+    repeats: int,
+    threads: int | None,
+) -> list[TreeRate]:
+    """Measures kernels on the trees of all builders that renders can choose, the default first.
+
+    workload: rays, which the first kernel makes.
+    repeats: rounds of each.
+    threads: of the CPU, None for all cores.
+    """
+    found: dict[str, Sequence[Measurement]] = {}
+    for builder in BUILDERS:
+        facts, measurements = [], []
+        for known, rates in compare(
+            snapshot, device, kernels, workload, repeats=repeats, threads=threads, builder=builder
+        ):
+            facts.append(known)
+            measurements += rates
+        of_builder = Comparison(
+            device=device, baseline=kernels[0], kernels=tuple(facts), measurements=tuple(measurements)
+        )
+        found[builder] = over_views(of_builder).measurements
+    return list(_over_default(found))
+
+
+def _over_default(found: dict[str, Sequence[Measurement]]) -> Iterator[TreeRate]:
+    """Yields the rates, builder after builder."""
+    defaults = {(one.kernel, one.kind): one.rate for one in found[next(iter(BUILDERS))]}
+    for builder, measurements in found.items():
+        for one in measurements:
+            yield TreeRate(
+                builder=builder,
+                kernel=one.kernel,
+                kind=one.kind,
+                rays=one.rays,
+                rate=one.rate,
+                least=one.least,
+                most=one.most,
+                relative=one.rate / defaults[one.kernel, one.kind],
+            )
+
+
+def rate_table(rates: Sequence[TreeRate]) -> str:
+    """Returns a line for each kernel and builder, with a column for each kind of rays: Mrays/s, their range, and how
+    many times the rate of the default builder's tree.
+    """
+    kinds = list(dict.fromkeys(one.kind for one in rates))
+    cells = {(one.kernel, one.builder, one.kind): f"{ranged(one)} {one.relative:.2f}x" for one in rates}
+    rows = [
+        [kernel, builder, *(cells[kernel, builder, kind] for kind in kinds)]
+        for kernel in dict.fromkeys(one.kernel for one in rates)
+        for builder in dict.fromkeys(one.builder for one in rates)
+    ]
+    return aligned([["kernel, Mrays/s", "builder", *kinds], *rows])
