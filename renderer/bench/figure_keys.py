@@ -185,6 +185,7 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "rows[].quality": "cost of the exact builder's tree over that of this one: 1 is as good, less is worse; null where "
     "the exact builder was left out",
     "rates[].scene": "name of the scene (this and all below with --kernels)",
+    "rates[].triangles": "triangles of the scene",
     "rates[].builder": "builder of the tree, as --builder of a render has it",
     "rates[].kernel": "name of the kernel",
     "rates[].kind": "kind of rays",
@@ -193,6 +194,7 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "rates[].least": "least of the rounds, likewise",
     "rates[].most": "most of the rounds, likewise",
     "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays",
+    "rates[].sah_cost": "expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it",
 }
 
 EMBREE: Keys = CIRCUMSTANCES | {

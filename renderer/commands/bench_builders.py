@@ -32,11 +32,11 @@ SUMMARY = "builders of trees: their seconds and memory, and the quality of what 
 
 EXAMPLES = f"""\
 Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
-where wall time does: 'exact' tries every border of two triangles, up to a million of them, 'binned' tries some, 'fast'
-fewer, 'ploc' joins neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders
-use, moves subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the
-tree. Bytes are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its
-triangles not. With --kernels rays are traced through the trees of those builders that --builder of a render takes.
+where wall time does: 'exact' tries every border of two triangles, 'binned' tries some, 'fast' fewer, 'ploc' joins
+neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders use, moves
+subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
+are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
+With --kernels rays are traced through the trees of those builders that --builder of a render takes.
 'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
@@ -97,13 +97,11 @@ def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     """Measures the builders on a scene, prints their table, and returns a row for each."""
     from renderer.bench.builder_benchmark import EXACT, MOST_EXACT, built_trees, quality, table
 
-    triangles = len(snapshot.positions)
     trees = built_trees(snapshot.positions, arguments.repeat, arguments.threads)
-    print(f"{snapshot.name}, {triangles} triangles\n{table(trees)}", flush=True)
-    if triangles > MOST_EXACT:
+    print(f"{heading(snapshot)}\n{table(trees)}", flush=True)
+    if len(snapshot.positions) > MOST_EXACT:
         print(f"{EXACT} is left out: with more than {MOST_EXACT} triangles it takes minutes", flush=True)
-    scene = {"scene": snapshot.name, "triangles": triangles}
-    return [scene | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
+    return [about_scene(snapshot) | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
 
 
 def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
@@ -118,5 +116,15 @@ def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device,
     rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
     workload = Workload(rays.sets, is_judged=False)
     rates = tree_rates(snapshot, device, kernels, workload, repeats=arguments.repeat, threads=arguments.threads)
-    print(f"{snapshot.name}, on the {device}\n{rate_table(rates)}", flush=True)
-    return [{"scene": snapshot.name} | asdict(one) for one in rates]
+    print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)
+    return [about_scene(snapshot) | asdict(one) for one in rates]
+
+
+def heading(snapshot: Snapshot) -> str:
+    """Returns the line above a table: the name of a scene, and how many triangles it has."""
+    return f"{snapshot.name}, {len(snapshot.positions)} triangles"
+
+
+def about_scene(snapshot: Snapshot) -> Row:
+    """Returns what every row has of its scene."""
+    return {"scene": snapshot.name, "triangles": len(snapshot.positions)}

@@ -179,10 +179,11 @@ def test_builders_with_rates_of_kernels_on_their_trees(measured, tmp_path, capsy
         for kind in ("primary", "bounce1", "photon")
     ]
     assert [row["rays"] for row in rates[:3]] == [16 * 8 * 8, rates[1]["rays"], 500]
+    assert len({row["sah_cost"] for row in rates}) == len(rates) / 3  # trees of their own
     assert rates[3]["relative"] == rates[3]["rate"] / rates[0]["rate"]
     said = capsys.readouterr().out
-    assert "cornell, on the cpu\nkernel, Mrays/s  builder     primary" in said
-    assert "caustic, on the cpu\n" in said
+    assert "cornell, 18060 triangles, on the cpu\nkernel, Mrays/s  builder     SAH cost  primary" in said
+    assert "triangles, on the cpu\nkernel" in said.partition("caustic")[2]
     assert all(f">{name}<" in drawn.read_text() for name in ("reinserted", "n log n"))
 
 
@@ -240,7 +241,7 @@ def test_launches_want_a_gpu(capsys):
         (["builders", "nosuch.aff"], "nosuch.aff"),
         (
             ["builders", "cornell", "--device", "cpu", "--kernels", "bvh9"],
-            "unknown kernel for device 'cpu' 'bvh9'; there are",
+            "for device 'cpu' 'bvh9'; there are",
         ),
         (["builders", "cornell", "--plot", "a.txt"], "the name must end in .png or .svg"),
         (["embree", "cornell", "--side", "12"], "expected a power of two from 8 to 4096, got '12'"),
