@@ -70,7 +70,7 @@ def _joined(triangles: Floats, join: Join) -> tuple[Nodes, Ids]:
     order = np.argsort(codes, kind="stable").astype(np.uint32)
     count = max(2 * len(boxes) - 1, 1)
     nodes = Nodes(np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32))
-    nodes.box[: len(boxes)] = boxes[order]
+    np.take(boxes, order, axis=0, out=nodes.box[: len(boxes)], mode="clip")  # with "raise" NumPy copies twice
     del boxes
     if len(order):
         join(nodes, codes[order])
@@ -114,7 +114,8 @@ def _numbered(nodes: Nodes, order: Ids, leaves: Leaves) -> BinaryTree | None:
     child, first, counts, old = (np.zeros(count, np.int32) for _ in range(4))
     links = _Links(child, first, counts, np.zeros_like(order), old)
     _number(shape, leaves.max_leaf, links)
-    lower, upper = (np.ascontiguousarray(nodes.box[links.old, k : k + 3]) for k in (0, 4))
+    lower, upper = (np.empty((count, 3), np.float32) for _ in range(2))
+    _copy_boxes(nodes.box, links.old, lower, upper)
     return BinaryTree(
         lower=lower,
         upper=upper,
@@ -198,6 +199,15 @@ def _number(shape: Any, max_leaf: int, links: Any) -> None:
             stack[waiting + 1 - side] = nodes + side
         waiting += 2
         nodes += 2
+
+
+@compiled
+def _copy_boxes(box: Any, old: Any, lower: Any, upper: Any) -> None:
+    """Writes the corners of the boxes of nodes, each (m, 3) float32. old: (m,) int32, which node each was before."""
+    for number in range(len(old)):
+        for axis in range(3):
+            lower[number, axis] = box[old[number], axis]
+            upper[number, axis] = box[old[number], axis + 4]
 
 
 @inlined

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.compilation.cached import inlined
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import element, greatest, least, load4, store
 from tracecore.rays import Floats
 from tracecore.triangles import check_finite
@@ -19,13 +19,18 @@ def boxes_of(triangles: Floats) -> Floats:
 
     Raises `TriangleError` for a corner that is not finite.
     """
+    check_finite(triangles)
     boxes = np.zeros((len(triangles), 8), np.float32)
-    for axis in range(3):  # a column at a time takes NumPy half as long as rows of three
-        for nearer, column in ((np.minimum, axis), (np.maximum, axis + 4)):
-            nearer(triangles[:, 0, axis], triangles[:, 1, axis], out=boxes[:, column])
-            nearer(boxes[:, column], triangles[:, 2, axis], out=boxes[:, column])
-    check_finite(boxes)
+    _fill_boxes(triangles, boxes)
     return boxes
+
+
+@compiled
+def _fill_boxes(triangles: Any, boxes: Any) -> None:
+    for i in range(len(boxes)):
+        for axis in range(3):
+            a, b, c = triangles[i, 0, axis], triangles[i, 1, axis], triangles[i, 2, axis]
+            boxes[i, axis], boxes[i, axis + 4] = min(a, b, c), max(a, b, c)
 
 
 @inlined

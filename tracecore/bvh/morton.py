@@ -28,8 +28,8 @@ class Cube(NamedTuple):
 
 def cube_around(boxes: Floats) -> Cube:
     """Returns the least cube that holds boxes, (t, 8) float32, as in `boxes`."""
-    low = boxes[:, 0:3].min(axis=0, initial=np.inf).astype(np.float64)
-    high = boxes[:, 4:7].max(axis=0, initial=-np.inf).astype(np.float64)
+    low = np.array([boxes[:, axis].min(initial=np.inf) for axis in range(3)], np.float64)
+    high = np.array([boxes[:, axis + 4].max(initial=-np.inf) for axis in range(3)], np.float64)
     extent = float(np.max(high - low, initial=0.0))
     return Cube(low, 1.0 / extent if extent > 0.0 else 0.0)
 
