@@ -36,7 +36,7 @@ where wall time does: 'exact' tries every border of two triangles, 'binned' trie
 neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders use, moves
 subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
 are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
-With --kernels rays are traced through the trees of those builders that --builder of a render takes.
+With --kernels these trace rays through the trees of all builders that --builder of a render takes.
 'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
@@ -56,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Settings, "define", "device", "threads")
     add_settings(parser, Measurement, "repeat", "json", repeat=9)
     add_plot(parser)
-    parser.add_argument(
-        "--kernels", metavar="NAMES", help="rates of these on each tree, separated by commas (default: none)"
-    )
+    parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: none)")
     add_views(add_rays(parser))
 
 
