@@ -2,43 +2,72 @@
 GPU with BVH-based Packet Traversal, 2007, table 1.
 """
 
+import gc
+import time
+import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
-from renderer.bench.table import aligned, number, share
-from tracecore.bvh import binned_sah, ploc, sweep_sah
+from renderer.bench.table import MISSING, aligned, number, share
+from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
-#: The builder that others are compared with.
-EXACT = "exact"
+#: The builder that others are compared with, and the most triangles that it is tried with: beyond, rounds take minutes.
+EXACT, MOST_EXACT = "exact", 4_000_000
+
+#: Triangles that are built before anything is measured, so that no time is spent on loading machine code.
+FIRST_TRIANGLES = 1000
+
+#: Builds a tree with so many threads, None for all cores.
+Build = Callable[[Floats, int | None], BinaryTree]
 
 
-def _binned(triangles: Floats) -> BinaryTree:
-    return binned_sah.build(triangles, threads=1)
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """Is a way to build a tree whose leaves hold at most four triangles.
+
+    uses_threads: whether more threads than one build.
+    """
+
+    build: Build
+    uses_threads: bool = True
 
 
-def _fast(triangles: Floats) -> BinaryTree:
-    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=1)
+def _exact(triangles: Floats, _threads: int | None) -> BinaryTree:
+    return sweep_sah.build(triangles)
 
 
-def _ploc(triangles: Floats) -> BinaryTree:
-    return ploc.build(triangles, threads=1)
+def _binned(triangles: Floats, threads: int | None) -> BinaryTree:
+    return binned_sah.build(triangles, threads=threads)
 
 
-def _reinserted(triangles: Floats) -> BinaryTree:
-    return reinserted(_binned(triangles), threads=1)
+def _fast(triangles: Floats, threads: int | None) -> BinaryTree:
+    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
 
 
-#: Ways to build a tree whose leaves hold at most four triangles.
-BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
-    EXACT: sweep_sah.build,
-    "binned": _binned,
-    "fast": _fast,
-    "ploc": _ploc,
-    "reinserted": _reinserted,
+def _ploc(triangles: Floats, threads: int | None) -> BinaryTree:
+    return ploc.build(triangles, threads=threads)
+
+
+def _lbvh(triangles: Floats, _threads: int | None) -> BinaryTree:
+    return lbvh.build(triangles)
+
+
+def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
+    return reinserted(_binned(triangles, threads), threads=threads)
+
+
+BUILDERS: Mapping[str, Way] = {
+    EXACT: Way(build=_exact, uses_threads=False),
+    "binned": Way(build=_binned),
+    "fast": Way(build=_fast),
+    "ploc": Way(build=_ploc),
+    "lbvh": Way(build=_lbvh, uses_threads=False),
+    "reinserted": Way(build=_reinserted),
 }
 
 
@@ -46,7 +75,9 @@ BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
 class BuiltTree:
     """Holds what was measured of a builder on a scene.
 
-    seconds, least, most: median and range over rounds, on one core, sorting included.
+    seconds, least, most: median and range over rounds, processor time of one thread, sorting included.
+    thread_seconds: median wall time of all threads; None where one thread builds.
+    bytes: the most that arrays took while it was built, for each triangle, the tree included.
     nodes: how many nodes the binary tree has.
     sah_cost: expected cost of a ray by the surface area heuristic.
     """
@@ -55,49 +86,91 @@ class BuiltTree:
     seconds: float
     least: float
     most: float
+    thread_seconds: float | None
+    bytes: float
     nodes: int
     sah_cost: float
 
 
-def built_trees(triangles: Floats, repeats: int) -> list[BuiltTree]:
-    """Measures all builders on the same triangles.
+def builders_for(triangles: int) -> list[str]:
+    """Returns the names of the builders that are tried with so many triangles."""
+    return [name for name in BUILDERS if name != EXACT or triangles <= MOST_EXACT]
 
-    triangles: (t, 3, 3) float32, finite.
-    repeats: rounds, in each of which every builder runs once. One more round comes first and is not counted, so that no
-    time is spent on loading machine code.
+
+def built_trees(triangles: Floats, repeats: int, threads: int | None = None) -> list[BuiltTree]:
+    """Measures the builders on the same triangles, each as `builders_for` has it.
+
+    triangles: (t, 3, 3) float32, finite, t > 0.
+    repeats: rounds, in each of which every builder runs once by one thread, and once by all if it uses them.
+    threads: all of them, None for all cores.
     """
-    rounds = [{name: build(triangles) for name, build in BUILDERS.items()} for _ in range(repeats + 1)][1:]
-    return [_built(name, [of_round[name] for of_round in rounds]) for name in BUILDERS]
+    names = builders_for(len(triangles))
+    for name in names:
+        BUILDERS[name].build(triangles[:FIRST_TRIANGLES], threads)
+    rounds = [{name: _seconds(BUILDERS[name], triangles, threads) for name in names} for _ in range(repeats)]
+    return [_built(name, triangles, [of_round[name] for of_round in rounds]) for name in names]
 
 
-def _built(name: str, trees: list[BinaryTree]) -> BuiltTree:
-    seconds = [tree.build_seconds for tree in trees]
+def _seconds(way: Way, triangles: Floats, threads: int | None) -> tuple[float, float | None]:
+    """Returns the processor time of one thread, and the wall time of all, or None if one thread builds."""
+    alone = _elapsed(time.process_time, partial(way.build, triangles, 1))
+    return alone, _elapsed(time.perf_counter, partial(way.build, triangles, threads)) if way.uses_threads else None
+
+
+def _elapsed(clock: Callable[[], float], action: Callable[[], object]) -> float:
+    start = clock()
+    action()
+    return clock() - start
+
+
+def _built(name: str, triangles: Floats, rounds: Sequence[tuple[float, float | None]]) -> BuiltTree:
+    alone = [seconds for seconds, _ in rounds]
+    together = [seconds for _, seconds in rounds if seconds is not None]
+    tree, peak = _tree_and_peak(partial(BUILDERS[name].build, triangles, 1))
     return BuiltTree(
         builder=name,
-        seconds=median(seconds),
-        least=min(seconds),
-        most=max(seconds),
-        nodes=len(trees[0].child),
-        sah_cost=trees[0].sah_cost,
+        seconds=median(alone),
+        least=min(alone),
+        most=max(alone),
+        thread_seconds=median(together) if together else None,
+        bytes=peak / len(triangles),
+        nodes=len(tree.child),
+        sah_cost=tree.sah_cost,
     )
 
 
-def quality(trees: Sequence[BuiltTree], name: str) -> float:
-    """Returns the cost of the exact builder's tree over that of the named builder: 1 is as good, less is worse."""
+def _tree_and_peak(build: Callable[[], BinaryTree]) -> tuple[BinaryTree, int]:
+    """Returns a tree, and the most bytes that Python and NumPy took while it was built."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        tree = build()
+        return tree, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def quality(trees: Sequence[BuiltTree], name: str) -> float | None:
+    """Returns the cost of the exact builder's tree over that of the named builder: 1 is as good, less is worse. It is
+    None where the exact builder was not tried.
+    """
     cost = {tree.builder: tree.sah_cost for tree in trees}
-    return cost[EXACT] / cost[name]
+    return cost[EXACT] / cost[name] if EXACT in cost else None
 
 
 def table(trees: Sequence[BuiltTree]) -> str:
-    """Returns a line for each builder: seconds and their range, nodes, cost and quality."""
+    """Returns a line for each builder: seconds with their range and of all threads, bytes, nodes, cost and quality."""
     rows = [
         [
             tree.builder,
             f"{tree.seconds:.3g} ({tree.least:.3g}-{tree.most:.3g})",
+            MISSING if tree.thread_seconds is None else f"{tree.thread_seconds:.3g}",
+            f"{tree.bytes:.0f}",
             str(tree.nodes),
             number(tree.sah_cost),
             share(quality(trees, tree.builder)),
         ]
         for tree in trees
     ]
-    return aligned([["builder", "seconds", "nodes", "SAH cost", "quality"], *rows])
+    heads = ["builder", "s, one thread", "s, all threads", "bytes a triangle", "nodes", "SAH cost", "quality"]
+    return aligned([heads, *rows])

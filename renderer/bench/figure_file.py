@@ -1,6 +1,7 @@
 """This module writes the files of figures of commands that measure, and says beforehand whether it can."""
 
 import importlib.util
+import io
 import json
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -65,6 +66,20 @@ def check_matplotlib(option: str) -> None:
     """Raises `UsageError` if the package that an option needs to draw is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
+
+
+def image_of(figure: Any, suffix: str) -> bytes:
+    """Returns the content of a file of a figure of matplotlib, the same bytes for the same figure.
+
+    suffix: .png or .svg.
+    """
+    from matplotlib import rc_context
+
+    file = io.BytesIO()
+    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
+        undated = {"Date": None} if suffix == ".svg" else {}
+        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
+    return file.getvalue()
 
 
 def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str, Any]) -> None:

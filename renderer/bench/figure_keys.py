@@ -87,10 +87,12 @@ SIMULATE: Keys = {
 }
 
 _TREE: Keys = {
-    "builder": "way to build a tree: exact, binned or fast",
-    "seconds": "median of the rounds, seconds of one core",
+    "builder": "way to build a tree: exact, binned, fast, ploc, lbvh or reinserted",
+    "seconds": "median of the rounds, processor time of one thread",
     "least": "least of the rounds, likewise",
     "most": "most of the rounds, likewise",
+    "thread_seconds": "median of the rounds, wall time of all threads; null where one thread builds",
+    "bytes": "most bytes of arrays while it is built, for each triangle, the tree included and the triangles not",
     "nodes": "nodes of the binary tree",
     "sah_cost": "expected cost of a ray by the surface area heuristic",
 }
@@ -177,8 +179,22 @@ SHADING: Keys = CIRCUMSTANCES | {
 }
 
 BUILDERS: Keys = CIRCUMSTANCES | {
+    "rows[].scene": "name of the scene",
+    "rows[].triangles": "triangles of the scene",
     **_under("rows[]", _TREE),
-    "rows[].quality": "cost of the exact builder's tree over that of this one: 1 is as good, less is worse",
+    "rows[].quality": "cost of the exact builder's tree over that of this one: 1 is as good, less is worse; null where "
+    "the exact builder was left out",
+    "rates[].scene": "name of the scene (this and all below with --kernels)",
+    "rates[].triangles": "triangles of the scene",
+    "rates[].builder": "builder of the tree, as --builder of a render has it",
+    "rates[].kernel": "name of the kernel",
+    "rates[].kind": "kind of rays",
+    "rates[].rays": "rays of this kind, from all view points",
+    "rates[].rate": "median of the rounds, millions of rays per second",
+    "rates[].least": "least of the rounds, likewise",
+    "rates[].most": "most of the rounds, likewise",
+    "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays",
+    "rates[].sah_cost": "expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it",
 }
 
 EMBREE: Keys = CIRCUMSTANCES | {

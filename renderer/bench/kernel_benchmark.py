@@ -147,10 +147,14 @@ def compare(
     *,
     repeats: int,
     threads: int | None,
+    builder: str | None = None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
-    """Yields one kernel after the other, with its measurements. All trace the same rays, which the first one found."""
+    """Yields one kernel after the other, with its measurements. All trace the same rays, which the first one found.
+
+    builder: of the trees, by name, or None for the default.
+    """
     for name in kernels:
-        choice = TracerChoice(device=device, kernel=name, threads=threads)
+        choice = TracerChoice(device=device, kernel=name, threads=threads, builder=builder)
         with context_of(snapshot, choice, load_seconds=0.0) as context:
             workload.prepare(context.tracer)
             yield facts_of(context.tracer), [measure(context.tracer, rays, repeats) for rays in workload.sets]

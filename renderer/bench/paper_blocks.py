@@ -173,7 +173,7 @@ def _construction(ours: Ours) -> Block:
     """Returns table 1: builders by their seconds and the quality of their trees."""
     block = [["builders", "triangles", "exact s", "binned s", "quality", "fast s", "quality"]]
     by_name = {tree.builder: tree for tree in ours.trees}
-    if by_name:
+    if EXACT in by_name:
         cells = [_seconds(by_name[EXACT])]
         for name in ("binned", "fast"):
             cells += [_seconds(by_name[name]), share(quality(ours.trees, name))]

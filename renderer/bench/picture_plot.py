@@ -1,8 +1,9 @@
 """This module draws the errors of pictures over the seconds that they took, of drivers and of peers."""
 
-import io
 from collections.abc import Sequence
 from typing import Any
+
+from renderer.bench.figure_file import image_of
 
 Row = dict[str, Any]
 
@@ -28,7 +29,6 @@ def plot(found: Sequence[Row], title: str, suffix: str) -> bytes:
 
     found: rows of drivers and of peers, each with `errors`.
     """
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     scenes = list(dict.fromkeys(row["scene"] for row in found))
@@ -47,11 +47,7 @@ def plot(found: Sequence[Row], title: str, suffix: str) -> bytes:
         panel.set_axis_off()
     figure.suptitle(title)
     figure.legend(handles=lines.values(), labels=lines.keys(), loc="outside right upper", fontsize=8, frameon=False)
-    file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
-        undated = {"Date": None} if suffix == ".svg" else {}
-        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
-    return file.getvalue()
+    return image_of(figure, suffix)
 
 
 def _draw(panel: Any, found: Sequence[Row], colors: dict[str, str]) -> dict[str, Any]:

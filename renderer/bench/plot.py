@@ -2,10 +2,10 @@
 Ray Traversal on GPUs, 2018.
 """
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
+from renderer.bench.figure_file import image_of
 from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
 from renderer.bench.table import number
 from tracecore.kernels.strategies import find_strategy, strategy_names
@@ -36,7 +36,6 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
     It has a panel for each kind of rays and a bar for each kernel, coloured by family. Lines at the ends of bars are
     `relative_range`.
     """
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     means = over_views(found)
@@ -53,11 +52,7 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
     panels[0].invert_yaxis()
     figure.suptitle(title)
     _name_families(figure, kernels)
-    file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
-        undated = {"Date": None} if suffix == ".svg" else {}
-        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
-    return file.getvalue()
+    return image_of(figure, suffix)
 
 
 def colors_of(kernels: Sequence[str]) -> dict[str, str]:

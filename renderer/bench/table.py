@@ -1,12 +1,29 @@
 """This module shows kernels side by side, as text."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
 #: Stands for a figure that is not known.
 MISSING = "-"
+
+
+class Ranged(Protocol):
+    """Is what has a rate and its range."""
+
+    @property
+    def rate(self) -> float:
+        """Returns the median."""
+
+    @property
+    def least(self) -> float:
+        """Returns the least of the rounds."""
+
+    @property
+    def most(self) -> float:
+        """Returns the most of the rounds."""
 
 
 def table(found: Comparison) -> str:
@@ -47,7 +64,7 @@ def _rate(one: Measurement | None) -> str:
     return f"{ranged(one)} {relative}"
 
 
-def ranged(one: Measurement | EndToEnd) -> str:
+def ranged(one: Ranged) -> str:
     """Returns a rate and its range as text."""
     return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g})"
 

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_scene, add_settings
+from renderer.commands.arguments import (
+    add_plot,
+    add_rays,
+    add_scenes,
+    add_settings,
+    add_views,
+    check_views,
+    names,
+)
 from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
 
-SUMMARY = "builders of trees: their seconds, and the quality of what they build"
+if TYPE_CHECKING:
+    from scenes.model import Snapshot
+    from tracecore import Device
+
+#: A row of a file of figures, by the keys of `figure_keys.BUILDERS`.
+Row = dict[str, Any]
+
+SUMMARY = "builders of trees: their seconds and memory, and the quality of what they build"
 
 EXAMPLES = f"""\
-Each round has every builder build the tree of the scene on one core: 'exact' tries every border of two triangles,
-'binned' tries some, 'fast' fewer, 'ploc' joins neighbours from the triangles up, and 'reinserted', which renders use,
-moves subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree.
+Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
+where wall time does: 'exact' tries every border of two triangles, 'binned' tries some, 'fast' fewer, 'ploc' joins
+neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders use, moves
+subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
+are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
+With --kernels these trace rays through the trees of all builders that --builder of a render takes.
 'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
   tracecore bench builders kitchen.aff
   tracecore bench builders museum:250k --frame 60 --repeat 3
+  tracecore bench builders stress:10k stress:100k stress:1M stress:4M --repeat 3 --plot output/builders.png
+  tracecore bench builders kitchen cornell --kernels while-while,replacing-compressed-bvh8 --size 1024x1024 --samples 2
 
 {figure_keys.explain(figure_keys.BUILDERS)}
 """
@@ -28,21 +52,77 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
-    add_scene(parser)
+    add_scenes(parser)
+    add_settings(parser, Settings, "define", "device", "threads")
     add_settings(parser, Measurement, "repeat", "json", repeat=9)
+    add_plot(parser)
+    parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: none)")
+    add_views(add_rays(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures, prints the table, and writes what is asked for."""
-    from renderer.bench.builder_benchmark import built_trees, quality, table
+    """Measures scene after scene, prints its tables, and writes what is asked for after each."""
+    from renderer.atomic_file import write_each, write_whole
+    from renderer.bench.builder_plot import plot
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.scene.render_context import scene_seen
+    from renderer.bench.kernel_benchmark import device_of, kernel_names
+    from renderer.scene.render_context import SceneView, load_for
 
+    device = device_of(arguments.device)
+    kernels = (
+        names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'") if arguments.kernels else []
+    )
+    check_views(arguments)
     check_request(arguments)
-    snapshot = scene_seen(arguments)
-    trees = built_trees(snapshot.positions, arguments.repeat)
-    print(f"{snapshot.name}, {len(snapshot.positions)} triangles\n{table(trees)}")
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    rows = [asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
-    write_figures(arguments.json, about, {"rows": rows})
+    rows: list[Row] = []
+    rates: list[Row] = []
+    seen: list[Snapshot] = []
+    for name in arguments.scenes:
+        snapshot = SceneView.chosen(arguments).of(load_for(arguments, name))
+        seen.append(snapshot)
+        rows += tree_rows(arguments, snapshot)
+        rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
+        triangles = sum(len(one.positions) for one in seen)
+        about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
+        writes = [partial(write_figures, arguments.json, about, {"rows": rows, "rates": rates})]
+        if arguments.plot:
+            writes.append(partial(write_whole, arguments.plot, plot(rows, arguments.plot.suffix.lower())))
+        write_each(*writes)
     return 0
+
+
+def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
+    """Measures the builders on a scene, prints their table, and returns a row for each."""
+    from renderer.bench.builder_benchmark import EXACT, MOST_EXACT, built_trees, quality, table
+
+    trees = built_trees(snapshot.positions, arguments.repeat, arguments.threads)
+    print(f"{heading(snapshot)}\n{table(trees)}", flush=True)
+    if len(snapshot.positions) > MOST_EXACT:
+        print(f"{EXACT} is left out: with more than {MOST_EXACT} triangles it takes minutes", flush=True)
+    return [about_scene(snapshot) | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
+
+
+def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
+    """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
+    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.ray_sources import PlannedRays
+    from renderer.bench.tree_rates import KINDS, rate_table, tree_rates
+    from renderer.bench.view_points import chosen_views
+    from renderer.bench.workload import Workload
+
+    plan = RayPlan.chosen(arguments, snapshot.positions)
+    rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
+    workload = Workload(rays.sets, is_judged=False)
+    rates = tree_rates(snapshot, device, kernels, workload, repeats=arguments.repeat, threads=arguments.threads)
+    print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)
+    return [about_scene(snapshot) | asdict(one) for one in rates]
+
+
+def heading(snapshot: Snapshot) -> str:
+    """Returns the line above a table: the name of a scene, and how many triangles it has."""
+    return f"{snapshot.name}, {len(snapshot.positions)} triangles"
+
+
+def about_scene(snapshot: Snapshot) -> Row:
+    """Returns what every row has of its scene."""
+    return {"scene": snapshot.name, "triangles": len(snapshot.positions)}

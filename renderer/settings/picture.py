@@ -320,10 +320,10 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
-    builder: Literal["reinserted", "ploc", "binned"] | None = setting(
-        Choice(("reinserted", "ploc", "binned")),
+    builder: Literal["reinserted", "ploc", "binned", "lbvh"] | None = setting(
+        Choice(("reinserted", "ploc", "binned", "lbvh")),
         "how the tree over the triangles is built: so that rays cost least, or in a third of the time, by joining "
-        "neighbours or by splitting bins",
+        "neighbours or by splitting bins, or in the least time, by the order along a curve",
         otherwise="reinserted",
         group=TRACING,
     )

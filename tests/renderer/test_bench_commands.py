@@ -10,9 +10,10 @@ from explained_keys import assert_explained, assert_help_explains
 from PIL import Image
 
 from renderer import cli
-from renderer.bench import dispatch_benchmark, figure_keys, picture_peers, shading_benchmark
+from renderer.bench import builder_benchmark, dispatch_benchmark, figure_keys, picture_peers, shading_benchmark
 from renderer.commands import bench
 from tracecore.benchmarks import gpu_benchmark
+from tracecore.bvh.builders import BUILDERS
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
 KEYS = {
@@ -150,14 +151,48 @@ def test_shading(measured, monkeypatch):
 
 
 def test_builders(measured, capsys):
-    figures = measured("builders", "cornell", "--repeat", "1")
-    assert_explained([figures], figure_keys.BUILDERS)
-    exact, binned, _, _, reinserted = figures["rows"]
-    assert (exact["builder"], exact["quality"]) == ("exact", 1.0)
+    figures = measured("builders", "cornell", "--repeat", "1", "--threads", "2")
+    exact, binned, fast, ploc, lbvh, reinserted = figures["rows"]
+    assert (exact["scene"], exact["triangles"], exact["builder"], exact["quality"]) == ("cornell", 18060, "exact", 1.0)
     assert binned["quality"] == exact["sah_cost"] / binned["sah_cost"] < reinserted["quality"]
+    alone = [row["builder"] for row in figures["rows"] if row["thread_seconds"] is None]
+    assert alone == ["exact", "lbvh"]
+    for row in (exact, binned, fast, ploc, lbvh, reinserted):
+        assert 36 * row["nodes"] / 18060 < row["bytes"] < 350  # the tree itself, and what building it takes
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "cornell, 18060 triangles"
-    assert [line.split()[0] for line in lines[1:]] == ["builder", "exact", "binned", "fast", "ploc", "reinserted"]
+    assert [line.split()[0] for line in lines[1:]] == ["builder", *(row["builder"] for row in figures["rows"])]
+
+
+def test_builders_with_rates_of_kernels_on_their_trees(measured, tmp_path, capsys):
+    traced = ("--kernels", "bvh8", "--device", "cpu", "--size", "16x8", "--photon-rays", "500", "--threads", "1")
+    drawn = tmp_path / "drawn.svg"
+    figures = measured("builders", "cornell", "caustic", *traced, "--repeat", "1", "--plot", str(drawn))
+    assert_explained([figures], figure_keys.BUILDERS)
+    assert figures["circumstances"]["scene"] == "cornell, caustic"
+    assert list(dict.fromkeys(row["scene"] for row in figures["rows"])) == ["cornell", "caustic"]
+    rates = figures["rates"]
+    assert [(row["scene"], row["builder"], row["kind"]) for row in rates] == [
+        (scene, builder, kind)
+        for scene in ("cornell", "caustic")
+        for builder in BUILDERS
+        for kind in ("primary", "bounce1", "photon")
+    ]
+    assert [row["rays"] for row in rates[:3]] == [16 * 8 * 8, rates[1]["rays"], 500]
+    assert len({row["sah_cost"] for row in rates}) == len(rates) / 3  # trees of their own
+    assert rates[3]["relative"] == rates[3]["rate"] / rates[0]["rate"]
+    said = capsys.readouterr().out
+    assert "cornell, 18060 triangles, on the cpu\nkernel, Mrays/s  builder     SAH cost  primary" in said
+    assert "triangles, on the cpu\nkernel" in said.partition("caustic")[2]
+    assert all(f">{name}<" in drawn.read_text() for name in ("reinserted", "n log n"))
+
+
+def test_the_exact_builder_is_left_out_where_it_takes_minutes(measured, monkeypatch, capsys):
+    monkeypatch.setattr(builder_benchmark, "MOST_EXACT", 18059)
+    figures = measured("builders", "cornell", "--repeat", "1")
+    assert [row["builder"] for row in figures["rows"]] == ["binned", "fast", "ploc", "lbvh", "reinserted"]
+    assert all(row["quality"] is None for row in figures["rows"])
+    assert capsys.readouterr().out.splitlines()[-1].startswith("exact is left out: with more than 18059 triangles")
 
 
 def test_embree(measured):
@@ -204,6 +239,11 @@ def test_launches_want_a_gpu(capsys):
         (["gather", "cornell", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
         (["shading", "nosuch.aff"], "nosuch.aff"),
         (["builders", "nosuch.aff"], "nosuch.aff"),
+        (
+            ["builders", "cornell", "--device", "cpu", "--kernels", "bvh9"],
+            "for device 'cpu' 'bvh9'; there are",
+        ),
+        (["builders", "cornell", "--plot", "a.txt"], "the name must end in .png or .svg"),
         (["embree", "cornell", "--side", "12"], "expected a power of two from 8 to 4096, got '12'"),
         (["error", "cornell", "--drivers", "path,fast"], "unknown driver 'fast'"),
         (["error", "cornell", "--reference-driver", "fast"], "unknown driver 'fast'"),

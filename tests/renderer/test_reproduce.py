@@ -34,7 +34,16 @@ PRINTED_SHARES = {
     "Sibenik": "58 41 55  62 62 64  81 77 71  82 75 62  87 89 90  90 91 82  92 90 67",
 }
 TREES = [
-    BuiltTree(builder=name, seconds=k + 1.0, least=k + 0.5, most=k + 2.0, nodes=9, sah_cost=cost)
+    BuiltTree(
+        builder=name,
+        seconds=k + 1.0,
+        least=k + 0.5,
+        most=k + 2.0,
+        thread_seconds=None,
+        bytes=9.0,
+        nodes=9,
+        sah_cost=cost,
+    )
     for k, (name, cost) in enumerate({"exact": 20.0, "binned": 25.0, "fast": 40.0}.items())
 ]
 COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
@@ -263,7 +272,7 @@ def test_builders_and_trees_stand_beside_those_of_table_1_and_2():
 
 def test_builders_take_turns_and_are_judged_by_the_exact_one():
     trees = built_trees(lamp_in_box().positions, repeats=3)
-    assert [tree.builder for tree in trees] == ["exact", "binned", "fast", "ploc", "reinserted"]
+    assert [tree.builder for tree in trees] == ["exact", "binned", "fast", "ploc", "lbvh", "reinserted"]
     assert all(0.0 < tree.least <= tree.seconds <= tree.most for tree in trees)
     assert quality(trees, "exact") == 1.0
     assert quality(TREES, "fast") == 0.5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.bvh import binned_sah, ploc, sweep_sah
+from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
 from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bin_count, _tests_by_count, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
@@ -86,20 +86,20 @@ def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
     check_soundness(build(triangles, max_leaf=max_leaf, triangle_block=triangle_block), triangles, max_leaf)
 
 
-@pytest.mark.parametrize(
-    "builder", [partial(build, binning=FAST_BINNING), sweep_sah.build, ploc.build], ids=["fast", "sweep", "ploc"]
-)
-@pytest.mark.parametrize("name", TRIANGLES)
-def test_trees_of_other_builders_are_sound(name: str, builder: Callable[..., BinaryTree]) -> None:
-    check_soundness(builder(TRIANGLES[name], max_leaf=1), TRIANGLES[name], 1)
-
-
-BUILDERS = {
+BUILDERS: dict[str, Callable[..., BinaryTree]] = {
     "binned": build,
     "fast": partial(build, binning=FAST_BINNING),
     "sweep": sweep_sah.build,
     "ploc": ploc.build,
+    "lbvh": lbvh.build,
 }
+
+
+@pytest.mark.parametrize("builder", ["fast", "sweep", "ploc", "lbvh"])
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_trees_of_other_builders_are_sound(name: str, builder: str) -> None:
+    check_soundness(BUILDERS[builder](TRIANGLES[name], max_leaf=1), TRIANGLES[name], 1)
+
 
 #: The bits of float32: of whatever number, and often of one that few programs are tried with.
 BITS = st.integers(0, (1 << 32) - 1) | st.sampled_from(

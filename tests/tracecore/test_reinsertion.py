@@ -227,5 +227,5 @@ def test_the_default_costs_least() -> None:
 
 
 def test_an_unknown_builder_is_named() -> None:
-    with pytest.raises(KernelError, match="unknown builder 'bvh9'; there are reinserted, ploc, binned"):
+    with pytest.raises(KernelError, match="unknown builder 'bvh9'; there are reinserted, ploc, binned, lbvh"):
         tracecore.open_tracer(soup(3), device="cpu", builder="bvh9")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, half_area_of, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -31,7 +31,6 @@ from tracecore.compilation.vector import (
 )
 from tracecore.cores import usable_cores
 from tracecore.rays import Floats
-from tracecore.triangles import check_finite
 
 #: The most bins that there is room for.
 MAX_BINS = 128
@@ -88,10 +87,7 @@ def build(
     """
     start = time.perf_counter()
     triangles = np.ascontiguousarray(triangles, np.float32)
-    references = np.zeros((len(triangles), 8), np.float32)
-    triangles.min(axis=1, out=references[:, 0:3])
-    triangles.max(axis=1, out=references[:, 4:7])
-    check_finite(references)
+    references = boxes_of(triangles)
     order = np.arange(len(triangles), dtype=np.uint32)
     nodes = _Nodes.empty(max(2 * len(triangles) - 1, 1))  # both sides of a split hold a triangle
     rules = _Rules(max_leaf, _tests_by_count(len(triangles), triangle_block), binning)

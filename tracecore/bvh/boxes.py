@@ -4,10 +4,33 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.compilation.cached import inlined
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import element, greatest, least, load4, store
+from tracecore.rays import Floats
+from tracecore.triangles import check_finite
 
 BOX_BYTES, UPPER_OFFSET = 32, 16
+
+
+def boxes_of(triangles: Floats) -> Floats:
+    """Returns the boxes of triangles: (t, 8) float32, lower x y z 0, upper x y z 0.
+
+    triangles: (t, 3, 3) float32, corners of each.
+
+    Raises `TriangleError` for a corner that is not finite.
+    """
+    check_finite(triangles)
+    boxes = np.zeros((len(triangles), 8), np.float32)
+    _fill_boxes(triangles, boxes)
+    return boxes
+
+
+@compiled
+def _fill_boxes(triangles: Any, boxes: Any) -> None:
+    for i in range(len(boxes)):
+        for axis in range(3):
+            a, b, c = triangles[i, 0, axis], triangles[i, 1, axis], triangles[i, 2, axis]
+            boxes[i, axis], boxes[i, axis + 4] = min(a, b, c), max(a, b, c)
 
 
 @inlined

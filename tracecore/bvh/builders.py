@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tracecore.bvh import binned_sah, ploc, tree_cache
+from tracecore.bvh import binned_sah, lbvh, ploc, tree_cache
 from tracecore.bvh.reinsertion import MOST_NODES, reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
@@ -20,7 +20,12 @@ def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> Bin
 
 
 #: The default first.
-BUILDERS: Mapping[str, Builder] = {"reinserted": _reinserted, "ploc": ploc.build, "binned": binned_sah.build}
+BUILDERS: Mapping[str, Builder] = {
+    "reinserted": _reinserted,
+    "ploc": ploc.build,
+    "binned": binned_sah.build,
+    "lbvh": lbvh.build,
+}
 
 
 def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:

@@ -33,7 +33,8 @@ def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
     orders = np.argsort(boxes[:, :3] + boxes[:, 3:], axis=0, kind="stable").T.copy()
     capacity = max(2 * count - 1, 1)  # both sides of a split hold a triangle
     bounds, links = np.zeros((capacity, 6)), np.zeros((capacity, 3), np.int32)
-    nodes = _split_all(boxes, orders, bounds, links, max_leaf)
+    scratch = np.zeros(count), np.zeros(count, np.int64)
+    nodes = _split_all(boxes, orders, (bounds, links), scratch, max_leaf)
     child, first, number = np.ascontiguousarray(links[:nodes].T)
     lower, upper = (np.ascontiguousarray(bounds[:nodes, k : k + 3], np.float32) for k in (0, 3))
     return BinaryTree(
@@ -48,18 +49,18 @@ def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
 
 
 @compiled
-def _split_all(boxes: Any, orders: Any, bounds: Any, links: Any, max_leaf: int) -> int:
+def _split_all(boxes: Any, orders: Any, made: Any, scratch: Any, max_leaf: int) -> int:
     """Splits nodes depth first. Returns how many there are.
 
     boxes: (t, 6) float64, lower and upper, of the triangles.
     orders: (3, t) int64, triangles by their centroids along each axis, permuted.
-    bounds: (n, 6) float64, written.
-    links: (n, 3) int32, child, first, count, written.
+    made: (n, 6) float64, bounds of nodes, and (n, 3) int32, their child, first and count, written.
+    scratch: (t,) float64 and (t,) int64.
     """
+    (bounds, links), (costs, spare) = made, scratch
     count = orders.shape[1]
     stack = np.zeros((MAX_DEPTH + 2, 4), np.int64)  # node, first and end leaf index, depth
     stack[0, 2] = count
-    costs, spare = np.zeros(count), np.zeros(count, np.int64)
     waiting, nodes = min(count, 1), 1
     while waiting > 0:
         waiting -= 1
