@@ -1,14 +1,15 @@
 """Kernels are measured on the trees of each builder, with the same rays."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, compare, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 from renderer.bench.table import aligned, number, ranged
-from renderer.bench.workload import Workload
-from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.bvh.builders import BUILDERS
+
+#: What is told of each kernel, one after the other.
+Steps = Iterable[tuple[KernelFacts, list[Measurement]]]
 
 #: Kinds of rays that trees are compared on: coherent, incoherent, and those of photons.
 KINDS = ("primary", "bounce1", "photon")
@@ -34,31 +35,15 @@ class TreeRate:
     sah_cost: float
 
 
-def tree_rates(
-    snapshot: Snapshot,
-    device: Device,
-    kernels: Sequence[str],
-    workload: Workload,
-    *,
-    repeats: int,
-    threads: int | None,
-) -> list[TreeRate]:
-    """Measures kernels on the trees of all builders that renders can choose, the default first.
+def tree_rates(device: Device, measured: Callable[[str], Steps]) -> list[TreeRate]:
+    """Returns the rates of kernels on the trees of all builders that renders can choose, the default first.
 
-    workload: rays, which the first kernel makes.
-    repeats: rounds of each.
-    threads: of the CPU, None for all cores.
+    measured: measures all kernels, by `kernel_benchmark.compare`, on trees of the builder of a name.
     """
-    found = {
-        builder: _compared(
-            device, compare(snapshot, device, kernels, workload, repeats=repeats, threads=threads, builder=builder)
-        )
-        for builder in BUILDERS
-    }
-    return list(_over_default(found))
+    return list(_over_default({builder: _compared(device, measured(builder)) for builder in BUILDERS}))
 
 
-def _compared(device: Device, steps: Iterable[tuple[KernelFacts, list[Measurement]]]) -> Comparison:
+def _compared(device: Device, steps: Steps) -> Comparison:
     """Returns what was measured on the trees of one builder, over all view points."""
     facts, measurements = zip(*steps, strict=True)
     return over_views(

@@ -104,6 +104,7 @@ def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
 
 def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
     """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
+    from renderer.bench.kernel_benchmark import compare
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.tree_rates import KINDS, rate_table, tree_rates
@@ -113,7 +114,8 @@ def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device,
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
     workload = Workload(rays.sets, is_judged=False)
-    rates = tree_rates(snapshot, device, kernels, workload, repeats=arguments.repeat, threads=arguments.threads)
+    rounds = {"repeats": arguments.repeat, "threads": arguments.threads}
+    rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
     print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)
     return [about_scene(snapshot) | asdict(one) for one in rates]
 
