@@ -151,8 +151,8 @@ def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
         (
             "ok",
-            "while-while (coherent rays, the default as none was measured); while-while (incoherent rays, sm_90); "
-            "while-while (occlusion rays, the default as none was measured)",
+            "persistent-if-if (coherent rays, sm_90); persistent-if-if (incoherent rays, sm_90); "
+            "persistent-if-if (occlusion rays, sm_90)",
         ),
     ]
     monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_120")
