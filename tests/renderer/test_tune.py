@@ -81,7 +81,7 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
         assert one.source == "tracecore tune, cornell, medians of 1"
         assert chosen_kernel("gpu", None, one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
     (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, Way.RING))
-    assert chosen_kernel("gpu", None, RayClass.INCOHERENT).name == max(ring.rates, key=lambda name: ring.rates[name])
+    assert chosen_kernel("gpu", None, RayClass.INCOHERENT).name == ring.chosen
     assert "tuned on this GPU" in diagnosis._chosen_kernels().text
 
 
