@@ -21,17 +21,6 @@ from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RateFacts, RayClass, Way
 from tracecore.tracers.gpu import GpuTracer
 
-#: Kernels that lead somewhere in NOTES.md of tracecore; the default first.
-CANDIDATES = (
-    "while-while",
-    "persistent-if-if",
-    "persistent-speculative-if-if",
-    "replacing-while-while",
-    "bvh4",
-    "compressed-bvh8",
-    "replacing-compressed-bvh8",
-)
-
 #: Kinds of rays, of `ray_generators.KINDS`, that stand for a class.
 KINDS: Mapping[RayClass, tuple[str, ...]] = {
     RayClass.COHERENT: ("primary",),

@@ -85,9 +85,10 @@ def _plan(arguments: argparse.Namespace, device: Device) -> TuningPlan:
     """Returns what is to be measured. Raises `UsageError` for a kernel that there is not, before the scene is read."""
     from renderer.bench.kernel_benchmark import kernel_names
     from renderer.bench.ray_generators import RayPlan
-    from renderer.bench.tuning import CANDIDATES, TuningPlan
+    from renderer.bench.tuning import TuningPlan
     from renderer.bench.view_points import ViewPoint
     from renderer.scene.render_context import scene_seen
+    from tracecore.kernels.choice import CANDIDATES
 
     kernels = names(arguments.kernels or ",".join(CANDIDATES), kernel_names(device), f"kernel for device '{device}'")
     snapshot = scene_seen(arguments)

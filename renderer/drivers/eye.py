@@ -41,8 +41,8 @@ USUAL_MEMORY = 1 << 33
 #: Pictures in memory for each pass under way: its own, and one that is finished and waits for its turn.
 IMAGES_OF_PASS = 2
 
-#: The machine code of passes over eye paths.
-EYE_CODE = (run_eye_paths, resume, are_ready)
+#: The machine code that all loops need.
+LOOP_CODE = (resume, are_ready)
 
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 16
@@ -158,7 +158,7 @@ class EyeDriver:
     has_one_map: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
     ray_class: ClassVar[RayClass] = RayClass.INCOHERENT
-    code: ClassVar[tuple[Callable[..., Any], ...]] = EYE_CODE
+    code: ClassVar[tuple[Callable[..., Any], ...]] = (run_eye_paths, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.settings = settings

@@ -4,7 +4,7 @@ import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
 from renderer.drivers.driver import Radiance, RenderSettings
-from renderer.drivers.eye import EYE_CODE, Caustics, EyeDriver, PassSite
+from renderer.drivers.eye import LOOP_CODE, Caustics, EyeDriver, PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -26,7 +26,7 @@ class OcclusionDriver(EyeDriver):
     caustics = Caustics.NONE
     is_opaque = True
     ray_class = RayClass.OCCLUSION
-    code = (run_occlusion, *EYE_CODE[1:])
+    code = (run_occlusion, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

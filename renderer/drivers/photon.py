@@ -7,7 +7,7 @@ import numpy as np
 
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import Radiance, RenderSettings, Work
-from renderer.drivers.eye import EYE_CODE, Caustics, EyeDriver, PassSite
+from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
@@ -66,7 +66,7 @@ class PhotonDriver(EyeDriver):
     takes = frozenset({"photons", "radius", "guide_share", "max_bounces"})
     diffuse = INDIRECT
     caustics = Caustics.ALL
-    code = (*PHOTON_CODE, *MAP_CODE, *EYE_CODE)
+    code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

@@ -14,7 +14,7 @@ from small_scenes import flat_snapshot, inside_of_lamp_box, quad
 
 import renderer
 from renderer import cli
-from renderer.bench.tuning import CANDIDATES, KINDS, Contest, Tuned, table
+from renderer.bench.tuning import KINDS, Contest, Tuned, table
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import ray_class_of
@@ -26,7 +26,7 @@ from renderer.scene.tuned_kernels import TunedGpu, forget, remember, tuned_for, 
 from scenes.model import Material
 from tracecore import open_tracer
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.kernels.choice import DEFAULT_KERNEL, RateFacts, RayClass, Way
+from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, Way
 from tracecore.kernels.strategies import strategy_names
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
