@@ -25,8 +25,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
         leaf_index = end = 0;
         struck = is_struck(ray);
         if (FAULT == ILLEGAL_ADDRESS && struck) *reinterpret_cast<volatile unsigned*>(16) = 1;
-        volatile unsigned spins = FAULT == ENDLESS && struck;
-        while (spins != 0) {}
+        while (FAULT == ENDLESS && struck) __nanosleep(1000); // a loop that does nothing is left out by some compilers
     }
 
     __device__ bool is_done() const {
