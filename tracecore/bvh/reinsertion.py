@@ -59,13 +59,14 @@ def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:
     with ThreadPoolExecutor(threads or usable_cores()) as pool:
         for _ in range(MOST_ROUNDS):
             node, target = _found_moves(nodes, is_searched, pool.map)
-            before, box, children = nodes.half_area.sum(), nodes.box.copy(), nodes.children.copy()
+            before, children = nodes.half_area.sum(), nodes.children.copy()
             is_near = _move_best(nodes, node, target)
             del node, target
             if not nodes.half_area.sum() < (1.0 - LEAST_GAIN) * before or _depth(nodes.children) > MAX_DEPTH:
-                nodes = nodes._replace(box=box, children=children)
+                nodes = nodes._replace(children=children)
+                _fit_all(nodes)
                 break
-            del box, children
+            del children
             nodes, old = _numbered(nodes)
             is_searched = is_near[old]
     seconds = build_seconds + time.perf_counter() - start
@@ -161,10 +162,13 @@ def _tree_of(nodes: _Nodes) -> BinaryTree:
 
 
 def _numbered(nodes: _Nodes) -> tuple[_Nodes, Ints]:
-    """Returns the same tree, numbered as by a builder, and which node has become each, (n,) int32."""
-    numbered = _Nodes.empty(len(nodes.parent), len(nodes.order))
+    """Returns the same tree, numbered as by a builder, with the same array of boxes, and which node has become each, (n,)
+    int32.
+    """
+    numbered = _Nodes(nodes.box, *(np.zeros_like(links) for links in (nodes.children, nodes.parent, nodes.order)))
     old = np.zeros_like(nodes.parent)
     _number(nodes, numbered, old)
+    _rearrange(nodes.box, old, np.zeros(len(old), np.bool_))
     return numbered, old
 
 
@@ -292,6 +296,17 @@ def _fit(nodes: Any, node: int) -> None:
         node = nodes.parent[node]
 
 
+@compiled
+def _fit_all(nodes: Any) -> None:
+    """Makes the boxes of all nodes but leaves anew; children come after their parents."""
+    boxes = address(nodes.box)
+    for node in range(len(nodes.parent) - 1, -1, -1):
+        if nodes.children[node, 0] > 0:
+            left = boxes + nodes.children[node, 0] * BOX_BYTES
+            lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + nodes.children[node, 1] * BOX_BYTES)
+            put(boxes + node * BOX_BYTES, lower, upper)
+
+
 # ------------------------------------------------------------------------------------------------------------ the order
 
 
@@ -322,7 +337,7 @@ def _depth(children: Any) -> int:
 def _number(nodes: Any, numbered: Any, old: Any) -> None:
     """Numbers nodes depth first, siblings side by side, and leaf indices from left to right.
 
-    numbered: `_Nodes`, zeros, written.
+    numbered: `_Nodes`, zeros, written but for its boxes.
     old: (n,) int32, zeros, written: which node has become each.
     """
     stack = np.zeros(MAX_DEPTH + 3, np.int64)
@@ -331,8 +346,6 @@ def _number(nodes: Any, numbered: Any, old: Any) -> None:
         waiting -= 1
         number = stack[waiting]
         node = old[number]
-        for k in range(8):
-            numbered.box[number, k] = nodes.box[node, k]
         left, right = nodes.children[node]
         if left <= 0:
             numbered.children[number, 0], numbered.children[number, 1] = ~leaf_indices, right
@@ -346,3 +359,25 @@ def _number(nodes: Any, numbered: Any, old: Any) -> None:
             stack[waiting + 1 - side] = count + side
         waiting += 2
         count += 2
+
+
+@compiled
+def _rearrange(box: Any, old: Any, is_done: Any) -> None:
+    """Moves boxes to where their nodes are now, one round of those that take each other's places after the other.
+
+    old: (n,) int32, which node has become each.
+    is_done: (n,) bool, False, written.
+    """
+    boxes = address(box)
+    for start in range(len(old)):
+        if is_done[start]:
+            continue
+        lower, upper = load4(boxes + start * BOX_BYTES), load4(boxes + start * BOX_BYTES + UPPER_OFFSET)
+        node = start
+        is_done[node] = True
+        while old[node] != start:
+            source = boxes + old[node] * BOX_BYTES
+            put(boxes + node * BOX_BYTES, load4(source), load4(source + UPPER_OFFSET))
+            node = np.int64(old[node])
+            is_done[node] = True
+        put(boxes + node * BOX_BYTES, lower, upper)

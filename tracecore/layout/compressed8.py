@@ -69,12 +69,13 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     _check_limits(tree)
     wide = _in_positions(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
     extent = float(extent_of(triangles))
-    nodes = _pack_nodes(tree, wide, extent)
+    nodes, order, stack = _pack_nodes(tree, wide, extent), _order(tree, wide), _stack_need(wide.wide)
+    del wide  # its memory is for the triangles
     return PackedScene(
-        arrays={"nodes": nodes, "triangles": pack_triangles(_order(tree, wide), triangles)},
+        arrays={"nodes": nodes, "triangles": pack_triangles(order, triangles)},
         scalars={"extent": extent},
         nodes=len(nodes),
-        stack=_stack_need(wide.wide),
+        stack=stack,
     )
 
 
@@ -95,17 +96,19 @@ def _in_positions(tree: BinaryTree, wide: WideTree) -> WideTree:
     Nodes are breadth first, in the order of positions.
     """
     node_children = _children_of_positions(tree, wide)
-    binary, links, first, count = (
-        np.take_along_axis(value, node_children, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
-    )
-    nodes = _breadth_first(links)
-    is_inner = links[nodes] != EMPTY
+    nodes = _breadth_first(np.take_along_axis(wide.wide, node_children, axis=1))
+    node_children = node_children[nodes]
+
+    def placed(values: Ints) -> Ints:
+        return np.take_along_axis(values[nodes], node_children, axis=1)
+
+    is_inner = placed(wide.wide) != EMPTY
     number = np.cumsum(is_inner, dtype=np.int32).reshape(is_inner.shape)
     return WideTree(
-        binary=binary[nodes],
+        binary=placed(wide.binary),
         wide=np.where(is_inner, number, EMPTY),
-        first=first[nodes],
-        count=count[nodes],
+        first=placed(wide.first),
+        count=placed(wide.count),
         depth=wide.depth,
     )
 
