@@ -1,6 +1,7 @@
 """The host code of the GPU without a GPU: CUDA is played by the emulator (`fake_cuda`)."""
 
 import gc
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -681,6 +682,29 @@ def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert driver.launch_kernel.__name__ == "launchKernel"
     assert (driver.record_event.__name__, driver.query_event.__name__) == ("eventRecord", "eventQuery")
     assert (driver.copy.__name__, driver.fill.__name__) == ("memcpyAsync", "memsetAsync")
+
+
+@pytest.mark.parametrize(("kind", "flag"), [("stream", 1), ("event", 2)])  # non-blocking, without a time
+def test_what_a_failed_device_says_of_streams_and_events_is_not_heard(
+    monkeypatch: pytest.MonkeyPatch, kind: str, flag: int
+) -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
+    from tracecore.cuda.driver import CupyDriver
+
+    destroyed, heard = [], []
+
+    def refuse(handle: int) -> None:
+        destroyed.append(handle)
+        raise FakeCudaError("cudaErrorIllegalAddress")
+
+    monkeypatch.setattr("tracecore.cuda.driver.load_driver_library", lambda: None)
+    monkeypatch.setattr(cupy.cuda.runtime, f"{kind}CreateWithFlags", create := Recorder(77))
+    monkeypatch.setattr(cupy.cuda.runtime, f"{kind}Destroy", refuse)
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    created = getattr(CupyDriver(), f"create_{kind}")()
+    assert (created.ptr, create.calls, destroyed) == (77, [(flag,)], [])
+    del created
+    assert (destroyed, heard) == ([77], [])
 
 
 def test_cupys_errors_are_those_that_are_caught() -> None:

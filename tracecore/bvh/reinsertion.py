@@ -162,7 +162,7 @@ def _tree_of(nodes: _Nodes) -> BinaryTree:
 
 
 def _numbered(nodes: _Nodes) -> tuple[_Nodes, Ints]:
-    """Returns the same tree, numbered as by a builder, with the same array of boxes, and which node has become each, (n,)
+    """Returns the same tree in the same array of boxes, numbered as by a builder, and which node has become each, (n,)
     int32.
     """
     numbered = _Nodes(nodes.box, *(np.zeros_like(links) for links in (nodes.children, nodes.parent, nodes.order)))
@@ -373,7 +373,7 @@ def _rearrange(box: Any, old: Any, is_done: Any) -> None:
         if is_done[start]:
             continue
         lower, upper = load4(boxes + start * BOX_BYTES), load4(boxes + start * BOX_BYTES + UPPER_OFFSET)
-        node = start
+        node = np.int64(start)
         is_done[node] = True
         while old[node] != start:
             source = boxes + old[node] * BOX_BYTES

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracecore.errors import DeviceError
@@ -149,6 +150,22 @@ def load_driver_library() -> None:
         raise DeviceError(f"no NVIDIA driver is installed ({error}); install one, see nvidia-smi") from error
 
 
+class Created:
+    """Is a stream or an event, destroyed when it is dropped: a `Handle`. A device that has failed answers with that
+    failure again; it has been told by then, so that nobody hears of it here.
+
+    ptr: its handle. destroy: what destroys it, by its handle.
+    """
+
+    def __init__(self, ptr: int, destroy: Callable[[int], object]) -> None:
+        self.ptr = ptr
+        self._destroy = destroy
+
+    def __del__(self) -> None:
+        with suppress(RuntimeError):
+            self._destroy(self.ptr)
+
+
 class CupyDriver:
     """`CudaDriver` through CuPy. Raises `DeviceError` without NVIDIA's driver, and `ImportError`, or what a broken
     installation raises, without CuPy.
@@ -264,11 +281,13 @@ class CupyDriver:
 
     def create_stream(self) -> Handle:
         """As `CudaDriver` says."""
-        return self._cuda.Stream(non_blocking=True)
+        runtime = self._runtime
+        return Created(runtime.streamCreateWithFlags(runtime.streamNonBlocking), runtime.streamDestroy)
 
     def create_event(self) -> Handle:
         """As `CudaDriver` says."""
-        return self._cuda.Event(disable_timing=True)
+        runtime = self._runtime
+        return Created(runtime.eventCreateWithFlags(runtime.eventDisableTiming), runtime.eventDestroy)
 
 
 @functools.cache
