@@ -324,12 +324,7 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
     Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
     where it does not fit into memory.
     """
-    evaluator = SceneEvaluator(name, replace(document, parts=join_loose(document.parts)))
-    if document.triangles and not is_complete(document):
-        start = evaluator.arrays_at(document.animation.start).positions
-        evaluator.document = completed(evaluator.document, start, viewing.up_axis)
-    if document.has_curves:
-        evaluator = SceneEvaluator(name, tessellated(evaluator.document, viewing))
+    evaluator = _evaluator_of(name, replace(document, parts=join_loose(document.parts)), viewing)
     evaluator.snapshot(document.animation.start)
     return Scene(
         name=name,
@@ -340,6 +335,19 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
         document=evaluator.document,
         as_read=document,
     )
+
+
+def _evaluator_of(name: str, document: Document, viewing: Viewing) -> SceneEvaluator:
+    """Returns what makes snapshots of a document, as `scene_of` has it. Each holds all triangles, so there is one at a time.
+    """
+    if document.triangles and not is_complete(document):
+        evaluator = SceneEvaluator(name, document)
+        start = evaluator.arrays_at(document.animation.start).positions
+        evaluator.document = document = completed(document, start, viewing.up_axis)
+        if not document.has_curves:
+            return evaluator
+        del evaluator, start
+    return SceneEvaluator(name, tessellated(document, viewing) if document.has_curves else document)
 
 
 def viewed(scene: Scene, viewing: Viewing) -> Scene:
