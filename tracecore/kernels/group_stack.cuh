@@ -13,12 +13,17 @@ struct GroupStack {
         return size == STACK_SIZE;
     }
 
+    // A new top entry, whose words the lanes of the group write. Not where it is full.
+    __device__ int* add() {
+        __syncwarp(mask);  // all have read what is overwritten now
+        return entries[size++];
+    }
+
     // Lane i of the group brings word i. Not where it is full.
     __device__ void push(int word) {
         const unsigned lane = lane_index() % LANES;
-        __syncwarp(mask);  // all have read what this overwrites
-        if (lane < WORDS) entries[size][lane] = word;
-        ++size;
+        int* entry = add();
+        if (lane < WORDS) entry[lane] = word;
     }
 
     // The words of the top entry, until the next push.

@@ -9,9 +9,22 @@ constexpr int NODE_WORDS = sizeof(PackedNode) / sizeof(int);
 constexpr int Z_WORD = (sizeof(PackedNode::left_xy) + sizeof(PackedNode::right_xy)) / sizeof(int);
 constexpr int CHILD_WORD = Z_WORD + sizeof(PackedNode::z) / sizeof(int);
 
+__device__ inline int load_word(const Scene& scene, int node, unsigned word) {
+    return __ldg(reinterpret_cast<const int*>(scene.nodes + node) + word);
+}
+
 // The upper half of the warp has the same words as the lower one.
 __device__ inline int load_word(const Scene& scene, int node) {
-    return __ldg(reinterpret_cast<const int*>(scene.nodes + node) + lane_index() % NODE_WORDS);
+    return load_word(scene, node, lane_index() % NODE_WORDS);
+}
+
+// A node out of its words, as they lie in memory.
+__device__ inline Node node_of_words(const int* words) {
+    const auto value = [words](int word) { return __int_as_float(words[word]); };
+    const auto box = [value](int xy, int z) {
+        return Box{{value(xy), value(xy + 2), value(z)}, {value(xy + 1), value(xy + 3), value(z + 1)}};
+    };
+    return {box(0, Z_WORD), box(Z_WORD / 2, Z_WORD + 2), words[CHILD_WORD], words[CHILD_WORD + 1]};
 }
 
 __device__ inline int child_of_lanes(int word, bool left) {

@@ -128,21 +128,22 @@ _register_walks(
 _BARCZAK = "Barczak: GPU Ray Tracing the Wrong Way, 2016"
 
 
-def _register_packets(lanes: int) -> None:
-    """Registers packets of so many rays side by side, in warps that end with them or stay."""
-    for prefix, persistent in (("", False), ("persistent-", True)):
-        register_strategy(
-            KernelStrategy(
-                name=f"{prefix}packet-{lanes}",
-                source=KERNELS / "packet.cu",
-                layout=bvh2.LAYOUT,
-                citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet "
-                "Traversal, 2007",
-                persistent=persistent,
-                packet_rays=lanes,
-                defines={"PACKET": lanes},
-            )
-        )
+def _packet(lanes: int) -> KernelStrategy:
+    """Returns the kernel for packets of so many rays side by side."""
+    return KernelStrategy(
+        name=f"packet-{lanes}",
+        source=KERNELS / "packet.cu",
+        layout=bvh2.LAYOUT,
+        citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007",
+        packet_rays=lanes,
+        defines={"PACKET": lanes, "KEEP_NODES": 0},
+    )
+
+
+def _keeping_nodes(packet: KernelStrategy) -> KernelStrategy:
+    """Returns the kernel for the same packets that has whole nodes on its stacks, which fill shared memory."""
+    defines = {**packet.defines, "KEEP_NODES": 1}
+    return replace(packet, name=f"{packet.name}-keep-nodes", citation=_BARCZAK, block_size=32, defines=defines)
 
 
 def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = False) -> None:
@@ -162,8 +163,10 @@ def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = Fal
     )
 
 
-_register_packets(8)
-_register_packets(32)
+for _lanes in (8, 32):
+    register_strategy(_packet(_lanes))
+    register_strategy(replace(_packet(_lanes), name=f"persistent-packet-{_lanes}", persistent=True))
+register_strategy(_keeping_nodes(_packet(8)))
 _register_warp("warp")
 _register_warp("warp-triangles-8", triangles_at_once=8)
 _register_warp("warp-triangles-32", triangles_at_once=32)
