@@ -338,7 +338,7 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
 
 
 def _evaluator_of(name: str, document: Document, viewing: Viewing) -> SceneEvaluator:
-    """Returns what makes snapshots of a document, as `scene_of` has it: each holds all triangles, so that there is one."""
+    """Returns what makes snapshots of a document, as `scene_of` has it. All triangles are held by one at most."""
     if document.triangles and not is_complete(document):
         evaluator = SceneEvaluator(name, document)
         start = evaluator.arrays_at(document.animation.start).positions
