@@ -123,7 +123,7 @@ class EmulatedTracer(DirectTracer):
         request = Request(
             scene=self._scene.record.ctypes.data,
             arguments=launch.record.ctypes.data,
-            any_hit=query == Query.ANY,
+            entry=query,
             blocks=min(blocks, PERSISTENT_BLOCKS) if self._strategy.persistent else blocks,
             threads=self._strategy.block_size,
             order=self._order,
