@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,57 +57,60 @@ class Hierarchy(NamedTuple):
     root: DeviceMemory
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DeviceTree:
-    """Holds the arrays of a `BinaryTree` on a device.
+    """Is a tree on a device, as a `BinaryTree` and packed for kernels of layout `bvh2`.
 
-    arrays: by their names in the tree.
-    build_seconds: wall time that building took.
+    arrays: of the `BinaryTree`, by their names.
+    triangle_block: as of the `BinaryTree`.
+    memory: arrays of the layout's scene, by their names.
+    packed: what else there is of the scene; its own arrays are none.
+    root: one `SUBTREE`.
+    step_seconds: wall time of each step of building and packing.
     """
 
-    def __init__(self, arrays: Mapping[str, DeviceMemory], triangle_block: int, build_seconds: float) -> None:
-        self._arrays = arrays
-        self._triangle_block = triangle_block
-        self.build_seconds = build_seconds
+    is_cached: ClassVar[bool] = False
+    arrays: Mapping[str, DeviceMemory]
+    triangle_block: int
+    memory: Mapping[str, DeviceMemory]
+    packed: PackedScene
+    root: Any
+    step_seconds: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """Returns the wall time that it took to be there."""
+        return sum(self.step_seconds.values())
+
+    @cached_property
+    def sah_cost(self) -> float:
+        """Returns that of the `BinaryTree`, but for rounding. Where the root has no surface, the tree is fetched."""
+        x, y, z = (self.root["upper"].astype(np.float64) - self.root["lower"]).tolist()
+        half_area = x * y + y * z + z * x
+        return float(self.root["cost"]) / half_area if half_area > 0.0 else self.fetched().sah_cost
 
     def fetched(self) -> BinaryTree:
         """Returns the tree. The calling thread is attached to the device. Raises `DeviceError` where that does not
         answer.
         """
-        lower, upper = (self._arrays[name].copied().view(np.float32).reshape(-1, 3) for name in ("lower", "upper"))
-        child, first, count = (self._arrays[name].copied().view(np.int32) for name in ("child", "first", "count"))
+        found = {name: memory.copied() for name, memory in self.arrays.items()}
+        lower, upper = (found[name].view(np.float32).reshape(-1, 3) for name in ("lower", "upper"))
+        child, first, count = (found[name].view(np.int32) for name in ("child", "first", "count"))
         return BinaryTree(
             lower=lower,
             upper=upper,
             child=child,
             first=first,
             count=count,
-            order=self._arrays["order"].copied().view(np.uint32),
-            triangle_block=self._triangle_block,
-            build_seconds=self.build_seconds,
+            order=found["order"].view(np.uint32),
+            triangle_block=self.triangle_block,
+            build_seconds=self.seconds,
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BuiltScene:
-    """Holds a tree and its triangles as kernels of layout `bvh2` read them, made on a device.
-
-    tree: unpacked.
-    memory: the arrays of the layout's scene, on the device.
-    packed: what else there is of the scene; its arrays are none.
-    sah_cost: expected cost of a ray that hits the root's box; None where that has no surface.
-    seconds: wall time of each step.
-    """
-
-    tree: DeviceTree
-    memory: Mapping[str, DeviceMemory]
-    packed: PackedScene
-    sah_cost: float | None
-    seconds: Mapping[str, float]
-
-
-def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> BuiltScene | None:
-    """Returns the scene of a tree of `bvh.lbvh`, packed as by `layout.bvh2.pack`, with the same bits; None where the
-    CPU has to build it: where the root is a leaf, or the tree would be too deep or too large for the layout.
+def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree | None:
+    """Returns the tree that `bvh.lbvh` builds, packed as by `layout.bvh2.pack`, both with the same bits; None where the
+    CPU has to: where the root is a leaf, or the tree would be too deep or too large for the layout.
 
     device: the GPU; the calling thread is attached to it, and no kernel stays there.
     triangles: (t, 3, 3) float32, checked, C-contiguous.
@@ -118,7 +122,7 @@ def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> BuiltScene |
     if not 2 <= len(triangles) <= MAX_TRIANGLES:
         return None
     check_finite(triangles)
-    return _LinearBuild(device, triangles, leaves).scene()
+    return _LinearBuild(device, triangles, leaves).tree()
 
 
 class _LinearBuild:
@@ -149,7 +153,7 @@ class _LinearBuild:
             self._stream.finish(self)
         self._seconds[name] = time.perf_counter() - start
 
-    def scene(self) -> BuiltScene | None:
+    def tree(self) -> DeviceTree | None:
         """Returns what `build` does."""
         with self._step("locate"):
             row = self._located()
@@ -166,7 +170,19 @@ class _LinearBuild:
         with self._step("pack"):
             memory = self._packed(tree, row, int(root["inner"]))
         del tree["name"]
-        return self._built(root, {**tree, "order": row.prim_ids}, memory)
+        return DeviceTree(
+            arrays={**tree, "order": row.prim_ids},
+            triangle_block=self._leaves.block,
+            memory=memory,
+            packed=PackedScene(
+                arrays={},
+                scalars={"extent": max(0.0, *root["upper"].tolist(), *(-root["lower"]).tolist())},
+                nodes=int(root["inner"]),
+                stack=int(root["height"]) + 1,  # a child for each level, and the mark at the bottom
+            ),
+            root=root,
+            step_seconds=self._seconds,
+        )
 
     def _located(self) -> Row:
         """Returns the triangles with their places along the curve, in the caller's order."""
@@ -241,19 +257,6 @@ class _LinearBuild:
             blocks = self._program.blocks_for(threads)
             self._program.start(entry, blocks, self._stream, **given, nodes=nodes, packed_triangles=triangles)
         return {"nodes": nodes, "triangles": triangles}
-
-    def _built(self, root: Any, tree: Mapping[str, DeviceMemory], memory: Mapping[str, DeviceMemory]) -> BuiltScene:
-        extent = max(0.0, *root["upper"].tolist(), *(-root["lower"]).tolist())
-        stack = int(root["height"]) + 1  # a child for each level, and the mark at the bottom
-        x, y, z = (root["upper"].astype(np.float64) - root["lower"]).tolist()
-        half_area = x * y + y * z + z * x
-        return BuiltScene(
-            tree=DeviceTree(tree, self._leaves.block, sum(self._seconds.values())),
-            memory=memory,
-            packed=PackedScene(arrays={}, scalars={"extent": extent}, nodes=int(root["inner"]), stack=stack),
-            sah_cost=float(root["cost"]) / half_area if half_area > 0.0 else None,
-            seconds=self._seconds,
-        )
 
     def _row(self) -> Row:
         return Row(self._memory(self._count * CODE_BYTES), self._memory(self._count * INDEX_BYTES))

@@ -18,7 +18,8 @@ class DeviceProgram:
     def __init__(self, device: CudaDevice, program: Program) -> None:
         self._device = device
         self._program = program
-        self._module = device.module(device.driver.compile_program(program, device.architecture).cubin)
+        module = device.module(device.driver.compile_program(program, device.architecture).cubin)
+        self._functions = {entry: device.driver.load_function(module, entry) for entry in program.entries}
 
     def blocks_for(self, threads: int) -> int:
         """Returns how many blocks have so many threads."""
@@ -35,6 +36,6 @@ class DeviceProgram:
         for name, member in members.items():
             record[name] = member.address if isinstance(member, DeviceMemory) else member
         pointers = np.array([record.ctypes.data], np.uint64)
-        function, threads, shared_bytes = driver.load_function(self._module, entry), self._program.block_size, 0
-        grid_and_block = (blocks, 1, 1, threads, 1, 1)
+        grid_and_block, shared_bytes = (blocks, 1, 1, self._program.block_size, 1, 1), 0
+        function = self._functions[entry]
         driver.launch_kernel(function, *grid_and_block, shared_bytes, stream.address, pointers.ctypes.data, 0)

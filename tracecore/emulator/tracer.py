@@ -89,6 +89,8 @@ class EmulatedTracer(DirectTracer):
             bytes=packed.bytes,
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
+            tree_seconds=tree.seconds,
+            is_cached=tree.is_cached,
         )
 
     def record_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepSequences:
