@@ -153,7 +153,8 @@ class FakeCuda:
 
     errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
     launches shall report as theirs. refused: names of calls that fail from now on. free_bytes: of each
-    device. calls: how often hot calls came.
+    device. calls: how often hot calls came. copied: bytes by the direction of a copy. options: of the emulator's
+    launches, such as `is_weak`.
     """
 
     def __init__(self, devices: int = 2) -> None:
@@ -163,6 +164,8 @@ class FakeCuda:
         self.refused: set[str] = set()
         self.free_bytes = 250_000_000
         self.calls: list[str] = []
+        self.copied = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
+        self.options: dict[str, int] = {}
         self.memory: weakref.WeakSet[FakeMemory] = weakref.WeakSet()
         self.streams: weakref.WeakSet[FakeStream] = weakref.WeakSet()
         self.events: weakref.WeakSet[FakeEvent] = weakref.WeakSet()
@@ -318,6 +321,7 @@ class FakeCuda:
     def copy(self, to: int, source: int, size: int, direction: int, stream: int) -> None:
         line = self._handles[stream]
         self._answer("copy", line.device)
+        self.copied[direction] += size
         on_device, pinned = {HOST_TO_DEVICE: (to, source), DEVICE_TO_HOST: (source, to)}[direction]
         assert self._reached(on_device, size, line.device), "a copy from or to memory that is not the device's"
         assert self._reached(pinned, size, None), "a copy from or to memory of the host that is not pinned"
@@ -426,6 +430,7 @@ class FakeCuda:
             time_limit=TIME_LIMIT * 10**9,
             memories=ranges.ctypes.data,
             memories_count=len(ranges),
+            **self.options,
         )
         with kernel.pool.borrow() as library:
             return library.emulate(request)

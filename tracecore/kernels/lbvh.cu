@@ -200,7 +200,7 @@ __device__ inline double half_area(const float* lower, const float* upper) {
 }
 
 __device__ inline Subtree subtree_of_triangle(const Join& join, unsigned place) {
-    const Bounds bounds = bounds_of(load_corners(join.triangles, join.prim_ids[place]));
+    const Bounds bounds = bounds_of(load_corners(join.triangles, __ldg(&join.prim_ids[place])));
     Subtree subtree = {{}, {}, half_area(bounds.lower, bounds.upper), place, 1, 0, 0};
     for (int axis = 0; axis < 3; ++axis) {
         subtree.lower[axis] = bounds.lower[axis];
@@ -232,7 +232,7 @@ __device__ inline Subtree joined(const Join& join, const Subtree& left, const Su
 // The bits in which a triangle differs from the next one; see `_difference` of tracecore/bvh/lbvh.py.
 __device__ inline long long difference(const Join& join, unsigned place) {
     if (place + 1 == join.count) return 0x7fffffffffffffffll;
-    const long long bits = static_cast<long long>(join.codes[place] ^ join.codes[place + 1]);
+    const long long bits = static_cast<long long>(__ldg(&join.codes[place]) ^ __ldg(&join.codes[place + 1]));
     return bits > 0 ? bits : static_cast<long long>(place ^ (place + 1)) - (1ll << PLACE_BITS);
 }
 
