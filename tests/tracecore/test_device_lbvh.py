@@ -28,6 +28,7 @@ from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.layout import bvh2
+from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
 
 CASE = answers("soup", 600)
@@ -243,6 +244,16 @@ def test_a_tree_that_is_given_is_taken(cuda: FakeCuda, monkeypatch: pytest.Monke
     tree = lbvh.build(CASE.triangles)
     with open_gpu(tree=tree) as tracer:
         assert tracer.tree is tree
+
+
+def test_a_kernel_that_stays_leaves_before_a_tree_is_built(cuda: FakeCuda) -> None:
+    with GpuTracer(CASE.triangles, "while-while", threads=1) as other:
+        for _ in range(2):
+            queue = other.open_queue(batch_rays=256)
+            queue.submit(CASE.rays[:100], Query.CLOSEST)
+            assert_same_bits(queue.drain()[0].hits, CASE.closest[:100], CASE.rays)
+            open_gpu().close()
+            queue.close()
 
 
 def test_what_the_gpu_leaves_the_cpu_builds(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
