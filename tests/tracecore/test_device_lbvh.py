@@ -1,5 +1,6 @@
 """Linear trees that a GPU builds and packs have the bits of the CPU's. CUDA is played by the emulator (`fake_cuda`)."""
 
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from cutout_cases import random_cutouts
 from emulated_ring import SHUFFLED
-from fake_cuda import FakeCuda, FakeDevice, installed
+from fake_cuda import FakeCuda, installed, rested
 from ray_cases import Floats, answers, assert_same_bits
 from test_builder import TRIANGLES, depths, points_at
 
@@ -19,8 +20,9 @@ from tracecore.bvh import lbvh
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.builders import BUILDERS
 from tracecore.cuda import device_lbvh
-from tracecore.cuda.device import CudaDevice, find_device, gpu_unavailable_reason
+from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
 from tracecore.cuda.device_lbvh import DeviceTree
+from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
@@ -274,30 +276,51 @@ def test_kernels_of_one_layout_alone_have_trees_of_the_gpu() -> None:
 
 def test_without_room_for_building_nothing_is_launched(cuda: FakeCuda) -> None:
     cuda.free_bytes = 50_000
-    with pytest.raises(DeviceError, match=r"500 triangles with what builds their tree take 0\.00 GB"):
+    with pytest.raises(DeviceError, match=r"500 triangles whose tree the GPU builds take 0\.00 GB"):
         open_gpu()
     assert cuda.devices[0].launches == 0
 
 
-def test_without_room_for_the_tree_all_is_given_back(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("checks", [1, 2])
+def test_without_room_for_a_later_step_all_is_given_back(
+    cuda: FakeCuda, checks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the tree, or for it packed."""
+    rooms = iter([cuda.free_bytes] * checks + [10_000, cuda.free_bytes])
     check_room = CudaDevice.check_room
 
     def fill(device: CudaDevice, count: int, things: str, size: int) -> None:
+        cuda.free_bytes = next(rooms)
         check_room(device, count, things, size)
-        cuda.free_bytes = 50_000
 
     monkeypatch.setattr(CudaDevice, "check_room", fill)
-    with pytest.raises(DeviceError, match="500 triangles with their tree take"):
+    with pytest.raises(DeviceError, match="500 triangles whose tree the GPU builds take"):
         open_gpu()
     assert cuda.memory_on(0) == 0
 
 
-def test_a_gpu_that_does_not_answer_keeps_its_memory(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("entry", PROGRAM.entries)
+def test_a_gpu_that_does_not_answer_keeps_what_it_uses(
+    cuda: FakeCuda, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
+    start = DeviceProgram.start
+
+    def hang(program: DeviceProgram, kernel: str, *arguments: Any, **members: Any) -> None:
+        if kernel == entry:
+            cuda.devices[0].goes_on.clear()
+        start(program, kernel, *arguments, **members)
+
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
-    played: FakeDevice = cuda.devices[0]
-    with played.hanging(), pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
+    monkeypatch.setattr(DeviceProgram, "start", hang)
+    with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         open_gpu()
+    gc.collect()
     assert cuda.memory_on(0) > 0
+    cuda.rest()
+    find_device(0).attach()
+    Stream(find_device(0)).finish()
+    rested(cuda)
 
 
 @pytest.mark.parametrize("call", ["allocate", "launch_kernel", "copy"])

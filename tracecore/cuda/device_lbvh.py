@@ -126,48 +126,50 @@ def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree |
 
 
 class _LinearBuild:
-    """Is one run of the kernels, in steps each of which is done when the next one begins. What they read and write is
-    kept as long as the run is.
-    """
+    """Is one run of the kernels, in steps each of which is done when the next one begins."""
 
     def __init__(self, device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
         self._device = device
         self._count = count = len(triangles)
         self._leaves = leaves
         self._seconds: dict[str, float] = {}
-        self._used: list[DeviceMemory] = []
+        self._made: list[DeviceMemory] = []  # in this step
         self._program = DeviceProgram(device, PROGRAM)
         self._stream = Stream(device)
-        room = triangles.nbytes + 2 * count * (CODE_BYTES + INDEX_BYTES + SUBTREE.itemsize + INDEX_BYTES)
-        device.check_room(count, "triangles with what builds their tree", room)
+        room = triangles.nbytes + count * (CODE_BYTES + 3 * INDEX_BYTES + 2 * SUBTREE.itemsize)
+        self._check_room(room)
         with self._step("upload"):
             self._triangles = DeviceMemory.holding(device, triangles)
 
     @contextmanager
-    def _step(self, name: str) -> Iterator[None]:
-        """Sees to it that what is started meanwhile is done in the end, and keeps the wall time that it took."""
+    def _step(self, name: str, *given: Any) -> Iterator[None]:
+        """Sees to it that what is started meanwhile is done in the end, and keeps the wall time that it took.
+
+        given: what that reads, besides the triangles and what is made meanwhile.
+        """
         start = time.perf_counter()
         try:
             yield
         finally:
-            self._stream.finish(self)
+            self._stream.finish(self, given)
+        self._made.clear()
         self._seconds[name] = time.perf_counter() - start
 
     def tree(self) -> DeviceTree | None:
         """Returns what `build` does."""
         with self._step("locate"):
             row = self._located()
-        with self._step("sort"):
+        with self._step("sort", row):
             row = self._sorted(row)
-        with self._step("join"):
+        with self._step("join", row):
             hierarchy = self._joined(row)
         root = hierarchy.root.copied().view(SUBTREE)[0]
         if root["inner"] == 0 or root["height"] > MAX_DEPTH:
             return None
-        self._check_room_for(int(root["inner"]))
-        with self._step("number"):
+        with self._step("number", hierarchy):
             tree = self._numbered(hierarchy, int(root["inner"]))
-        with self._step("pack"):
+        del hierarchy  # room for the next step
+        with self._step("pack", row, tree):
             memory = self._packed(tree, row, int(root["inner"]))
         del tree["name"]
         return DeviceTree(
@@ -233,14 +235,9 @@ class _LinearBuild:
         )
         return hierarchy
 
-    def _check_room_for(self, inner: int) -> None:
-        """Raises `DeviceError` where there is no room for a tree of so many inner nodes, and for it packed."""
-        tree = nodes_of(inner) * sum(NODE_BYTES.values())
-        packed = inner * NODE.itemsize + self._count * PACKED_TRIANGLE.itemsize
-        self._device.check_room(self._count, "triangles with their tree", tree + packed)
-
     def _numbered(self, hierarchy: Hierarchy, inner: int) -> dict[str, DeviceMemory]:
         """Returns the arrays of `NODE_BYTES`. inner: how many inner nodes there are."""
+        self._check_room(nodes_of(inner) * sum(NODE_BYTES.values()))
         arrays = {name: self._memory(nodes_of(inner) * size) for name, size in NODE_BYTES.items()}
         splits = self._count - 1
         blocks = self._program.blocks_for(splits)
@@ -249,6 +246,7 @@ class _LinearBuild:
 
     def _packed(self, tree: Mapping[str, DeviceMemory], row: Row, inner: int) -> dict[str, DeviceMemory]:
         """Returns the arrays of the layout's scene. tree: the arrays of `NODE_BYTES`."""
+        self._check_room(inner * NODE.itemsize + self._count * PACKED_TRIANGLE.itemsize)
         nodes = self._memory(inner * NODE.itemsize)
         triangles = self._memory(self._count * PACKED_TRIANGLE.itemsize)
         counts = {"tree_nodes": nodes_of(inner), "triangle_count": self._count}
@@ -258,12 +256,15 @@ class _LinearBuild:
             self._program.start(entry, blocks, self._stream, **given, nodes=nodes, packed_triangles=triangles)
         return {"nodes": nodes, "triangles": triangles}
 
+    def _check_room(self, size: int) -> None:
+        self._device.check_room(self._count, "triangles whose tree the GPU builds", size)
+
     def _row(self) -> Row:
         return Row(self._memory(self._count * CODE_BYTES), self._memory(self._count * INDEX_BYTES))
 
     def _memory(self, size: int) -> DeviceMemory:
         memory = DeviceMemory(self._device, size)
-        self._used.append(memory)
+        self._made.append(memory)
         return memory
 
     def _zeros(self, size: int) -> DeviceMemory:
