@@ -1,6 +1,7 @@
 """Linear trees that a GPU builds and packs have the bits of the CPU's. CUDA is played by the emulator (`fake_cuda`)."""
 
 import gc
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
+from tracecore.kernels.source import flatten
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.layout import bvh2
 from tracecore.rays import Query
@@ -360,6 +362,11 @@ def test_triangles_that_the_gpu_leaves_to_the_cpu_are_not_timed(cuda: FakeCuda) 
 
 
 # -------------------------------------------------------------------------------------------------- without an emulator
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", flatten(PROGRAM.source)))
+    assert asserted == {name for name in PROGRAM.constants if name.endswith("_BYTES")} - {"SCENE_BYTES"}
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])

@@ -173,8 +173,8 @@ static_assert(sizeof(Join) == JOIN_BYTES, "Join differs from the JOIN of lbvh_re
 
 constexpr unsigned NO_SLOT = ~0u;
 
-// All of what another thread of the device has written before it counted down is read from where the device keeps it, past
-// the caches of multiprocessors.
+// What another thread has written before it counted down lies where the whole device sees it, past the caches of
+// multiprocessors.
 __device__ inline void store_subtree(Subtree* to, const Subtree& subtree) {
     const float* lower = subtree.lower;
     const float* upper = subtree.upper;
@@ -239,8 +239,7 @@ __device__ inline long long difference(const Join& join, unsigned place) {
 // The slot of a subtree that is not the root: beside what it differs less from.
 __device__ inline unsigned slot_for(const Join& join, const Subtree& subtree) {
     const unsigned last = subtree.first + subtree.count - 1;
-    const bool is_right =
-        subtree.first > 0 && difference(join, subtree.first - 1) <= difference(join, last);
+    const bool is_right = subtree.first > 0 && difference(join, subtree.first - 1) <= difference(join, last);
     return is_right ? 2 * (subtree.first - 1) + 1 : 2 * last;
 }
 
@@ -305,7 +304,8 @@ __device__ inline Position position_of(const Number& number, unsigned split) {
 }
 
 // rank: as of a `Position`. index: of its packed node. Both are those of an inner node.
-__device__ inline void write_node(const Tree& tree, unsigned node, const Subtree& subtree, unsigned rank, unsigned index) {
+__device__ inline void write_node(const Tree& tree, unsigned node, const Subtree& subtree, unsigned rank,
+                                  unsigned index) {
     const bool is_leaf = subtree.inner == 0;
     for (int axis = 0; axis < 3; ++axis) {
         tree.lower[3 * node + axis] = subtree.lower[axis];

@@ -1,7 +1,7 @@
 // Sorts keys of 64 bits with the index that each of them brings along, a digit a pass from the lowest one on; those of
-// equal digits stay in their order. Satish, Harris, Garland: Designing Efficient Sorting Algorithms for Manycore GPUs, 2009.
-// A pass is three launches: `count_digits`, a block for each tile of keys; `scan_counts`, a block for each digit; and
-// `scatter`, a block for each tile. A block has as many threads as there are digits.
+// equal digits stay in their order. Satish, Harris, Garland: Designing Efficient Sorting Algorithms for Manycore GPUs,
+// 2009. A pass is three launches: `count_digits`, a block for each tile of keys; `scan_counts`, a block for each digit;
+// and `scatter`, a block for each tile. A block has as many threads as there are digits.
 #pragma once
 
 #include "warp.cuh"
@@ -77,7 +77,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) scan_counts(const Sort 
     if (threadIdx.x == 0) sort.digit_counts[blockIdx.x] = done;
 }
 
-// A warp's keys, 32 in a row at a time, and how many before each of them in the warp have the same digit. Counts the digits.
+// A warp's keys, 32 in a row at a time, and how many before each of them in the warp have the same digit. Counts the
+// digits of the warp.
 struct RankedKeys {
     unsigned long long keys[KEYS_OF_LANE];
     unsigned ranks[KEYS_OF_LANE];
