@@ -386,7 +386,7 @@ class TestOnGpu:
     """The same bits on a device."""
 
     @pytest.mark.parametrize("name", MADE)
-    def test_few(self, name: str) -> None:
+    def test_few_triangles(self, name: str) -> None:
         found = find_device()
         found.attach()
         for leaves in (Leaves(1, 1), Leaves(4, 1), Leaves(8, 8)):
@@ -394,7 +394,7 @@ class TestOnGpu:
                 check(found, MADE[name], leaves)
 
     @pytest.mark.parametrize("name", ["kitchen", "museum:250k", "stress:1M"])
-    def test_many(self, name: str) -> None:
+    def test_many_triangles(self, name: str) -> None:
         tree_time(scenes.load(name).at_frame(0).positions, 2)
 
     def test_hits(self) -> None:
