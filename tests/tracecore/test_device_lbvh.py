@@ -343,6 +343,14 @@ def test_steps_are_timed(cuda: FakeCuda) -> None:
     assert sum(found.gpu.values()) <= 2 * max(found.gpu_rounds)
 
 
+def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice) -> None:
+    made = device_lbvh.build(device, few(50), LEAVES)
+    assert made is not None
+    seconds = dict(made.step_seconds)
+    assert seconds.pop("pack") > 0.0
+    assert made.seconds == made.fetched().seconds == sum(seconds.values())
+
+
 def test_wrong_bits_are_named(device: CudaDevice) -> None:
     made = device_lbvh.build(device, few(50), LEAVES)
     assert made is not None
