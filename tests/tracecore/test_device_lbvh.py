@@ -193,6 +193,12 @@ def test_triangles_go_up_once_and_no_tree_comes_down(cuda: FakeCuda) -> None:
         assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
 
 
+def test_triangles_without_a_surface_have_the_cost_of_all_leaves(cuda: FakeCuda) -> None:
+    with GpuTracer(MADE["same"], "warp-triangles-8", builder="lbvh") as tracer:
+        assert isinstance(tracer._tree, DeviceTree)
+        assert tracer.bvh.sah_cost == lbvh.build(MADE["same"], max_leaf=8, triangle_block=8).sah_cost > 1.0
+
+
 def test_the_tree_is_fetched_once(cuda: FakeCuda) -> None:
     tracer = open_gpu()
     memory = cuda.memory_on(0)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -65,7 +64,7 @@ class DeviceTree:
     triangle_block: as of the `BinaryTree`.
     memory: arrays of the layout's scene, by their names.
     packed: what else there is of the scene; its own arrays are none.
-    root: one `SUBTREE`.
+    sah_cost: that of the `BinaryTree`, but for rounding.
     step_seconds: wall time of each step of building and packing.
     """
 
@@ -74,20 +73,13 @@ class DeviceTree:
     triangle_block: int
     memory: Mapping[str, DeviceMemory]
     packed: PackedScene
-    root: Any
+    sah_cost: float
     step_seconds: Mapping[str, float]
 
     @property
     def seconds(self) -> float:
         """Returns the wall time that building took, without packing."""
         return sum(seconds for name, seconds in self.step_seconds.items() if name != "pack")
-
-    @cached_property
-    def sah_cost(self) -> float:
-        """Returns that of the `BinaryTree`, but for rounding. Where the root has no surface, the tree is fetched."""
-        x, y, z = (self.root["upper"].astype(np.float64) - self.root["lower"]).tolist()
-        half_area = x * y + y * z + z * x
-        return float(self.root["cost"]) / half_area if half_area > 0.0 else self.fetched().sah_cost
 
     def fetched(self) -> BinaryTree:
         """Returns the tree. The calling thread is attached to the device. Raises `DeviceError` where that does not
@@ -182,7 +174,7 @@ class _LinearBuild:
                 nodes=int(root["inner"]),
                 stack=int(root["height"]) + 1,  # a child for each level, and the mark at the bottom
             ),
-            root=root,
+            sah_cost=self._cost(root, tree["count"]),
             step_seconds=self._seconds,
         )
 
@@ -255,6 +247,16 @@ class _LinearBuild:
             blocks = self._program.blocks_for(threads)
             self._program.start(entry, blocks, self._stream, **given, nodes=nodes, packed_triangles=triangles)
         return {"nodes": nodes, "triangles": triangles}
+
+    def _cost(self, root: Any, counts: DeviceMemory) -> float:
+        """Returns the expected cost of a ray that hits the root's box; without a surface that of all leaves, as
+        `BinaryTree` has it. counts: (n,) int32, of triangles of each leaf.
+        """
+        x, y, z = (root["upper"].astype(np.float64) - root["lower"]).tolist()
+        half_area = x * y + y * z + z * x
+        if half_area > 0.0:
+            return float(root["cost"]) / half_area
+        return float((-(-counts.copied().view(np.int32) // self._leaves.block)).sum())
 
     def _check_room(self, size: int) -> None:
         self._device.check_room(self._count, "triangles whose tree the GPU builds", size)
