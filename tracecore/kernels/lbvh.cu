@@ -14,7 +14,7 @@ __device__ inline unsigned thread_index() {
     return blockIdx.x * BLOCK_SIZE + threadIdx.x;
 }
 
-// ------------------------------------------------------------------------------------------------------------ triangles
+// ----------------------------------------------------------------------------------------------------------- triangles
 
 // Three corners of three coordinates, as the caller gives them.
 struct Corners {
@@ -51,7 +51,7 @@ __device__ inline Bounds bounds_of(const Corners& triangle) {
     return bounds;
 }
 
-// ------------------------------------------------------------------------------------------------ 1, 2: along the curve
+// ----------------------------------------------------------------------------------------------------- along the curve
 
 struct Curve {
     const Corners* triangles;
@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) locate(const Curve curv
     curve.prim_ids[prim_id] = prim_id;
 }
 
-// ------------------------------------------------------------------------------------------------------ 4: the hierarchy
+// ------------------------------------------------------------------------------------------------------- the hierarchy
 
 // What is below a node, or a triangle.
 struct alignas(16) Subtree {
@@ -189,7 +189,8 @@ __device__ inline Subtree load_subtree(const Subtree* from) {
     const float4 low = __ldcg(reinterpret_cast<const float4*>(from));
     const float2 high = __ldcg(reinterpret_cast<const float2*>(from->upper + 1));
     const uint4 counts = __ldcg(reinterpret_cast<const uint4*>(&from->first));
-    return {{low.x, low.y, low.z}, {low.w, high.x, high.y}, __ldcg(&from->cost), counts.x, counts.y, counts.z, counts.w};
+    const double cost = __ldcg(&from->cost);
+    return {{low.x, low.y, low.z}, {low.w, high.x, high.y}, cost, counts.x, counts.y, counts.z, counts.w};
 }
 
 __device__ inline double half_area(const float* lower, const float* upper) {
@@ -209,8 +210,8 @@ __device__ inline Subtree subtree_of_triangle(const Join& join, unsigned place) 
     return subtree;
 }
 
-// Two subtrees side by side under a node, or a leaf of all their triangles where that costs no more: `_choose_leaves` of
-// tracecore/bvh/bottom_up.py. Of equal bounds, 0 and -0, the right one's counts.
+// Two subtrees side by side under a node, or a leaf of all their triangles where that costs no more: `_choose_leaves`
+// of tracecore/bvh/bottom_up.py. Of equal bounds, 0 and -0, the right one's counts.
 __device__ inline Subtree joined(const Join& join, const Subtree& left, const Subtree& right) {
     Subtree whole;
     for (int axis = 0; axis < 3; ++axis) {
@@ -236,8 +237,9 @@ __device__ inline long long difference(const Join& join, unsigned place) {
     return bits > 0 ? bits : static_cast<long long>(place ^ (place + 1)) - (1ll << PLACE_BITS);
 }
 
-// The slot of a subtree that is not the root: beside what it differs less from.
+// The slot of a subtree: beside what it differs less from.
 __device__ inline unsigned slot_for(const Join& join, const Subtree& subtree) {
+    if (subtree.count == join.count) return NO_SLOT;
     const unsigned last = subtree.first + subtree.count - 1;
     const bool is_right = subtree.first > 0 && difference(join, subtree.first - 1) <= difference(join, last);
     return is_right ? 2 * (subtree.first - 1) + 1 : 2 * last;
@@ -247,21 +249,20 @@ __device__ inline unsigned slot_for(const Join& join, const Subtree& subtree) {
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) join(const Join join) {
     if (thread_index() >= join.count) return;
     Subtree subtree = subtree_of_triangle(join, thread_index());
-    while (true) {
-        const unsigned slot = slot_for(join, subtree), split = slot / 2;
+    unsigned slot = slot_for(join, subtree);
+    while (slot != NO_SLOT) {
+        const unsigned split = slot / 2;
         store_subtree(&join.subtrees[slot], subtree);
         if (count_down(join.arrivals[split]) == 0) return;
         const Subtree sibling = load_subtree(&join.subtrees[slot ^ 1]);
         subtree = slot % 2 == 0 ? joined(join, subtree, sibling) : joined(join, sibling, subtree);
-        const bool is_root = subtree.count == join.count;
-        join.slots[split] = is_root ? NO_SLOT : slot_for(join, subtree);
-        if (!is_root) continue;
-        *join.root = subtree;
-        return;
+        slot = slot_for(join, subtree);
+        join.slots[split] = slot;
     }
+    *join.root = subtree;
 }
 
-// ------------------------------------------------------------------------------------------------------ 5: the numbers
+// --------------------------------------------------------------------------------------------------------- the numbers
 
 // The arrays of a BinaryTree, and how a packed node names each node.
 struct Tree {
@@ -291,11 +292,11 @@ struct Position {
 };
 
 __device__ inline Position position_of(const Number& number, unsigned split) {
-    Position position = {true, true, 0, 0};
+    Position position = {true, true, 0, 0};  // the root
     for (unsigned slot = number.slots[split]; slot != NO_SLOT; slot = number.slots[slot / 2]) {
+        if (number.subtrees[slot].inner == 0) return {};
         const unsigned beside = number.subtrees[slot ^ 1].inner;
         const bool is_left = slot % 2 == 0;
-        if (number.subtrees[slot].inner == 0) position.is_inner = false;
         position.is_root = false;
         position.rank += 1 + (is_left ? 0 : beside);
         position.pending += is_left && beside > 0;
@@ -325,14 +326,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) number(const Number num
     if (split >= number.splits) return;
     const Position position = position_of(number, split);
     if (!position.is_inner) return;
-    const Subtree left = number.subtrees[2 * split], right = number.subtrees[2 * split + 1];
+    const Subtree &left = number.subtrees[2 * split], &right = number.subtrees[2 * split + 1];
     const unsigned node = 1 + 2 * position.rank, index = 1 + position.rank + position.pending;
     if (position.is_root) write_node(number.tree, 0, *number.root, 0, 0);
     write_node(number.tree, node, left, position.rank + 1, index);
     write_node(number.tree, node + 1, right, position.rank + 1 + left.inner, index + (left.inner > 0));
 }
 
-// ---------------------------------------------------------------------------------------------------- what kernels read
+// --------------------------------------------------------------------------------------------------- what kernels read
 
 struct Pack {
     Tree tree;
