@@ -184,6 +184,13 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     **_under("rows[]", _TREE),
     "rows[].quality": "cost of the exact builder's tree over that of this one: 1 is as good, less is worse; null where "
     "the exact builder was left out",
+    "times[].scene": "name of the scene (this and all of times where there is a GPU)",
+    "times[].triangles": "triangles of the scene",
+    "times[].gpu.NAME": "lbvh built and packed by the GPU: median wall seconds of a step: upload, locate, sort, join, "
+    "number or pack",
+    "times[].cpu.NAME": "the same tree by the CPU for the GPU: build, pack or upload",
+    "times[].gpu_seconds": "median of the rounds, all steps by the GPU",
+    "times[].cpu_seconds": "median of the rounds, all steps by the CPU",
     "rates[].scene": "name of the scene (this and all below with --kernels)",
     "rates[].triangles": "triangles of the scene",
     "rates[].builder": "builder of the tree, as --builder of a render has it",

@@ -168,7 +168,7 @@ def facts_of(tracer: Tracer) -> KernelFacts:
         tree_bytes=tracer.bvh.bytes,
         sah_cost=tracer.bvh.sah_cost,
         build_seconds=tracer.bvh.build_seconds,
-        is_tree_cached=tracer.tree is not None and tracer.tree.is_cached,
+        is_tree_cached=tracer.bvh.is_cached,
     )
     if not isinstance(tracer, GpuTracer):
         return facts

@@ -36,7 +36,8 @@ where wall time does: 'exact' tries every border of two triangles, 'binned' trie
 neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders use, moves
 subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
 are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
-With --kernels these trace rays through the trees of all builders that --builder of a render takes.
+Where there is a GPU, wall times follow of 'lbvh' built and packed there, step by step, and by the CPU for it; the bits
+are compared. With --kernels these trace rays through the trees of all builders that --builder of a render takes.
 'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
@@ -75,16 +76,18 @@ def run(arguments: argparse.Namespace) -> int:
     check_views(arguments)
     check_request(arguments)
     rows: list[Row] = []
+    times: list[Row] = []
     rates: list[Row] = []
     seen: list[Snapshot] = []
     for name in arguments.scenes:
         snapshot = SceneView.chosen(arguments).of(load_for(arguments, name))
         seen.append(snapshot)
         rows += tree_rows(arguments, snapshot)
+        times += time_rows(arguments, snapshot) if device == "gpu" else []
         rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
         triangles = sum(len(one.positions) for one in seen)
         about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
-        writes = [partial(write_figures, arguments.json, about, {"rows": rows, "rates": rates})]
+        writes = [partial(write_figures, arguments.json, about, {"rows": rows, "times": times, "rates": rates})]
         if arguments.plot:
             writes.append(partial(write_whole, arguments.plot, plot(rows, arguments.plot.suffix.lower())))
         write_each(*writes)
@@ -100,6 +103,16 @@ def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     if len(snapshot.positions) > MOST_EXACT:
         print(f"{EXACT} is left out: with more than {MOST_EXACT} triangles it takes minutes", flush=True)
     return [about_scene(snapshot) | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
+
+
+def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
+    """Measures the builder that the GPU has of its own on a scene, prints its table, and returns its row."""
+    from renderer.bench.tree_time_table import time_row, time_table
+    from tracecore.benchmarks.tree_time import tree_time
+
+    found = tree_time(snapshot.positions, arguments.repeat)
+    print(f"{heading(snapshot)}\n{time_table(found)}", flush=True)
+    return [about_scene(snapshot) | time_row(found)]
 
 
 def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:

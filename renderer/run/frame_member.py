@@ -64,7 +64,7 @@ class FrameMember:
         order = of_frame(self._plan.order(), self._seeds, frame.number)
         with self._plan.context(snapshot, time.perf_counter() - start, tree) as context:
             made = make_picture(context, order, None, keep_linear=False)
-            self._updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+            self._updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
         if made.picture is None:
             raise RenderError(f"{frame} has no pass")
         return MadeFrame(made.picture, frame_key(order, snapshot, made.picture.passes))

@@ -33,6 +33,8 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 #: Bytes of a triangle on a GPU with its share of the tree: 48 of its own, and of nodes 2 to 64, by kernel and scene.
 #: Batches that a thread has there at once.
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
+#: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
+GPU_BUILD_BYTES, GPU_BUILDERS = 210, ("lbvh",)
 #: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
 FILM_SUMS, FILE_BYTES = 4, 80
 
@@ -175,15 +177,19 @@ def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True,
     return Estimate(parts | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round}, members + 1)
 
 
-def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings") -> Estimate:
-    """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out."""
+def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings", builder: str | None = None) -> Estimate:
+    """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out.
+
+    builder: of its tree, by name, None for the default.
+    """
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
     from tracecore.cores import usable_cores
     from tracecore.rays import HIT
 
     slots = (settings.threads or usable_cores()) * GPU_BATCHES * (1 + MAX_LIGHT_SAMPLES)
     batches = slots * settings.batch_rays * HIT.itemsize
-    return Estimate({"triangles with their tree": GPU_TRIANGLE_BYTES * len(snapshot.positions), "batches": batches})
+    of_triangle = GPU_BUILD_BYTES if builder in GPU_BUILDERS else GPU_TRIANGLE_BYTES
+    return Estimate({"triangles with their tree": of_triangle * len(snapshot.positions), "batches": batches})
 
 
 def told_of_gpu(estimate: Estimate, device: str) -> str | None:

@@ -215,7 +215,7 @@ class MotionDriver:
         """Replaces the tracer by one for a snapshot."""
         traced, old = self.traced, self._context
         trace_seconds = self._driver.work.trace_seconds
-        self._updates.note(old.tracer.tree, is_refitted=old.is_refitted, trace_seconds=trace_seconds)
+        self._updates.note(old.tracer, is_refitted=old.is_refitted, trace_seconds=trace_seconds)
         self._opened.close()
         tree = self._updates.tree_for(snapshot.positions)
         self._context = self._opened.enter_context(self._motion.context(snapshot, 0.0, tree))

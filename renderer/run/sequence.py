@@ -214,7 +214,7 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
     with order.context(snapshot, load_seconds, tree) as context:
         picture = of_frame(order.picture, order.seeds, frame)
         made: Made = make_picture(context, picture, path, keep_linear=False)
-        order.updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+        order.updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
     if not (made.finished and made.picture):
         raise KeyboardInterrupt
     return made.picture.statistics

@@ -249,14 +249,14 @@ def _photon_figures(work: Work) -> Statistics:
 
 
 def _tree_figures(context: RenderContext) -> Statistics:
-    bvh, tree = context.tracer.bvh, context.tracer.tree
+    bvh = context.tracer.bvh
     return {
         "bvh.nodes": bvh.nodes,
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
         "bvh.update": update_of(context),
-        "bvh.update_seconds": tree.seconds if tree else 0.0,
+        "bvh.update_seconds": bvh.tree_seconds,
     }
 
 
@@ -264,7 +264,7 @@ def update_of(context: RenderContext) -> str:
     """Returns where the binary tree comes from."""
     if context.is_refitted:
         return "refitted"
-    return "cached" if context.tracer.tree and context.tracer.tree.is_cached else "built"
+    return "cached" if context.tracer.bvh.is_cached else "built"
 
 
 def limited_by(measured: Measured, *, has_bus: bool) -> str:

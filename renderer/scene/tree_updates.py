@@ -9,7 +9,7 @@ never loses more than twice what the best choice of frames would (Karlin, Manass
 Caching, 1988, on when to buy what one rents).
 """
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -31,6 +31,14 @@ def _load_compiled_code() -> None:
     reinserted(refit(tree, FOUR_TRIANGLES[[0, 2, 1, 3]]))
 
 
+class HasTree(Protocol):
+    """Is a tracer, as far as it matters here."""
+
+    @property
+    def tree(self) -> BinaryTree | None:
+        """As of `Tracer`."""
+
+
 class TreeUpdates:
     """Keeps what is known of the trees of a sequence of frames."""
 
@@ -47,16 +55,20 @@ class TreeUpdates:
 
         triangles: (t, 3, 3) float32, checked.
         """
-        if self._tree is None or self._update == "rebuild" or len(triangles) != len(self._tree.order):
+        if self._tree is None or len(triangles) != len(self._tree.order):
             return None
         fitted = refit(self._tree, triangles)
         if self._update == "auto" and self._lost_seconds + self._loss(fitted) > self._build_seconds:
             return None
         return fitted
 
-    def note(self, tree: BinaryTree | None, *, is_refitted: bool, trace_seconds: float) -> None:
-        """Records that a frame has been made with this tree. trace_seconds: that its tracing took."""
-        self._tree = tree
+    def note(self, tracer: HasTree, *, is_refitted: bool, trace_seconds: float) -> None:
+        """Records that a frame has been made with the tree of a tracer, which may be on a device: it is not asked for
+        where each frame gets a new one. trace_seconds: that its tracing took.
+        """
+        if self._update == "rebuild":
+            return
+        self._tree = tree = tracer.tree
         if tree is None:
             return
         if is_refitted:

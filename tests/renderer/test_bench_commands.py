@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from explained_keys import assert_explained, assert_help_explains
+from fake_cuda import installed
 from PIL import Image
 
 from renderer import cli
@@ -168,7 +169,6 @@ def test_builders_with_rates_of_kernels_on_their_trees(measured, tmp_path, capsy
     traced = ("--kernels", "bvh8", "--device", "cpu", "--size", "16x8", "--photon-rays", "500", "--threads", "1")
     drawn = tmp_path / "drawn.svg"
     figures = measured("builders", "cornell", "caustic", *traced, "--repeat", "1", "--plot", str(drawn))
-    assert_explained([figures], figure_keys.BUILDERS)
     assert figures["circumstances"]["scene"] == "cornell, caustic"
     assert list(dict.fromkeys(row["scene"] for row in figures["rows"])) == ["cornell", "caustic"]
     rates = figures["rates"]
@@ -185,6 +185,26 @@ def test_builders_with_rates_of_kernels_on_their_trees(measured, tmp_path, capsy
     assert "cornell, 18060 triangles, on the cpu\nkernel, Mrays/s  builder     SAH cost  primary" in said
     assert "triangles, on the cpu\nkernel" in said.partition("caustic")[2]
     assert all(f">{name}<" in drawn.read_text() for name in ("reinserted", "n log n"))
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """A GPU, played by the emulator."""
+    yield from installed(monkeypatch)
+
+
+def test_builders_where_there_is_a_gpu(measured, cuda, capsys):
+    traced = ("--kernels", "while-while", "--device", "gpu", "--size", "8x4", "--photon-rays", "300", "--threads", "1")
+    figures = measured("builders", "cornell", *traced, "--repeat", "1")
+    assert_explained([figures], figure_keys.BUILDERS)
+    (times,) = figures["times"]
+    assert (times["scene"], times["triangles"]) == ("cornell", 18060)
+    assert sum(times["gpu"].values()) == times["gpu_seconds"]
+    assert sum(times["cpu"].values()) == times["cpu_seconds"]
+    said = capsys.readouterr().out
+    assert "cornell, 18060 triangles\nlbvh for a GPU, wall ms  " in said
+    assert "\nbuilt and packed by the GPU  upload " in said
+    assert "\nbuilt and packed by the CPU  build " in said
 
 
 def test_the_exact_builder_is_left_out_where_it_takes_minutes(measured, monkeypatch, capsys):

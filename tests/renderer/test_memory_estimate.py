@@ -25,7 +25,7 @@ from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, u
 from scenes.model import Texture
 from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
-from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.tracers.gpu import GpuTracer
 
 
@@ -250,6 +250,29 @@ def test_the_estimate_of_a_gpu_covers_what_kernels_pack(cornell, cuda):
         tracer.open_ports(2, memory.GPU_BATCHES * 9, settings.batch_rays)
         ring = sum(len(one.bytes) for one in cuda.memory if one.device is not None) - before
     assert ring <= 1.1 * parts["batches"]
+
+
+@pytest.mark.parametrize("name", ["cornell", "stress:20k"])
+def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, cuda, monkeypatch):
+    snapshot, taken = scenes.load(name).at(0.0), []
+    allocate = cuda.allocate
+
+    def watched(size):
+        given = allocate(size)
+        taken.append(sum(len(one.bytes) for one in cuda.memory if one.device is not None))
+        return given
+
+    monkeypatch.setattr(cuda, "allocate", watched)
+    GpuTracer(snapshot.positions, "while-while", threads=2, builder="lbvh").close()
+    settings = RenderSettings(width=16, height=12, threads=2)
+    estimate = memory.gpu_bytes(snapshot, settings, "lbvh").parts["triangles with their tree"]
+    assert 0.8 * estimate < max(taken) <= estimate
+    assert estimate > memory.gpu_bytes(snapshot, settings).parts["triangles with their tree"]
+
+
+def test_names_of_builders_that_a_gpu_may_be_are_those_of_the_layouts():
+    layouts = {find_strategy(name).layout for name in strategy_names()}
+    assert {name for layout in layouts for name in layout.gpu_builders} == set(memory.GPU_BUILDERS)
 
 
 def test_a_scene_that_a_gpu_has_no_room_for_is_refused(tmp_path, capsys, cuda):

@@ -45,8 +45,7 @@ def context(device: str = "gpu") -> Any:
         device=device,
         dispatch="direct",
         threads=2,
-        bvh=BvhStatistics(nodes=5, bytes=640, sah_cost=12.5, build_seconds=0.25),
-        tree=SimpleNamespace(seconds=0.125, is_cached=False),
+        bvh=BvhStatistics(nodes=5, bytes=640, sah_cost=12.5, build_seconds=0.25, tree_seconds=0.125),
         statistics=traced,
     )
     snapshot = SimpleNamespace(name="box", positions=np.zeros((12, 3, 3), np.float32))

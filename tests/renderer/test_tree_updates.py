@@ -1,5 +1,7 @@
 """From frame to frame: when a tree is refitted, and when a new one is built."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,21 @@ def tree_of(triangles: Floats, seconds: float) -> BinaryTree:
     tree = build(triangles, max_leaf=1)
     object.__setattr__(tree, "build_seconds", seconds)
     return tree
+
+
+@dataclass
+class Traced:
+    """A tracer, as far as it matters here."""
+
+    tree: BinaryTree | None
+
+
+class Elsewhere:
+    """A tracer whose tree is on a device."""
+
+    @property
+    def tree(self) -> BinaryTree | None:
+        raise AssertionError("nobody needs the tree")
 
 
 def mixed(amount: float) -> Floats:
@@ -36,7 +53,7 @@ def test_the_first_tree_is_built(update: Update) -> None:
 @pytest.mark.parametrize("update", ["auto", "refit", "rebuild"])
 def test_another_number_of_triangles_needs_a_new_tree(update: Update) -> None:
     updates = TreeUpdates(update)
-    updates.note(tree_of(HALVES, 1.0), is_refitted=False, trace_seconds=1.0)
+    updates.note(Traced(tree_of(HALVES, 1.0)), is_refitted=False, trace_seconds=1.0)
     assert updates.tree_for(HALVES[:1]) is None
 
 
@@ -44,7 +61,7 @@ def test_refit_keeps_a_tree_however_bad_and_rebuild_none() -> None:
     good, bad = mixed(0.0), mixed(1.0)
     kept, built = TreeUpdates("refit"), TreeUpdates("rebuild")
     for updates in (kept, built):
-        updates.note(tree_of(good, 1e-9), is_refitted=False, trace_seconds=1e9)
+        updates.note(Traced(tree_of(good, 1e-9)), is_refitted=False, trace_seconds=1e9)
     fitted = kept.tree_for(bad)
     assert fitted is not None
     assert fitted.sah_cost > 2 * build(bad, max_leaf=1).sah_cost
@@ -53,10 +70,10 @@ def test_refit_keeps_a_tree_however_bad_and_rebuild_none() -> None:
 
 def test_auto_keeps_a_tree_that_is_as_good_as_ever() -> None:
     updates = TreeUpdates("auto")
-    updates.note(tree_of(HALVES, 0.0), is_refitted=False, trace_seconds=1e9)
+    updates.note(Traced(tree_of(HALVES, 0.0)), is_refitted=False, trace_seconds=1e9)
     fitted = updates.tree_for(HALVES + np.float32(1.0))
     assert fitted is not None
-    updates.note(fitted, is_refitted=True, trace_seconds=1e9)
+    updates.note(Traced(fitted), is_refitted=True, trace_seconds=1e9)
     assert updates.tree_for(HALVES + np.float32(2.0)) is not None
 
 
@@ -65,23 +82,32 @@ def test_auto_adds_up_what_frames_lose() -> None:
     good, bad = mixed(0.0), mixed(0.2)
     first = tree_of(good, 0.0)
     growth = TreeUpdates("refit")
-    growth.note(first, is_refitted=False, trace_seconds=10.0)
+    growth.note(Traced(first), is_refitted=False, trace_seconds=10.0)
     fitted = growth.tree_for(bad)
     assert fitted is not None
     share = fitted.sah_cost / first.sah_cost - 1.0
     assert share > 0.1
     updates = TreeUpdates("auto")
-    updates.note(tree_of(good, 2.5 * 10.0 * share), is_refitted=False, trace_seconds=10.0)
+    updates.note(Traced(tree_of(good, 2.5 * 10.0 * share)), is_refitted=False, trace_seconds=10.0)
     choices = []
     for _ in range(4):
         tree = updates.tree_for(bad)
         choices.append(tree is not None)
         new = tree_of(bad, 2.5 * 10.0 * share)
-        updates.note(tree or new, is_refitted=tree is not None, trace_seconds=10.0 * (1 + share) if tree else 10.0)
+        seconds = 10.0 * (1 + share) if tree else 10.0
+        updates.note(Traced(tree or new), is_refitted=tree is not None, trace_seconds=seconds)
     assert choices == [True, True, False, True]  # the fourth: as good as the one just built
 
 
 def test_brute_force_has_no_tree() -> None:
     updates = TreeUpdates("auto")
-    updates.note(None, is_refitted=False, trace_seconds=1.0)
+    updates.note(Traced(None), is_refitted=False, trace_seconds=1.0)
     assert updates.tree_for(HALVES) is None
+
+
+def test_a_tree_on_a_device_stays_there_where_each_frame_gets_a_new_one() -> None:
+    updates = TreeUpdates("rebuild")
+    updates.note(Elsewhere(), is_refitted=False, trace_seconds=1.0)
+    assert updates.tree_for(HALVES) is None
+    with pytest.raises(AssertionError, match="nobody needs the tree"):
+        TreeUpdates("auto").note(Elsewhere(), is_refitted=False, trace_seconds=1.0)

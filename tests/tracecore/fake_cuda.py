@@ -10,6 +10,7 @@ import ctypes
 import itertools
 import json
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,10 +22,18 @@ import numpy as np
 import pytest
 
 from tracecore.cuda import device as gpu_device
+from tracecore.cuda.device_kernel import ENTRIES
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, NOT_READY, SUCCESS
 from tracecore.cuda.nvrtc import CompiledKernel
-from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
+from tracecore.emulator.library import (
+    LibraryPool,
+    Request,
+    compile_library,
+    compile_program,
+    emulator_unavailable_reason,
+)
 from tracecore.kernels.launch_records import LAUNCH, REPORT
+from tracecore.kernels.program import Program
 from tracecore.kernels.ring_records import END, RING
 from tracecore.kernels.strategy import KernelStrategy
 
@@ -98,8 +107,7 @@ class FakeFunction:
         self.device = device
         self.entry = entry
         self.pool = LibraryPool.of(Path(module["path"]))
-        self.scene_bytes = int(module["scene_bytes"])
-        self.argument_bytes = RING.itemsize if entry == "resident" else LAUNCH.itemsize
+        self.index, self.parameter_bytes = module["entries"][entry]
 
 
 class FakeDevice:
@@ -146,7 +154,8 @@ class FakeCuda:
 
     errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
     launches shall report as theirs. refused: names of calls that fail from now on. free_bytes: of each
-    device. calls: how often hot calls came.
+    device. calls: how often hot calls came. copied: bytes by the direction of a copy. options: of the emulator's
+    launches, such as `is_weak`.
     """
 
     def __init__(self, devices: int = 2) -> None:
@@ -156,6 +165,8 @@ class FakeCuda:
         self.refused: set[str] = set()
         self.free_bytes = 250_000_000
         self.calls: list[str] = []
+        self.copied = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
+        self.options: dict[str, int] = {}
         self.memory: weakref.WeakSet[FakeMemory] = weakref.WeakSet()
         self.streams: weakref.WeakSet[FakeStream] = weakref.WeakSet()
         self.events: weakref.WeakSet[FakeEvent] = weakref.WeakSet()
@@ -224,7 +235,18 @@ class FakeCuda:
 
     def compile_kernel(self, strategy: KernelStrategy, arch: str, stack_size: int, **options: bool) -> CompiledKernel:
         path = compile_library(strategy, stack_size, **options)
-        module = {"path": str(path), "scene_bytes": strategy.layout.scene.itemsize}
+        scene = strategy.layout.scene.itemsize
+        streamed = {"closest_hit": (0, [scene, LAUNCH.itemsize]), "any_hit": (1, [scene, LAUNCH.itemsize])}
+        resident = {"resident": (0, [scene, RING.itemsize])}
+        return self._compiled(arch, path, resident if options["resident"] else streamed)
+
+    def compile_program(self, program: Program, arch: str) -> CompiledKernel:
+        entries = {name: (i, [dtype.itemsize]) for i, (name, dtype) in enumerate(program.entries.items())}
+        return self._compiled(arch, compile_program(program), entries)
+
+    def _compiled(self, arch: str, path: Path, entries: dict[str, tuple[int, list[int]]]) -> CompiledKernel:
+        """entries: by name the index of each, and the sizes of its parameters."""
+        module = {"path": str(path), "entries": entries}
         return CompiledKernel(arch=arch, cubin=json.dumps(module).encode(), resources={})
 
     def load_module(self, cubin: bytes) -> Any:
@@ -300,6 +322,7 @@ class FakeCuda:
     def copy(self, to: int, source: int, size: int, direction: int, stream: int) -> None:
         line = self._handles[stream]
         self._answer("copy", line.device)
+        self.copied[direction] += size
         on_device, pinned = {HOST_TO_DEVICE: (to, source), DEVICE_TO_HOST: (source, to)}[direction]
         assert self._reached(on_device, size, line.device), "a copy from or to memory that is not the device's"
         assert self._reached(pinned, size, None), "a copy from or to memory of the host that is not pinned"
@@ -366,27 +389,27 @@ class FakeCuda:
             raise FakeCudaError("invalid handle: function, stream and thread are not of one device")
         assert (grid_y, grid_z, block_y, block_z, shared_bytes, extra) == (1, 1, 1, 1, 0, 0)
         line.device.launches += 1
-        scene, arguments = np.ctypeslib.as_array((ctypes.c_uint64 * 2).from_address(parameters)).tolist()
-        copied = ctypes.string_at(scene, kernel.scene_bytes), ctypes.string_at(arguments, kernel.argument_bytes)
+        sizes = kernel.parameter_bytes
+        addresses = np.ctypeslib.as_array((ctypes.c_uint64 * len(sizes)).from_address(parameters)).tolist()
+        copied = [ctypes.string_at(address, size) for address, size in zip(addresses, sizes, strict=True)]
         line.add(lambda: self._run(kernel, line.device, (grid_x, block_x), copied))
 
-    def _run(
-        self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], copied: tuple[bytes, bytes]
-    ) -> None:
+    def _run(self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], copied: list[bytes]) -> None:
         with device.runs:
             device.goes_on.wait()
             if device.status != SUCCESS:
                 return
-            scene, arguments = (np.frombuffer(part, np.uint8).copy() for part in copied)
+            records: list[Any] = [np.frombuffer(part, np.uint8).copy() for part in copied]
+            arguments = records[-1]
             stop_words = [int(arguments.view(RING)["stop"][0])] if kernel.entry == "resident" else []
             device.stop_words += stop_words
-            error = self._emulate(kernel, device, shape, (scene, arguments))
+            error = self._emulate(kernel, device, shape, records)
             for address in stop_words:
                 device.stop_words.remove(address)
             if error:
                 self.complaints.append(error)
                 device.end_kernels(ILLEGAL_ADDRESS)
-            elif kernel.entry != "resident" and self.intervals:
+            elif kernel.entry in ENTRIES and self.intervals:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))
                 np.frombuffer(report, REPORT)[["start", "end"]] = self.intervals.pop(0)
 
@@ -396,18 +419,19 @@ class FakeCuda:
         return [(memory.ptr, memory.ptr + len(memory.bytes)) for memory in reached]
 
     def _emulate(
-        self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], records: tuple[Any, Any]
+        self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], records: list[Any]
     ) -> str | None:
         ranges = np.array(self._ranges(device), np.uint64)
         request = Request(
             scene=records[0].ctypes.data,
-            arguments=records[1].ctypes.data,
-            any_hit=kernel.entry == "any_hit",
+            arguments=records[-1].ctypes.data,
+            entry=kernel.index,
             blocks=shape[0],
             threads=shape[1],
             time_limit=TIME_LIMIT * 10**9,
             memories=ranges.ctypes.data,
             memories_count=len(ranges),
+            **self.options,
         )
         with kernel.pool.borrow() as library:
             return library.emulate(request)
@@ -426,4 +450,13 @@ def installed(monkeypatch: pytest.MonkeyPatch, devices: int = 2) -> Iterator[Fak
     yield cuda
     cuda.rest()
     gpu_device.gpu_unavailable_reason.cache_clear()
+    assert cuda.complaints == []
+
+
+def rested(cuda: FakeCuda) -> None:
+    """Let what hung run to its end, which finds its memory in place."""
+    deadline = time.perf_counter() + 60.0
+    while any(device.runs.locked() for device in cuda.devices):
+        assert time.perf_counter() < deadline, "a kernel has not ended in 60 s"
+        time.sleep(1e-3)
     assert cuda.complaints == []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cutout_cases import random_cutouts
-from fake_cuda import FakeCuda, FakeCudaError, installed
+from fake_cuda import FakeCuda, FakeCudaError, installed, rested
 from ray_cases import answers, assert_same_bits
 
 import tracecore
@@ -289,7 +289,7 @@ def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: Fa
             gc.collect()
             assert cuda.live()["memory"] > before
         cuda.refused = set()
-    _rested(cuda)
+    rested(cuda)
 
 
 def test_pieces_of_a_round_write_their_own_hits(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,7 +410,7 @@ def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) ->
     with pytest.raises(KernelError, match=r"no event can be set \(FakeCudaError: .*GPU 0 is lost to this process"):
         tracer.close()
     tracer.close()
-    _rested(cuda)
+    rested(cuda)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -449,7 +449,7 @@ def test_a_kernel_that_hangs_is_waited_for_once(impatient: FakeCuda, monkeypatch
     assert waits == [0.3, 0.0]
     assert tracer.gpu.has_hung
     assert gpu_device.has_anything_hung()
-    _rested(impatient)
+    rested(impatient)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -466,7 +466,7 @@ def test_whoever_only_looks_is_told_of_a_kernel_that_hangs(impatient: FakeCuda, 
             look(queue)
         with pytest.raises(DeviceError, match=r"has not ended in 0\.3 s"):
             tracer.close()
-    _rested(impatient)
+    rested(impatient)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -496,7 +496,7 @@ def test_a_whole_array_that_does_not_come_back_is_an_error(impatient: FakeCuda) 
         del tracer
         gc.collect()
         assert impatient.live()["memory"] == before > 4
-    _rested(impatient)
+    rested(impatient)
 
 
 def _trace_unseen(tracer: GpuTracer) -> None:
@@ -518,7 +518,7 @@ def test_memory_of_a_ring_whose_launch_hangs_stays(impatient: FakeCuda) -> None:
         del tracer, queue
         gc.collect()
         assert impatient.live()["memory"] == before
-    _rested(impatient)
+    rested(impatient)
 
 
 def test_memory_of_a_ring_that_is_dropped_while_a_launch_is_under_way_stays(impatient: FakeCuda) -> None:
@@ -531,7 +531,7 @@ def test_memory_of_a_ring_that_is_dropped_while_a_launch_is_under_way_stays(impa
         del queue, tracer
         gc.collect()
         assert max(len(memory.bytes) for memory in impatient.memory) >= ring
-    _rested(impatient)
+    rested(impatient)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -557,15 +557,6 @@ def test_what_a_closed_queue_left_behind_is_not_told_to_the_next(cuda: FakeCuda,
         assert tracer.statistics().invalid_rays == 10
 
 
-def _rested(cuda: FakeCuda) -> None:
-    """Let what hung run to its end, which finds its memory in place."""
-    deadline = time.perf_counter() + 60.0
-    while any(device.runs.locked() for device in cuda.devices):
-        assert time.perf_counter() < deadline, "a kernel has not ended in 60 s"
-        time.sleep(1e-3)
-    assert cuda.complaints == []
-
-
 def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: FakeCuda) -> None:
     tracer = open_gpu("resident")
     queue = tracer.open_queue()
@@ -573,7 +564,7 @@ def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: 
         queue.submit(CASE.rays[:10])
         with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
             tracer.close()
-    _rested(impatient)
+    rested(impatient)
 
 
 def test_memory_that_is_not_set_in_time_is_an_error(impatient: FakeCuda) -> None:

@@ -132,6 +132,6 @@ def test_a_node_is_a_cache_line() -> None:
 
 def test_every_struct_is_checked_by_the_compiler() -> None:
     """Each constant that the layout hands over stands in an assertion of the headers."""
-    headers = "".join((KERNELS / name).read_text() for name in ("bvh4.cuh", "packed_triangle.cuh"))
+    headers = "".join((KERNELS / name).read_text() for name in ("bvh4.cuh", "packed_row.cuh"))
     asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
     assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

@@ -167,6 +167,6 @@ def test_a_lane_loads_two_words_of_sixteen_bytes(width: int) -> None:
 
 def test_every_struct_is_checked_by_the_compiler() -> None:
     """Each constant that the layout hands over stands in an assertion of a header."""
-    headers = "".join((KERNELS / name).read_text() for name in ("wide.cuh", "packed_triangle.cuh"))
+    headers = "".join((KERNELS / name).read_text() for name in ("wide.cuh", "packed_row.cuh"))
     asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
     assert asserted == {name for name in LAYOUTS[8].defines if name.endswith("_BYTES")}

@@ -1,6 +1,7 @@
 """A kernel on a GPU: its scene in the device's memory, its machine code loaded there, and launches of it."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,20 @@ RESIDENT_ENTRIES = ("resident",)
 
 
 class DeviceScene:
-    """A packed scene on a device. `record` is the kernel's `struct Scene`."""
+    """A packed scene on a device. `record` is the kernel's `struct Scene`.
 
-    def __init__(self, device: CudaDevice, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
-        self._memory = {name: DeviceMemory.holding(device, array) for name, array in packed.arrays.items()}
+    made: arrays that are there already, besides those of the packed scene.
+    """
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        packed: PackedScene,
+        dtype: np.dtype[np.void],
+        made: Mapping[str, DeviceMemory] | None = None,
+    ) -> None:
+        copied = {name: DeviceMemory.holding(device, array) for name, array in packed.arrays.items()}
+        self._memory = {**(made or {}), **copied}
         self.record = np.zeros(1, dtype)
         for name, memory in self._memory.items():
             self.record[name] = memory.address

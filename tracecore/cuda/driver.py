@@ -17,6 +17,7 @@ from tracecore.errors import DeviceError
 
 if TYPE_CHECKING:
     from tracecore.cuda.nvrtc import CompiledKernel
+    from tracecore.kernels.program import Program
     from tracecore.kernels.strategy import KernelStrategy
 
 #: Directions of a copy, as in CUDA's `cudaMemcpyKind`.
@@ -84,6 +85,9 @@ class CudaDriver(Hashable, Protocol):
         counted: bool,
     ) -> CompiledKernel:
         """Compiles a strategy, see `nvrtc.compile_strategy`."""
+
+    def compile_program(self, program: Program, arch: str) -> CompiledKernel:
+        """Compiles a program, see `nvrtc.compile_program`."""
 
     def load_module(self, cubin: bytes) -> Any:
         """Loads machine code for as long as the process lives: to unload it waits for all that runs on the device, and
@@ -253,6 +257,12 @@ class CupyDriver:
         from tracecore.cuda.nvrtc import compile_strategy
 
         return compile_strategy(strategy, arch, stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted)
+
+    def compile_program(self, program: Program, arch: str) -> CompiledKernel:
+        """As `CudaDriver` says."""
+        from tracecore.cuda.nvrtc import compile_program
+
+        return compile_program(program, arch)
 
     def load_module(self, cubin: bytes) -> Any:
         """As `CudaDriver` says."""

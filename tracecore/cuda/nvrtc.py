@@ -11,6 +11,7 @@ from typing import Any
 
 from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.program import Program
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
 
@@ -71,6 +72,11 @@ def compile_strategy(
         strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted).items()
     )
     return _compile_once(flatten(strategy.source), strategy.source.name, arch, constants)
+
+
+def compile_program(program: Program, arch: str) -> CompiledKernel:
+    """Compiles a program, once in a process, and raises as `compile_strategy` does. arch: such as "sm_90"."""
+    return _compile_once(flatten(program.source), program.source.name, arch, tuple(program.constants.items()))
 
 
 @functools.lru_cache(maxsize=256)

@@ -26,12 +26,18 @@ DEPTH = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BvhStatistics:
-    """A tracer's tree: nodes and bytes as traversed, expected cost of a ray in node visits, seconds to build it all."""
+    """A tracer's tree: nodes and bytes as traversed, expected cost of a ray in node visits, seconds to build it all.
+
+    tree_seconds: of these, what it took until the binary tree was there: built, refitted, or read where it was kept.
+    is_cached: whether that was kept.
+    """
 
     nodes: int
     bytes: int
     sah_cost: float
     build_seconds: float
+    tree_seconds: float = 0.0
+    is_cached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +69,7 @@ class Limits:
 class Tracer(Protocol):
     """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
     emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `batches` how many
-    batches in flight for each of them keep it busy. `tree` is what it was packed from, None where it needs none."""
+    batches in flight for each of them keep it busy."""
 
     name: str
     device: str
@@ -71,7 +77,10 @@ class Tracer(Protocol):
     threads: int
     batches: int
     bvh: BvhStatistics
-    tree: BinaryTree | None
+
+    @property
+    def tree(self) -> BinaryTree | None:
+        """What was packed; None where the tracer needs none. It may be on a device, from where asking fetches it."""
 
     def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
         """Returns a queue for the calling thread.

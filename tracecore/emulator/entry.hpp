@@ -1,4 +1,5 @@
-// What Python calls. Comes after the kernel's source, which defines Scene, Launch or Ring, and the entry points.
+// What Python calls. Comes after the kernel's source, which defines Scene, Launch or Ring, and the entry points; or kernels
+// that take one argument each, where PROGRAM_ENTRIES names them.
 #pragma once
 
 #include "grid.hpp"
@@ -7,10 +8,10 @@ namespace emulator {
 
 // library.py fills the same.
 struct Request {
-    const Scene* scene;
-    const void* arguments;  // Launch, or Ring in resident dispatch
+    const void* scene;      // Scene; of no program
+    const void* arguments;  // Launch, or Ring in resident dispatch, or what a program's kernel takes
     char* stacks;           // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
-    uint32_t any_hit;
+    uint32_t entry;         // index of the entry point
     uint32_t blocks;
     uint32_t threads;  // of a block
     Order order;
@@ -25,18 +26,34 @@ struct Request {
 
 inline Request* request;
 
+#if defined(PROGRAM_ENTRIES)
+template <class Arguments>
+inline void call(void (*kernel)(Arguments)) {
+    kernel(*static_cast<const Arguments*>(request->arguments));
+}
+
 inline void run_kernel() {
+    uint32_t entry = 0;
+#define EMULATOR_ENTRY(name) \
+    if (request->entry == entry++) return call(name);
+    PROGRAM_ENTRIES
+#undef EMULATOR_ENTRY
+}
+#else
+inline void run_kernel() {
+    const Scene& scene = *static_cast<const Scene*>(request->scene);
 #if RESIDENT
-    resident(*request->scene, *static_cast<const Ring*>(request->arguments));
+    resident(scene, *static_cast<const Ring*>(request->arguments));
 #else
     const Launch& launch = *static_cast<const Launch*>(request->arguments);
-    if (request->any_hit) {
-        any_hit(*request->scene, launch);
+    if (request->entry == 1) {
+        any_hit(scene, launch);
     } else {
-        closest_hit(*request->scene, launch);
+        closest_hit(scene, launch);
     }
 #endif
 }
+#endif
 
 inline const char* emulate(Request* the_request) {
     request = the_request;

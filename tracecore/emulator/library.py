@@ -20,6 +20,7 @@ import numpy as np
 from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.program import Program
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import KernelStrategy
 
@@ -54,7 +55,8 @@ Host = ctypes.CFUNCTYPE(None)
 class Request(ctypes.Structure):
     """Describes a launch, as `entry.hpp` reads it.
 
-    scene, arguments: addresses of what the kernel is called with.
+    scene, arguments: addresses of what the kernel is called with; a program's kernel takes no scene.
+    entry: index of the entry point, of streamed dispatch a `Query`, of a program its place among the entries.
     stacks: address, set by `Library`.
     threads: threads of a block.
     order: the order of lanes, an index in `tracer.Order`.
@@ -73,7 +75,7 @@ class Request(ctypes.Structure):
         ("scene", ctypes.c_uint64),
         ("arguments", ctypes.c_uint64),
         ("stacks", ctypes.c_uint64),
-        ("any_hit", ctypes.c_uint32),
+        ("entry", ctypes.c_uint32),
         ("blocks", ctypes.c_uint32),
         ("threads", ctypes.c_uint32),
         ("order", ctypes.c_uint32),
@@ -144,18 +146,28 @@ def compile_library(
     Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
     """
     constants = strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted)
-    text = _whole_source(strategy, constants)
-    path = _folder() / f"{strategy.source.stem}-{_key(text)}.so"
+    return _compiled(strategy.source, strategy.name, constants)
+
+
+def compile_program(program: Program) -> Path:
+    """Returns the path of a program's shared library, and raises, as `compile_library` does."""
+    entries = " ".join(f"EMULATOR_ENTRY({name})" for name in program.entries)
+    return _compiled(program.source, program.source.stem, {**program.constants, "PROGRAM_ENTRIES": entries})
+
+
+def _compiled(source: Path, name: str, constants: Mapping[str, str]) -> Path:
+    text = _whole_source(source, constants)
+    path = _folder() / f"{source.stem}-{_key(text)}.so"
     if not path.exists() and (messages := _compile(text, path)):
-        raise KernelError(f"kernel {strategy.name!r} does not compile for the emulator:\n{messages}")
+        raise KernelError(f"kernel {name!r} does not compile for the emulator:\n{messages}")
     return path
 
 
-def _whole_source(strategy: KernelStrategy, constants: Mapping[str, str]) -> str:
+def _whole_source(source: Path, constants: Mapping[str, str]) -> str:
     """Returns the text to compile. The constants come after the emulator's headers, whose own names they could hit."""
     defines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     headers = '#include "grid.hpp"\n#include "cuda.hpp"\n'
-    return f'{headers}{defines}{flatten(strategy.source)}#include "entry.hpp"\n'
+    return f'{headers}{defines}{flatten(source)}#include "entry.hpp"\n'
 
 
 def _folder() -> Path:

@@ -89,6 +89,8 @@ class EmulatedTracer(DirectTracer):
             bytes=packed.bytes,
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
+            tree_seconds=tree.seconds,
+            is_cached=tree.is_cached,
         )
 
     def record_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepSequences:
@@ -123,7 +125,7 @@ class EmulatedTracer(DirectTracer):
         request = Request(
             scene=self._scene.record.ctypes.data,
             arguments=launch.record.ctypes.data,
-            any_hit=query == Query.ANY,
+            entry=query,
             blocks=min(blocks, PERSISTENT_BLOCKS) if self._strategy.persistent else blocks,
             threads=self._strategy.block_size,
             order=self._order,

@@ -1,19 +1,11 @@
-// The bytes of tracecore/layout/bvh2.py: a binary tree whose nodes hold both children's boxes, and triangles in the order of
-// the leaves. Node layout of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009.
+// The scene of tracecore/layout/bvh2.py: a binary tree whose nodes hold both children's boxes, and triangles in the order of
+// the leaves.
 #pragma once
 
 #include "box.cuh"
+#include "bvh2_node.cuh"
 #include "child.cuh"
 #include "packed_triangle.cuh"
-
-struct alignas(16) PackedNode {
-    float left_xy[4];   // centre.x half.x centre.y half.y
-    float right_xy[4];  // centre.x half.x centre.y half.y
-    float z[4];         // left centre, left half, right centre, right half
-    int child[2];       // left, right
-    int unused[2];
-};
-static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
 
 struct Scene {
     const PackedNode* nodes;

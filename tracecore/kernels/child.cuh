@@ -13,6 +13,10 @@ __device__ inline bool is_inner(int child) {
     return child >= 0 && child < NONE;
 }
 
+__device__ inline int leaf_of(int first_leaf_index, int count) {
+    return ~(first_leaf_index << LEAF_COUNT_BITS | count);
+}
+
 __device__ inline int first_leaf_index(int leaf) {
     return ~leaf >> LEAF_COUNT_BITS;
 }

@@ -1,18 +1,8 @@
-// The bytes of tracecore/layout/packed_triangle.py: triangles in the order of the leaves, a row for each axis.
+// Loads the triangles of tracecore/layout/packed_triangle.py.
 #pragma once
 
+#include "packed_row.cuh"
 #include "triangle.cuh"
-
-struct alignas(16) PackedRow {
-    float component[3];  // by corner
-    unsigned prim_id;
-};
-static_assert(sizeof(PackedRow) == ROW_BYTES, "PackedRow differs from the layout's ROW");
-
-struct PackedTriangle {
-    PackedRow rows[3];  // by axis
-};
-static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's PACKED_TRIANGLE");
 
 // The row along an axis is `pitch` rows behind that of the axis before. first: index of the row along axis 0. Indices have
 // 32 bits, or the compiler would keep an address for each axis in two registers.

@@ -121,9 +121,14 @@ class KernelStrategy:
         tree: built over the triangles.
         triangles: (t, 3, 3) float32, checked.
         tables: of their cut-outs, None if all are solid.
-        Raises `KernelError` where the layout has no room for the scene.
+        Raises `KernelError` where the layout has no room for the scene, or the kernel traces no cut-outs.
         """
-        packed = self.layout.pack(tree, triangles)
+        return self.with_cutouts(self.layout.pack(tree, triangles), tables)
+
+    def with_cutouts(self, packed: PackedScene, tables: CutoutTables | None) -> PackedScene:
+        """Returns a packed scene with tables of its cut-outs, None if all are solid. Raises `KernelError` where the
+        kernel traces none.
+        """
         if tables is None:
             return packed
         if not set(tables._fields) <= set(self.layout.scene.names or ()):

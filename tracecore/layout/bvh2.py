@@ -127,4 +127,5 @@ LAYOUT = DeviceLayout(
     },
     pack=pack,
     max_leaf=MAX_LEAF,
+    gpu_builders=("lbvh",),
 )

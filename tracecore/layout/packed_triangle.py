@@ -1,7 +1,7 @@
 """Packs triangles as most kernels read them: 48 bytes each, in the order of the leaves.
 
 A row for each axis holds that component of the three corners, so that a ray loads the rows in the order of its own axes
-and has nothing to exchange. `kernels/packed_triangle.cuh` is the other side.
+and has nothing to exchange. `kernels/packed_row.cuh` is the other side.
 """
 
 import numpy as np

@@ -48,6 +48,8 @@ class CpuTracer(DirectTracer):
             bytes=packed.nodes.nbytes + packed.blocks.nbytes + tables.bytes,
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
+            tree_seconds=tree.seconds,
+            is_cached=tree.is_cached,
         )
         nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
         blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)

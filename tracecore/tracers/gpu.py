@@ -5,7 +5,7 @@ The first is resident dispatch, the second streamed dispatch. Whole arrays are l
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from tracecore.analysis.steps import StepCounts
+from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cores import usable_cores
+from tracecore.cuda import device_lbvh
 from tracecore.cuda.device import (
     DeviceMemory,
     Stream,
@@ -25,6 +27,7 @@ from tracecore.cuda.device import (
     timeout_seconds,
 )
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
+from tracecore.cuda.device_lbvh import DeviceTree
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.closing import Closing
@@ -69,7 +72,8 @@ class GpuTracer(Closing):
     threads: how many CPU threads a driver should feed it from.
     dispatch: what answers batches, "resident" for a kernel that stays, "streamed" for launches.
     tree: over the triangles, of this kernel; by default it is built.
-    builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
+    builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default. The GPU itself does it where the
+    kernel's layout names it among `gpu_builders`.
     cutouts: of the triangles, None if all are solid.
     gpu: its index, None for the calling thread's current GPU.
 
@@ -94,21 +98,27 @@ class GpuTracer(Closing):
         start = time.perf_counter()
         self.gpu = find_device(gpu)
         strategy = find_strategy(kernel)
-        tree = tree or strategy.build(triangles, builder)
-        self.tree: BinaryTree | None = tree
-        packed = strategy.pack(tree, triangles, cutouts)
+        self._tree: BinaryTree | DeviceTree | None = tree or self._built_there(strategy, triangles, builder)
+        made: Mapping[str, DeviceMemory] = {}
+        if isinstance(self._tree, DeviceTree):
+            packed, made = strategy.with_cutouts(self._tree.packed, cutouts), self._tree.memory
+        else:
+            self._tree = self._tree or strategy.build(triangles, builder)
+            packed = strategy.pack(self._tree, triangles, cutouts)
         stack_size, has_cutouts = strategy.stack_for(packed), cutouts is not None
         self.name = strategy.name
         self.threads = threads or usable_cores()
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
-            bytes=packed.bytes,
-            sah_cost=tree.sah_cost,
+            bytes=packed.bytes + sum(memory.size for memory in made.values()),
+            sah_cost=self._tree.sah_cost,
             build_seconds=time.perf_counter() - start,
+            tree_seconds=self._tree.seconds,
+            is_cached=self._tree.is_cached,
         )
         with self._vacant_gpu("cannot set up the GPU"):
             self.gpu.check_room(len(triangles), "triangles with their tree", packed.bytes)
-            scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
+            scene = DeviceScene(self.gpu, packed, strategy.layout.scene, made)
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
             self._launched_kernel = self._load()
             self._work_counters = WorkCounters()
@@ -120,6 +130,25 @@ class GpuTracer(Closing):
         self._lock = threading.Lock()
         self._queues: list[RayQueue] = []
         self._port_counters: list[Counters] = []  # of all ports there have been
+
+    def _built_there(self, strategy: KernelStrategy, triangles: Floats, builder: str | None) -> DeviceTree | None:
+        """Returns the tree where the GPU builds it, None where the CPU has to."""
+        if builder not in strategy.layout.gpu_builders:
+            return None
+        with self._vacant_gpu(f"cannot build a tree of {len(triangles)} triangles"):
+            return device_lbvh.build(self.gpu, triangles, Leaves(strategy.max_leaf, strategy.triangle_block))
+
+    @property
+    def tree(self) -> BinaryTree | None:
+        """What was packed, fetched from the GPU if that has built it and nobody has asked before; None if nobody had
+        when the tracer was closed. Raises `DeviceError` where the GPU does not answer.
+        """
+        with self._lock:
+            if isinstance(self._tree, DeviceTree):
+                with cuda_errors("cannot fetch the tree"):
+                    self.gpu.attach()
+                    self._tree = self._tree.fetched()
+            return self._tree
 
     @property
     def launch_context(self) -> LaunchContext:
@@ -317,6 +346,7 @@ class GpuTracer(Closing):
             return
         with self._lock:
             queues, self._queues = self._queues, []
+            self._tree = None if isinstance(self._tree, DeviceTree) else self._tree
         _do_all([*(queue.close for queue in queues), self._host.close, context.close])
 
 

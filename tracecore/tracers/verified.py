@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     LATE,
@@ -156,8 +157,12 @@ class VerifiedTracer(Closing):
         self.name, self.device, self.dispatch = tracer.name, tracer.device, tracer.dispatch
         self.threads, self.batches = tracer.threads, tracer.batches
         self.bvh: BvhStatistics = tracer.bvh
-        self.tree = tracer.tree
         self._ports: list[VerifiedPort] = []
+
+    @property
+    def tree(self) -> BinaryTree | None:
+        """The tree of the tracer within."""
+        return self._tracer.tree
 
     def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
         """Returns a queue for the calling thread, as `Tracer.open_queue` says."""

@@ -1,0 +1,416 @@
+"""Linear trees that a GPU builds and packs have the bits of the CPU's. CUDA is played by the emulator (`fake_cuda`)."""
+
+import gc
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cutout_cases import random_cutouts
+from emulated_ring import SHUFFLED
+from fake_cuda import FakeCuda, installed, rested
+from ray_cases import Floats, answers, assert_same_bits
+from test_builder import TRIANGLES, depths, points_at
+
+import scenes
+from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
+from tracecore.bvh import lbvh
+from tracecore.bvh.bottom_up import Leaves
+from tracecore.bvh.builders import BUILDERS
+from tracecore.cuda import device_lbvh
+from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
+from tracecore.cuda.device_lbvh import DeviceTree
+from tracecore.cuda.device_program import DeviceProgram
+from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
+from tracecore.cuda.nvrtc import compile_program, supported_architectures
+from tracecore.cutouts import tables_of
+from tracecore.errors import DeviceError, KernelError, TriangleError
+from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
+from tracecore.kernels.source import flatten
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.layout import bvh2
+from tracecore.rays import Query
+from tracecore.tracers.gpu import GpuTracer
+
+CASE = answers("soup", 600)
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "30")
+    yield from installed(monkeypatch)
+
+
+@pytest.fixture
+def device(cuda: FakeCuda) -> CudaDevice:
+    found = find_device(0)
+    found.attach()
+    return found
+
+
+def signs_of_zero(count: int) -> Floats:
+    """Triangles whose corners are 0 and -0 in places."""
+    random = np.random.default_rng(4)
+    return random.choice(np.array([-1, -0.0, 0.0, 1], np.float32), (count, 3, 3))
+
+
+def few(count: int) -> Floats:
+    return TRIANGLES["soup"][:count]
+
+
+#: Sets of triangles of which the GPU makes a tree, and sets for which it leaves that to the CPU.
+MADE = {
+    **{name: TRIANGLES[name] for name in ("five", "soup", "same", "flat", "line of points", "large", "small")},
+    **{name: TRIANGLES[name] for name in ("denormal", "largest", "far", "every magnitude")},
+    **{f"the first {count}": few(count) for count in (2, 3, 4, TILE_KEYS - 1, TILE_KEYS, TILE_KEYS + 1)},
+    "signs of zero": signs_of_zero(700),
+    "a row of points at one place and one elsewhere": points_at(np.repeat([[0.0, 0, 0], [1, 0, 0]], [999, 1], axis=0)),
+}
+LEFT = {"none": TRIANGLES["none"], "one": TRIANGLES["one"], "too deep": TRIANGLES["halving"]}
+
+
+def check(device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
+    made = device_lbvh.build(device, triangles, leaves)
+    assert made is not None
+    tree = lbvh.build(triangles, max_leaf=leaves.max_leaf, triangle_block=leaves.block)
+    check_same(made, tree, bvh2.pack(tree, triangles))
+    assert made.fetched().triangle_block == leaves.block
+
+
+# --------------------------------------------------------------------------------------------------------------- trees
+
+
+@pytest.mark.parametrize("leaves", [Leaves(1, 1), Leaves(4, 1), Leaves(8, 8), Leaves(20, 3)])
+@pytest.mark.parametrize("name", MADE)
+def test_trees_have_the_bits_of_the_cpus(device: CudaDevice, name: str, leaves: Leaves) -> None:
+    if len(MADE[name]) > leaves.max_leaf:
+        check(device, MADE[name], leaves)
+
+
+@pytest.mark.parametrize("name", ["cornell", "museum"])
+def test_trees_of_scenes_have_the_bits_of_the_cpus(device: CudaDevice, name: str) -> None:
+    check(device, scenes.load(name).at_frame(0).positions, LEAVES)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lanes_and_blocks_in_any_order_make_the_same_tree(device: CudaDevice, cuda: FakeCuda, seed: int) -> None:
+    cuda.options = {"order": SHUFFLED, "seed": seed}
+    check(device, TRIANGLES["soup"], LEAVES)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_the_gpu_leaves_to_the_cpu(device: CudaDevice, name: str) -> None:
+    assert device_lbvh.build(device, LEFT[name], LEAVES) is None
+
+
+def test_trees_may_be_as_deep_as_on_the_cpu(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    deepest = max(depths(lbvh.build(TRIANGLES["soup"])))
+    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", deepest)
+    check(device, TRIANGLES["soup"], LEAVES)
+    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", deepest - 1)
+    assert device_lbvh.build(device, TRIANGLES["soup"], LEAVES) is None
+
+
+def test_a_root_that_is_a_leaf_is_left_to_the_cpu(device: CudaDevice) -> None:
+    assert device_lbvh.build(device, TRIANGLES["same"][:4], LEAVES) is None
+
+
+def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(
+    device: CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_lbvh, "MAX_TRIANGLES", 4)
+    assert device_lbvh.build(device, few(5), LEAVES) is None
+
+
+def test_a_corner_that_is_not_finite_is_refused(device: CudaDevice) -> None:
+    triangles = few(5).copy()
+    triangles[3, 1, 2] = np.nan
+    with pytest.raises(TriangleError, match="triangle 3 has a corner that is not finite"):
+        device_lbvh.build(device, triangles, LEAVES)
+
+
+# -------------------------------------------------------------------------------------------------- memory that is weak
+
+
+#: Triangles of whose splits the emulator can tell all hand-overs apart, and seeds of their order.
+WEAK, SEEDS = 60, 8
+
+
+def differs(device: CudaDevice, cuda: FakeCuda, seed: int) -> bool:
+    """Whether the tree is wrong, where memory is weak and lanes run in a random order."""
+    cuda.options = {"order": SHUFFLED, "seed": seed, "is_weak": 1}
+    try:
+        check(device, few(WEAK), Leaves(1, 1))
+    except (AssertionError, KernelError):
+        return True
+    return False
+
+
+def test_sides_of_a_split_are_handed_over(device: CudaDevice, cuda: FakeCuda) -> None:
+    assert not any(differs(device, cuda, seed) for seed in range(SEEDS))
+
+
+def test_without_the_hand_over_trees_are_wrong(
+    device: CudaDevice, cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, hand_over = PROGRAM.source.read_text(), "count_down(join.arrivals[split])"
+    assert text.count(hand_over) == 1
+    source = tmp_path / "lbvh.cu"
+    source.write_text(text.replace(hand_over, "atomicSub(&join.arrivals[split], 1u)"))
+    monkeypatch.setattr(device_lbvh, "PROGRAM", replace(PROGRAM, source=source))
+    assert any(differs(device, cuda, seed) for seed in range(SEEDS))
+    cuda.complaints.clear()  # where a lane went astray by what it read
+
+
+# ------------------------------------------------------------------------------------------------------------- tracers
+
+
+def open_gpu(kernel: str = "while-while", **options: Any) -> GpuTracer:
+    return GpuTracer(CASE.triangles, kernel, threads=1, dispatch="streamed", builder="lbvh", **options)
+
+
+@pytest.mark.parametrize("kernel", ["while-while", "packet-8", "warp-triangles-8"])
+def test_hits_are_those_of_brute_force(cuda: FakeCuda, kernel: str) -> None:
+    with open_gpu(kernel) as tracer:
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
+
+
+def test_triangles_go_up_once_and_no_tree_comes_down(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        assert cuda.copied == {HOST_TO_DEVICE: CASE.triangles.nbytes, DEVICE_TO_HOST: SUBTREE.itemsize}
+        strategy = find_strategy("while-while")
+        tree = strategy.build(CASE.triangles, "lbvh")
+        packed = strategy.pack(tree, CASE.triangles)
+        assert tracer.bvh.nodes == packed.nodes
+        assert tracer.bvh.bytes == packed.bytes
+        assert tracer.bvh.sah_cost == pytest.approx(tree.sah_cost, rel=1e-12)
+        assert 0.0 < tracer.bvh.tree_seconds <= tracer.bvh.build_seconds
+        assert not tracer.bvh.is_cached
+        assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
+
+
+def test_triangles_without_a_surface_have_the_cost_of_all_leaves(cuda: FakeCuda) -> None:
+    with GpuTracer(MADE["same"], "warp-triangles-8", builder="lbvh") as tracer:
+        assert isinstance(tracer._tree, DeviceTree)
+        assert tracer.bvh.sah_cost == lbvh.build(MADE["same"], max_leaf=8, triangle_block=8).sah_cost > 1.0
+
+
+def test_the_tree_is_fetched_once(cuda: FakeCuda) -> None:
+    tracer = open_gpu()
+    memory = cuda.memory_on(0)
+    tree = tracer.tree
+    assert tree is not None
+    expected = find_strategy("while-while").build(CASE.triangles, "lbvh")
+    for name in ("lower", "upper", "child", "first", "count", "order"):
+        assert getattr(tree, name).tobytes() == getattr(expected, name).tobytes()
+    assert cuda.memory_on(0) == memory - 6
+    assert tree.seconds == tracer.bvh.tree_seconds
+    assert tracer.tree is tree
+    tracer.close()
+    assert tracer.tree is tree
+
+
+def test_a_tree_that_nobody_asked_for_is_given_back(cuda: FakeCuda) -> None:
+    tracer = open_gpu()
+    tracer.close()
+    assert tracer.tree is None
+    assert cuda.memory_on(0) == 0
+
+
+def test_a_tree_that_cannot_be_fetched(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        cuda.refused.add("copy")
+        with pytest.raises(DeviceError, match="cannot fetch the tree: FakeCudaError: copy is refused"):
+            _ = tracer.tree
+        cuda.refused.clear()
+        assert tracer.tree is not None
+
+
+def test_triangles_with_cutouts(cuda: FakeCuda) -> None:
+    cutouts = tables_of(random_cutouts(CASE.triangles), len(CASE.triangles))
+    with open_gpu(cutouts=cutouts) as one, GpuTracer(CASE.triangles, "while-while", cutouts=cutouts) as other:
+        assert isinstance(one._tree, DeviceTree)
+        assert_same_bits(one.closest_hit(CASE.rays), other.closest_hit(CASE.rays), CASE.rays)
+        assert one.bvh.bytes - one._tree.packed.bytes > 0
+
+
+@pytest.mark.parametrize("builder", [name for name in BUILDERS if name != "lbvh"])
+def test_other_builders_build_on_the_cpu(cuda: FakeCuda, builder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(device_lbvh, "build")
+    GpuTracer(CASE.triangles, "while-while", builder=builder).close()
+
+
+def test_other_layouts_are_built_on_the_cpu(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(device_lbvh, "build")
+    open_gpu("bvh4").close()
+
+
+def test_a_tree_that_is_given_is_taken(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(device_lbvh, "build")
+    tree = lbvh.build(CASE.triangles)
+    with open_gpu(tree=tree) as tracer:
+        assert tracer.tree is tree
+
+
+def test_a_kernel_that_stays_leaves_before_a_tree_is_built(cuda: FakeCuda) -> None:
+    with GpuTracer(CASE.triangles, "while-while", threads=1) as other:
+        for _ in range(2):
+            queue = other.open_queue(batch_rays=256)
+            queue.submit(CASE.rays[:100], Query.CLOSEST)
+            assert_same_bits(queue.drain()[0].hits, CASE.closest[:100], CASE.rays)
+            open_gpu().close()
+            queue.close()
+
+
+def test_what_the_gpu_leaves_the_cpu_builds(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", 3)
+    with open_gpu() as tracer:
+        assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
+        assert not isinstance(tracer._tree, DeviceTree)
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+
+
+def test_kernels_of_one_layout_alone_have_trees_of_the_gpu() -> None:
+    layouts = {find_strategy(name).layout for name in strategy_names()}
+    assert {layout.name: layout.gpu_builders for layout in layouts if layout.gpu_builders} == {"bvh2": ("lbvh",)}
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_without_room_for_building_nothing_is_launched(cuda: FakeCuda) -> None:
+    cuda.free_bytes = 50_000
+    with pytest.raises(DeviceError, match=r"500 triangles whose tree the GPU builds take 0\.00 GB"):
+        open_gpu()
+    assert cuda.devices[0].launches == 0
+
+
+@pytest.mark.parametrize("checks", [1, 2])
+def test_without_room_for_a_later_step_all_is_given_back(
+    cuda: FakeCuda, checks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the tree, or for it packed."""
+    rooms = iter([cuda.free_bytes] * checks + [10_000, cuda.free_bytes])
+    check_room = CudaDevice.check_room
+
+    def fill(device: CudaDevice, count: int, things: str, size: int) -> None:
+        cuda.free_bytes = next(rooms)
+        check_room(device, count, things, size)
+
+    monkeypatch.setattr(CudaDevice, "check_room", fill)
+    with pytest.raises(DeviceError, match="500 triangles whose tree the GPU builds take"):
+        open_gpu()
+    assert cuda.memory_on(0) == 0
+
+
+@pytest.mark.parametrize("entry", PROGRAM.entries)
+def test_a_gpu_that_does_not_answer_keeps_what_it_uses(
+    cuda: FakeCuda, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
+    start = DeviceProgram.start
+
+    def hang(program: DeviceProgram, kernel: str, *arguments: Any, **members: Any) -> None:
+        if kernel == entry:
+            cuda.devices[0].goes_on.clear()
+        start(program, kernel, *arguments, **members)
+
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
+    monkeypatch.setattr(DeviceProgram, "start", hang)
+    with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
+        open_gpu()
+    gc.collect()
+    assert cuda.memory_on(0) > 0
+    cuda.rest()
+    find_device(0).attach()
+    Stream(find_device(0)).finish()
+    rested(cuda)
+
+
+@pytest.mark.parametrize("call", ["allocate", "launch_kernel", "copy"])
+def test_calls_that_fail_are_errors(cuda: FakeCuda, call: str) -> None:
+    cuda.refused.add(call)
+    with pytest.raises(DeviceError, match=f"cannot build a tree of 500 triangles: FakeCudaError: {call} is refused"):
+        open_gpu()
+
+
+# ------------------------------------------------------------------------------------------------------------ measuring
+
+
+def test_steps_are_timed(cuda: FakeCuda) -> None:
+    found = tree_time(CASE.triangles, 2)
+    assert [*found.gpu] == ["upload", "locate", "sort", "join", "number", "pack"]
+    assert [*found.cpu] == ["build", "pack", "upload"]
+    assert len(found.gpu_rounds) == len(found.cpu_rounds) == 2
+    assert sum(found.gpu.values()) <= 2 * max(found.gpu_rounds)
+
+
+def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice) -> None:
+    made = device_lbvh.build(device, few(50), LEAVES)
+    assert made is not None
+    seconds = dict(made.step_seconds)
+    assert seconds.pop("pack") > 0.0
+    assert made.seconds == made.fetched().seconds == sum(seconds.values())
+
+
+def test_wrong_bits_are_named(device: CudaDevice) -> None:
+    made = device_lbvh.build(device, few(50), LEAVES)
+    assert made is not None
+    tree = lbvh.build(few(50), max_leaf=4)
+    packed = bvh2.pack(tree, few(50))
+    check_same(made, tree, packed)
+    other = replace(tree, order=tree.order[::-1].copy())
+    with pytest.raises(KernelError, match=r"the GPU's linear tree is not the CPU's: order$"):
+        check_same(made, other, packed)
+    with pytest.raises(KernelError, match=r"stack, scalars$"):
+        check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
+
+
+def test_triangles_that_the_gpu_leaves_to_the_cpu_are_not_timed(cuda: FakeCuda) -> None:
+    with pytest.raises(KernelError, match="builds no tree of these triangles"):
+        tree_time(few(1), 1)
+
+
+# -------------------------------------------------------------------------------------------------- without an emulator
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", flatten(PROGRAM.source)))
+    assert asserted == {name for name in PROGRAM.constants if name.endswith("_BYTES")} - {"SCENE_BYTES"}
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
+def test_the_program_compiles_without_spills(architecture: str) -> None:
+    try:
+        supported_architectures()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    resources = compile_program(PROGRAM, architecture).resources
+    assert resources.keys() == PROGRAM.entries.keys()
+    assert not any(one.spill_bytes or one.stack_bytes for one in resources.values())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(gpu_unavailable_reason() is not None, reason=str(gpu_unavailable_reason()))
+class TestOnGpu:
+    """The same bits on a device."""
+
+    @pytest.mark.parametrize("name", MADE)
+    def test_few_triangles(self, name: str) -> None:
+        found = find_device()
+        found.attach()
+        for leaves in (Leaves(1, 1), Leaves(4, 1), Leaves(8, 8)):
+            if len(MADE[name]) > leaves.max_leaf:
+                check(found, MADE[name], leaves)
+
+    @pytest.mark.parametrize("name", ["kitchen", "museum:250k", "stress:1M"])
+    def test_many_triangles(self, name: str) -> None:
+        tree_time(scenes.load(name).at_frame(0).positions, 2)
+
+    def test_hits(self) -> None:
+        with GpuTracer(CASE.triangles, "while-while", builder="lbvh") as tracer:
+            assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
