@@ -145,8 +145,7 @@ class GpuTracer(Closing):
         """
         with self._lock:
             if isinstance(self._tree, DeviceTree):
-                with cuda_errors("cannot fetch the tree"):
-                    self.gpu.attach()
+                with self._vacant_gpu("cannot fetch the tree"):
                     self._tree = self._tree.fetched()
             return self._tree
 
