@@ -3,6 +3,7 @@ GPU with BVH-based Packet Traversal, 2007, table 1.
 """
 
 import gc
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +13,12 @@ from statistics import median
 
 from renderer.bench.table import MISSING, aligned, number, share
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
-from tracecore.bvh.reinsertion import reinserted
+from tracecore.bvh.reinsertion import MOST_NODES, reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
-#: The builder that others are compared with, and the most triangles that it is tried with: beyond, rounds take minutes.
-EXACT, MOST_EXACT = "exact", 4_000_000
+#: The builder that others are compared with.
+EXACT = "exact"
 
 #: Triangles that are built before anything is measured, so that no time is spent on loading machine code.
 FIRST_TRIANGLES = 1000
@@ -31,10 +32,14 @@ class Way:
     """Is a way to build a tree whose leaves hold at most four triangles.
 
     uses_threads: whether more threads than one build.
+    most: triangles that it is tried with, at most.
+    beyond: what there is to say of it with more.
     """
 
     build: Build
     uses_threads: bool = True
+    most: int = sys.maxsize
+    beyond: str = ""
 
 
 def _exact(triangles: Floats, _threads: int | None) -> BinaryTree:
@@ -62,12 +67,12 @@ def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
 
 
 BUILDERS: Mapping[str, Way] = {
-    EXACT: Way(build=_exact, uses_threads=False),
+    EXACT: Way(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
     "binned": Way(build=_binned),
     "fast": Way(build=_fast),
     "ploc": Way(build=_ploc),
     "lbvh": Way(build=_lbvh, uses_threads=False),
-    "reinserted": Way(build=_reinserted),
+    "reinserted": Way(build=_reinserted, most=MOST_NODES // 2, beyond="renders take ploc instead"),
 }
 
 
@@ -94,7 +99,16 @@ class BuiltTree:
 
 def builders_for(triangles: int) -> list[str]:
     """Returns the names of the builders that are tried with so many triangles."""
-    return [name for name in BUILDERS if name != EXACT or triangles <= MOST_EXACT]
+    return [name for name, way in BUILDERS.items() if triangles <= way.most]
+
+
+def left_out(triangles: int) -> list[str]:
+    """Returns a line for each builder that is not tried with so many triangles: why."""
+    return [
+        f"{name} is left out: with more than {way.most} triangles {way.beyond}"
+        for name, way in BUILDERS.items()
+        if triangles > way.most
+    ]
 
 
 def built_trees(triangles: Floats, repeats: int, threads: int | None = None) -> list[BuiltTree]:

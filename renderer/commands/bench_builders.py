@@ -96,12 +96,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     """Measures the builders on a scene, prints their table, and returns a row for each."""
-    from renderer.bench.builder_benchmark import EXACT, MOST_EXACT, built_trees, quality, table
+    from renderer.bench.builder_benchmark import built_trees, left_out, quality, table
 
     trees = built_trees(snapshot.positions, arguments.repeat, arguments.threads)
     print(f"{heading(snapshot)}\n{table(trees)}", flush=True)
-    if len(snapshot.positions) > MOST_EXACT:
-        print(f"{EXACT} is left out: with more than {MOST_EXACT} triangles it takes minutes", flush=True)
+    print("".join(f"{line}\n" for line in left_out(len(snapshot.positions))), end="", flush=True)
     return [about_scene(snapshot) | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
 
 
