@@ -94,7 +94,7 @@ def packed(stack: int) -> PackedScene:
     return PackedScene(arrays={}, scalars={}, nodes=1, stack=stack)
 
 
-@pytest.mark.parametrize(("need", "size"), [(0, 32), (1, 32), (32, 32), (33, 64), (64, 64), (65, 128)])
+@pytest.mark.parametrize(("need", "size"), [(0, 32), (1, 32), (32, 32), (33, 64), (64, 64), (65, 80), (81, 96)])
 def test_a_stack_is_made_for_the_tree(need: int, size: int) -> None:
     assert find_strategy("while-while").stack_for(packed(need)) == size
 

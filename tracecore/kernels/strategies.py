@@ -143,7 +143,7 @@ def _packet(lanes: int) -> KernelStrategy:
 def _keeping_nodes(packet: KernelStrategy) -> KernelStrategy:
     """Returns the kernel for the same packets that has whole nodes on its stacks, which fill shared memory."""
     defines = {**packet.defines, "KEEP_NODES": 1}
-    return replace(packet, name=f"{packet.name}-keep-nodes", citation=_BARCZAK, block_size=32, defines=defines)
+    return replace(packet, name=f"{packet.name}-keep-nodes", citation=_BARCZAK, block_size=64, defines=defines)
 
 
 def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = False) -> None:

@@ -21,7 +21,8 @@ USUAL_STACK = 64
 #: Threads of a launch at most, and as many rays, so that 32 bits hold the index of each with room to spare: of the two
 #: halves that a ray is loaded by, and of the rays that persistent warps ask for beyond the last one.
 MOST_THREADS = 1 << 31
-_LEAST_STACK = 32
+#: Entries of a stack at least, and by how many larger ones than the usual grow.
+_LEAST_STACK, _STACK_STEP = 32, 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +143,9 @@ class KernelStrategy:
         """Returns how many entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is
         too small.
         """
-        if self.stack_size is None:  # powers of two: scenes alike share a compiled kernel
-            return max(1 << (packed.stack - 1).bit_length(), _LEAST_STACK)
+        if self.stack_size is None:  # a few sizes: scenes alike share a compiled kernel
+            few = next((size for size in (_LEAST_STACK, USUAL_STACK) if packed.stack <= size), None)
+            return few or -(-packed.stack // _STACK_STEP) * _STACK_STEP
         if self.stack_size < packed.stack:
             raise KernelError(
                 f"kernel {self.name!r} has a stack of {self.stack_size} entries, but this tree needs {packed.stack}; "
