@@ -14,6 +14,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
@@ -37,7 +38,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     _check_limits(tree, triangles)
-    nodes = _pack_nodes(tree)
+    nodes = _pack_nodes(tree, surface_below(tree, triangles))
     return PackedScene(
         arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": float(extent_of(triangles))},
@@ -56,15 +57,18 @@ def _check_limits(tree: BinaryTree, triangles: Floats) -> None:
         raise KernelError(f"layout bvh2: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
 
 
-def _pack_nodes(tree: BinaryTree) -> npt.NDArray[np.void]:
+def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.float64]) -> npt.NDArray[np.void]:
+    """Returns nodes whose right child has no less surface than the left one."""
     inner = np.flatnonzero(~tree.is_leaf)
     if len(inner) == 0:
         return _root_of_one_leaf(tree)
     names = _names(tree)
     nodes = np.zeros(len(inner), NODE)
     for piece in pieces(len(nodes)):
+        first = tree.child[inner[piece]]
+        swapped = (surface[first + 1] < surface[first]).astype(np.int32)
         for side in (0, 1):
-            child = tree.child[inner[piece]] + side
+            child = first + (swapped ^ side)
             _set_child(nodes[piece], side, (tree.lower[child], tree.upper[child]), names[child])
     return nodes
 
