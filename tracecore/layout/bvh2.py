@@ -13,6 +13,7 @@ from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.centre_box import centre_and_half
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
@@ -80,26 +81,13 @@ def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
 
 
 def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
-    centre, half = _centre_and_half(*box)
+    centre, half = centre_and_half(*box)
     for axis in (0, 1):
         nodes["xy"][:, side, 2 * axis] = centre[:, axis]
         nodes["xy"][:, side, 2 * axis + 1] = half[:, axis]
     nodes["z"][:, side, 0] = centre[:, 2]
     nodes["z"][:, side, 1] = half[:, 2]
     nodes["child"][:, side] = name
-
-
-def _centre_and_half(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Returns centres, and halves that reach from them to both planes or farther: (n, 3) float32 each.
-
-    lower, upper: (n, 3) float32.
-    """
-    lower64, upper64 = lower.astype(np.float64), upper.astype(np.float64)
-    centre = ((lower64 + upper64) / 2).astype(np.float32)
-    half = np.maximum(centre - lower64, upper64 - centre)
-    above = np.where(half > 0.0, np.nextafter(half, np.inf), half)  # the difference was rounded, unless it is 0
-    rounded = above.astype(np.float32)
-    return centre, np.where(rounded < above, np.nextafter(rounded, np.finfo(np.float32).max), rounded)
 
 
 def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
