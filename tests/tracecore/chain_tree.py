@@ -35,7 +35,7 @@ def chain(levels: int) -> BinaryTree:
 
 def levels_that_need(layout: DeviceLayout, stack: int) -> int:
     """How many levels the chain has that needs so many entries of stack; each level more needs one more."""
-    levels = next(n for n in range(stack - 1, 4 * stack) if layout.pack(chain(n), slices(n)).stack == stack)
+    levels = next(n for n in range(stack // 2, 4 * stack) if layout.pack(chain(n), slices(n)).stack == stack)
     assert layout.pack(chain(levels + 1), slices(levels + 1)).stack == stack + 1
     return levels
 

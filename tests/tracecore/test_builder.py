@@ -13,7 +13,7 @@ from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bi
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.bvh.wide import collapse, collapse_levels, stack_need
+from tracecore.bvh.wide import collapse, stack_need
 from tracecore.errors import TriangleError
 from tracecore.rays import Floats
 from tracecore.triangles import checked_triangles
@@ -123,7 +123,7 @@ def test_whatever_bits_coordinates_have_a_tree_is_sound_or_a_triangle_is_named(
     triangles = triangles[is_finite]
     tree = BUILDERS[builder](triangles, max_leaf=max_leaf)
     check_soundness(tree, triangles, max_leaf)
-    for wide in (collapse(tree), collapse_levels(tree), optimal_collapse(tree)):
+    for wide in (collapse(tree), optimal_collapse(tree)):
         assert stack_need(wide) >= 0
     assert np.array_equal(refit(tree, triangles).upper, tree.upper)
 

@@ -99,6 +99,24 @@ def test_half_of_a_box_is_rounded_up(lower: float, upper: float) -> None:
     assert np.allclose([leaf.lower[0], leaf.upper[0]], bounds, LOOSE, LOOSE * (bounds[1] - bounds[0]) + denormal)
 
 
+def test_right_children_have_more_surface() -> None:
+    triangles = soup(3000)
+    packed = pack(build(triangles), triangles)
+    corners = packed.arrays["triangles"]["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
+    edges = corners[:, 1:] - corners[:, :1]
+    areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+
+    def surface(child: int) -> float:
+        if child < 0:
+            first = ~child >> LEAF_COUNT_BITS
+            return float(areas[first : first + (~child & ((1 << LEAF_COUNT_BITS) - 1))].sum())
+        left, right = map(surface, packed.arrays["nodes"]["child"][child].tolist())
+        assert right >= left * (1 - 1e-9)
+        return left + right
+
+    assert surface(0) == pytest.approx(areas.sum())
+
+
 def test_leaves_are_those_of_the_tree() -> None:
     triangles = soup(500)
     tree = build(triangles)

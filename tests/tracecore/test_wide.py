@@ -10,12 +10,12 @@ import pytest
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.bvh.wide import EMPTY, WideTree, collapse, collapse_levels, sah_cost, stack_need
+from tracecore.bvh.wide import EMPTY, WideTree, collapse, sah_cost, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH, pack
 from tracecore.rays import Floats
 
-WAYS = [collapse, collapse_levels, optimal_collapse]
+WAYS = [collapse, optimal_collapse]
 
 
 def soup(count: int, seed: int = 2) -> Floats:
@@ -93,10 +93,9 @@ def test_deepest_chain(width: int, way: Callable[..., WideTree]) -> None:
     assert stack_need(wide) == MAX_DEPTH + 1  # all leaves below the deepest one
 
 
-@pytest.mark.parametrize("way", [collapse, collapse_levels])
-def test_small_subtrees_become_leaves(way: Callable[..., WideTree]) -> None:
+def test_small_subtrees_become_leaves() -> None:
     tree = build(soup(500), max_leaf=1)
-    merged = way(tree, max_leaf=8)
+    merged = collapse(tree, max_leaf=8)
     is_leaf = (merged.binary != EMPTY) & (merged.wide == EMPTY)
     assert 4 < merged.count[is_leaf].mean() <= 8
     assert sorted(leaf_indices(merged)) == list(range(500))
@@ -107,22 +106,6 @@ def test_the_largest_surface_is_opened_first() -> None:
     wide = collapse(tree_of([1, 3, 5, 0, 0, 0, 0], [4, 2, 3, 1, 1, 1, 1]), width=3, max_leaf=1)
     assert sorted(wide.binary[0]) == [1, 5, 6]
     assert wide.depth == 2
-
-
-def test_two_levels_become_one() -> None:
-    """Node 3 is larger than 2, and yet the root takes both children of 2."""
-    tree = tree_of([1, 3, 5, 7, 9, 11, 13, *[0] * 8], [9, 8, 2, 7, 1, 1, 1, *[0.5] * 8])
-    wide = collapse_levels(tree, max_leaf=1)
-    assert sorted(wide.binary[0]) == [3, 4, 5, 6]
-    assert wide.depth == 2
-    assert 2 in collapse(tree, width=4, max_leaf=1).binary[0]
-
-
-@pytest.mark.parametrize(("left", "node_children"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
-def test_a_spare_child_goes_to_the_largest(left: float, node_children: list[int]) -> None:
-    """The root's left child is a leaf; of its right child's children, the left one is smaller or larger."""
-    wide = collapse_levels(tree_of([1, 0, 3, 5, 7, 0, 0, 0, 0], [9, 8, 7, left, 2, 1, 1, 1, 1]), max_leaf=1)
-    assert sorted(wide.binary[0]) == node_children
 
 
 def test_cost_of_a_known_tree() -> None:

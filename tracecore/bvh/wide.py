@@ -52,21 +52,6 @@ def collapse(tree: BinaryTree, *, width: int = 8, max_leaf: int = 4) -> WideTree
     return fill_children(leaf_indices, _merged(tree, leaf_indices, max_leaf), tree.half_area, width)
 
 
-def collapse_levels(tree: BinaryTree, *, width: int = 4, max_leaf: int = 4) -> WideTree:
-    """Returns the wide tree of a binary one, level by level; subtrees of at most `max_leaf` triangles become one leaf.
-
-    After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014: two binary levels become one of width 4, a
-    node takes its four grandchildren. Where one of its children is a leaf, the spare child is filled by opening the
-    largest of the others. For other widths: the highest children are opened first, among them the largest.
-    """
-    leaf_indices = leaf_ranges(tree)
-    depth = np.zeros(len(tree.child), np.int32)
-    _count_levels(tree.child, depth)
-    rank = np.empty(len(depth))
-    rank[np.lexsort((tree.half_area, -depth))] = np.arange(len(depth))
-    return fill_children(leaf_indices, _merged(tree, leaf_indices, max_leaf), rank, width)
-
-
 def sah_cost(tree: BinaryTree, wide: WideTree, *, triangle_cost: float = TRIANGLE_COST) -> float:
     """Returns the expected cost of a ray that hits the root's box, in visits to a wide node.
 
@@ -146,14 +131,6 @@ def _sum_ranges(child: Any, first: Any, count: Any) -> None:
         if child[node] > 0:
             first[node] = first[child[node]]
             count[node] = count[child[node]] + count[child[node] + 1]
-
-
-@compiled
-def _count_levels(child: Any, depth: Any) -> None:
-    """Gives every node the number of nodes above it."""
-    for node in range(len(child)):
-        if child[node] > 0:
-            depth[child[node]] = depth[child[node] + 1] = depth[node] + 1
 
 
 @compiled

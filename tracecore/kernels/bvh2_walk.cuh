@@ -29,7 +29,8 @@ struct Bvh2Walk {
         return stack[top--];
     }
 
-    // From an inner node to the nearer child that the ray hits; the farther one waits on the stack.
+    // From an inner node to the nearer child that the ray hits; the farther one waits on the stack. An any-hit query goes to
+    // the right one first, which has more surface (tracecore/layout/occlusion_order.py).
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
         const Node pair = load_node(scene, node);
@@ -40,7 +41,7 @@ struct Bvh2Walk {
                 faults |= STACK_OVERFLOW;
                 return finish();
             }
-            const bool left_first = left.near <= right.near;
+            const bool left_first = !ANY_HIT && left.near <= right.near;
             node = left_first ? pair.left : pair.right;
             stack[++top] = left_first ? pair.right : pair.left;
         } else if (is_hit(left) || is_hit(right)) {

@@ -11,7 +11,7 @@ struct Walk {
     Entry* stack;
     Ray ray;
     Shear shear;
-    BoxRay box_ray;
+    CentreRay box_ray;
     Hit best;  // so far; an any-hit query ends with the first one
     int top;
     int node;
@@ -19,9 +19,9 @@ struct Walk {
     __device__ void begin(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
         shear = make_shear(ray);
-        box_ray = make_box_ray(ray, scene.extent);
+        box_ray = make_centre_ray(ray, scene.extent);
         best = nothing_before(ray.t_max);
-        stack[0] = {DONE, -infinity()};
+        stack[0] = {DONE, __float_as_int(-infinity())};
         top = 0;
         node = ROOT;
     }
@@ -40,29 +40,51 @@ struct Walk {
     }
 
    private:
-    __device__ void push(const Entry& entry) {
-        if (is_hit(entry)) stack[++top] = entry;
+    __device__ void push(int child, int key) {
+        if (key < MISSED) stack[++top] = {child, key};
     }
 
     // What lies behind the nearest hit so far is passed over.
     __device__ int pop() {
-        while (!ANY_HIT && stack[top].near > best.t) --top;
+        while (!ANY_HIT && __int_as_float(stack[top].key) > best.t) --top;
         return stack[top--].node;
     }
 
-    // From an inner node to the nearest child that the ray hits; the others wait on the stack, the farthest at the bottom.
+    // From an inner node to the next child that the ray hits; the others wait on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
-        Children children = enter_children(scene, node, box_ray, ray.t_min, best.t);
-        if (!ANY_HIT) sort(children);
-        if (top + is_hit(children.b) + is_hit(children.c) + is_hit(children.d) >= STACK_SIZE) {
+        const Children children = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
+        node = ANY_HIT ? last_of(children) : nearest_of(children);
+        if (top + WIDTH > STACK_SIZE) {  // there may be no room at the next node
             faults |= STACK_OVERFLOW;
-            return finish();
+            finish();
         }
-        push(children.d);
-        push(children.c);
-        push(children.b);
-        node = is_hit(children.a) ? children.a.node : pop();
+    }
+
+    // The farthest one lies at the bottom of the others.
+    __device__ int nearest_of(const Children& children) {
+        int4 key = children.key;
+        sort(key);
+        push(child_of(children.node, key.w), key.w);
+        push(child_of(children.node, key.z), key.z);
+        push(child_of(children.node, key.y), key.y);
+        return key.x < MISSED ? child_of(children.node, key.x) : pop();
+    }
+
+    // The last one has the most surface (tracecore/layout/occlusion_order.py).
+    __device__ int last_of(const Children& children) {
+        int last = NONE;
+        replace(last, children.node.x, children.key.x);
+        replace(last, children.node.y, children.key.y);
+        replace(last, children.node.z, children.key.z);
+        replace(last, children.node.w, children.key.w);
+        return last != NONE ? last : pop();
+    }
+
+    __device__ void replace(int& last, int child, int key) {
+        if (key == MISSED) return;
+        if (last != NONE) stack[++top] = {last, 0};
+        last = child;
     }
 
     __device__ void test(const Scene& scene) {

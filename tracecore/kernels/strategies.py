@@ -101,7 +101,6 @@ _register_walks(
         source=KERNELS / "bvh4.cu",
         layout=bvh4.LAYOUT,
         citation="Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014",
-        least_threads=896,
     )
 )
 

@@ -13,7 +13,9 @@ from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.centre_box import centre_and_half
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
@@ -37,7 +39,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     _check_limits(tree, triangles)
-    nodes = _pack_nodes(tree)
+    nodes = _pack_nodes(tree, surface_below(tree, triangles))
     return PackedScene(
         arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": float(extent_of(triangles))},
@@ -56,15 +58,18 @@ def _check_limits(tree: BinaryTree, triangles: Floats) -> None:
         raise KernelError(f"layout bvh2: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
 
 
-def _pack_nodes(tree: BinaryTree) -> npt.NDArray[np.void]:
+def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.float64]) -> npt.NDArray[np.void]:
+    """Returns nodes whose right child has no less surface than the left one."""
     inner = np.flatnonzero(~tree.is_leaf)
     if len(inner) == 0:
         return _root_of_one_leaf(tree)
     names = _names(tree)
     nodes = np.zeros(len(inner), NODE)
     for piece in pieces(len(nodes)):
+        first = tree.child[inner[piece]]
+        swapped = (surface[first + 1] < surface[first]).astype(np.int32)
         for side in (0, 1):
-            child = tree.child[inner[piece]] + side
+            child = first + (swapped ^ side)
             _set_child(nodes[piece], side, (tree.lower[child], tree.upper[child]), names[child])
     return nodes
 
@@ -76,26 +81,13 @@ def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
 
 
 def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
-    centre, half = _centre_and_half(*box)
+    centre, half = centre_and_half(*box)
     for axis in (0, 1):
         nodes["xy"][:, side, 2 * axis] = centre[:, axis]
         nodes["xy"][:, side, 2 * axis + 1] = half[:, axis]
     nodes["z"][:, side, 0] = centre[:, 2]
     nodes["z"][:, side, 1] = half[:, 2]
     nodes["child"][:, side] = name
-
-
-def _centre_and_half(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Returns centres, and halves that reach from them to both planes or farther: (n, 3) float32 each.
-
-    lower, upper: (n, 3) float32.
-    """
-    lower64, upper64 = lower.astype(np.float64), upper.astype(np.float64)
-    centre = ((lower64 + upper64) / 2).astype(np.float32)
-    half = np.maximum(centre - lower64, upper64 - centre)
-    above = np.where(half > 0.0, np.nextafter(half, np.inf), half)  # the difference was rounded, unless it is 0
-    rounded = above.astype(np.float32)
-    return centre, np.where(rounded < above, np.nextafter(rounded, np.finfo(np.float32).max), rounded)
 
 
 def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:

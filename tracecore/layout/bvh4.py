@@ -1,4 +1,5 @@
-"""Lays out a 4-wide tree for one ray per thread: nodes of 128 bytes, four lower x side by side, then four upper x, ...
+"""Lays out a 4-wide tree for one ray per thread: nodes of 128 bytes, four centres along x side by side, then four half
+extents along x, ...
 
 After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kernels/bvh4.cuh` is the other side.
 """
@@ -7,11 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
+from tracecore.arrays import pieces
+from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
-from tracecore.bvh.wide import EMPTY, WideTree, collapse_levels, stack_need
+from tracecore.bvh.wide import EMPTY, WideTree, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.centre_box import centre_and_half
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
@@ -21,10 +26,10 @@ LEAF_COUNT_BITS = 4
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: planes: by axis, lower or upper, and child.
-#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has a box at
-#: infinity and a leaf without triangles.
-NODE = np.dtype([("planes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
+#: boxes: by axis, centre or half extent, and child.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child is a
+#: point as far away as can be, and a leaf without triangles.
+NODE = np.dtype([("boxes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
@@ -35,14 +40,22 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
-    wide = collapse_levels(tree, width=WIDTH)
+    wide = _by_surface(optimal_collapse(tree, width=WIDTH, max_leaf=1), surface_below(tree, triangles))
     _check_limits(wide, triangles)
     return PackedScene(
         arrays={"nodes": _pack_nodes(tree, wide), "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": float(extent_of(triangles))},
         nodes=len(wide.binary),
-        stack=stack_need(wide),
+        stack=stack_need(wide) + WIDTH - 1,  # before a visit there is room for all children but one
     )
+
+
+def _by_surface(wide: WideTree, surface: npt.NDArray[np.float64]) -> WideTree:
+    """Returns the tree with the children of each node by their surface, ascending."""
+    order = np.argsort(np.where(wide.binary == EMPTY, -1.0, surface[wide.binary]), axis=1, kind="stable")
+    arrays = (wide.binary, wide.wide, wide.first, wide.count)
+    binary, links, first, count = (np.take_along_axis(array, order, axis=1) for array in arrays)
+    return WideTree(binary=binary, wide=links, first=first, count=count, depth=wide.depth)
 
 
 def _check_limits(wide: WideTree, triangles: Floats) -> None:
@@ -56,10 +69,13 @@ def _check_limits(wide: WideTree, triangles: Floats) -> None:
 
 
 def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
-    filled = (wide.binary != EMPTY)[:, None, :]
     nodes = np.zeros(len(wide.binary), NODE)
-    for side, box in enumerate((tree.lower, tree.upper)):
-        nodes["planes"][:, :, side] = np.where(filled, box[wide.binary].transpose(0, 2, 1), np.inf)
+    for piece in pieces(len(nodes)):
+        binary = wide.binary[piece]
+        centre, half = centre_and_half(tree.lower[binary], tree.upper[binary])
+        centre[binary == EMPTY], half[binary == EMPTY] = np.finfo(np.float32).max, 0.0
+        nodes["boxes"][piece, :, 0] = centre.transpose(0, 2, 1)
+        nodes["boxes"][piece, :, 1] = half.transpose(0, 2, 1)
     nodes["child"] = np.where(wide.wide == EMPTY, ~(wide.first << LEAF_COUNT_BITS | wide.count), wide.wide)
     return nodes
 
