@@ -34,7 +34,7 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 #: Batches that a thread has there at once.
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
-GPU_BUILD_BYTES, GPU_BUILDERS = 210, ("lbvh",)
+GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
 #: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
 FILM_SUMS, FILE_BYTES = 4, 80
 

@@ -32,8 +32,10 @@ DIGITS = 1 << DIGIT_BITS
 #: Bytes of an index, and of a code along the curve.
 INDEX_BYTES, CODE_BYTES = 4, 8
 
-#: Bytes of a node, by the arrays of a `BinaryTree`; and `name`, which is what packed nodes call it.
-NODE_BYTES = {"lower": 12, "upper": 12, "child": 4, "first": 4, "count": 4, "name": 4}
+#: Bytes of a node, by the arrays of a `BinaryTree`; and what packing wants besides: `name`, which is what packed nodes call
+#: it, and of inner nodes `swapped`, whether their children are the other way round there.
+NODE_BYTES = {"lower": 12, "upper": 12, "child": 4, "first": 4, "count": 4, "name": 4, "swapped": 4}
+FOR_PACKING = ("name", "swapped")
 
 
 class Row(NamedTuple):
@@ -150,11 +152,11 @@ class _LinearBuild:
     def tree(self) -> DeviceTree | None:
         """Returns what `build` does."""
         with self._step("locate"):
-            row = self._located()
+            row, greatest = self._located()
         with self._step("sort", row):
             row = self._sorted(row)
-        with self._step("join", row):
-            hierarchy = self._joined(row)
+        with self._step("join", row, greatest):
+            hierarchy = self._joined(row, greatest)
         root = hierarchy.root.copied().view(SUBTREE)[0]
         if root["inner"] == 0 or root["height"] > MAX_DEPTH:
             return None
@@ -163,9 +165,9 @@ class _LinearBuild:
         del hierarchy  # room for the next step
         with self._step("pack", row, tree):
             memory = self._packed(tree, row, int(root["inner"]))
-        del tree["name"]
+        of_tree = {name: memory for name, memory in tree.items() if name not in FOR_PACKING}
         return DeviceTree(
-            arrays={**tree, "order": row.prim_ids},
+            arrays={**of_tree, "order": row.prim_ids},
             triangle_block=self._leaves.block,
             memory=memory,
             packed=PackedScene(
@@ -178,14 +180,16 @@ class _LinearBuild:
             step_seconds=self._seconds,
         )
 
-    def _located(self) -> Row:
-        """Returns the triangles with their places along the curve, in the caller's order."""
+    def _located(self) -> tuple[Row, DeviceMemory]:
+        """Returns the triangles with their places along the curve, in the caller's order, and their bounds as kernels have
+        them.
+        """
         row, greatest = self._row(), self._zeros(6 * INDEX_BYTES)
         curve: Members = {"triangles": self._triangles, "greatest": greatest, "count": self._count, **row._asdict()}
         blocks = self._program.blocks_for(self._count)
         self._program.start("bound", min(blocks, BOUND_BLOCKS), self._stream, **curve)
         self._program.start("locate", blocks, self._stream, **curve)
-        return row
+        return row, greatest
 
     def _sorted(self, row: Row) -> Row:
         """Returns the triangles in the order of the curve, those at the same place in the caller's order."""
@@ -205,8 +209,8 @@ class _LinearBuild:
             row, other = other, row
         return row
 
-    def _joined(self, row: Row) -> Hierarchy:
-        """Returns the hierarchy of triangles in a row."""
+    def _joined(self, row: Row, greatest: DeviceMemory) -> Hierarchy:
+        """Returns the hierarchy of triangles in a row. greatest: their bounds."""
         splits = self._count - 1
         hierarchy = Hierarchy(
             subtrees=self._memory(2 * splits * SUBTREE.itemsize),
@@ -218,6 +222,7 @@ class _LinearBuild:
             self._program.blocks_for(self._count),
             self._stream,
             triangles=self._triangles,
+            greatest=greatest,
             **row._asdict(),
             **hierarchy._asdict(),
             arrivals=self._zeros(splits * INDEX_BYTES),

@@ -82,7 +82,7 @@ CANDIDATES = (
     "persistent-if-if",
     "persistent-speculative-if-if",
     "replacing-while-while",
-    "bvh4",
+    "persistent-bvh4",
     "compressed-bvh8",
     "replacing-compressed-bvh8",
 )

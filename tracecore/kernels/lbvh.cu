@@ -147,11 +147,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) locate(const Curve curv
 // What is below a node, or a triangle.
 struct alignas(16) Subtree {
     float lower[3], upper[3];
-    double cost;      // expected cost of a ray, times half of the scene's surface
-    unsigned first;   // place along the curve of the first triangle
-    unsigned count;   // of triangles
-    unsigned inner;   // inner nodes down to the leaves, 0 of a leaf
-    unsigned height;  // levels of inner nodes
+    double cost;        // expected cost of a ray, times half of the scene's surface
+    unsigned first;     // place along the curve of the first triangle
+    unsigned count;     // of triangles
+    unsigned inner;     // inner nodes down to the leaves, 0 of a leaf
+    unsigned height;    // levels of inner nodes
+    long long surface;  // of the triangles: `surface_below` of tracecore/layout/occlusion_order.py
+    long long unused;
 };
 static_assert(sizeof(Subtree) == SUBTREE_BYTES, "Subtree differs from the SUBTREE of lbvh_records.py");
 
@@ -161,6 +163,7 @@ struct Join {
     const Corners* triangles;
     const unsigned long long* codes;  // ascending
     const unsigned* prim_ids;         // in the order of the codes
+    const unsigned* greatest;         // as in Curve
     Subtree* subtrees;                // by slot
     unsigned* slots;                  // of each split, in which slot is what it splits; of the root NO_SLOT
     unsigned* arrivals;               // of each split, 0
@@ -183,6 +186,7 @@ __device__ inline void store_subtree(Subtree* to, const Subtree& subtree) {
     __stcg(&to->cost, subtree.cost);
     __stcg(reinterpret_cast<uint4*>(&to->first),
            make_uint4(subtree.first, subtree.count, subtree.inner, subtree.height));
+    __stcg(&to->surface, subtree.surface);
 }
 
 __device__ inline Subtree load_subtree(const Subtree* from) {
@@ -190,7 +194,8 @@ __device__ inline Subtree load_subtree(const Subtree* from) {
     const float2 high = __ldcg(reinterpret_cast<const float2*>(from->upper + 1));
     const uint4 counts = __ldcg(reinterpret_cast<const uint4*>(&from->first));
     const double cost = __ldcg(&from->cost);
-    return {{low.x, low.y, low.z}, {low.w, high.x, high.y}, cost, counts.x, counts.y, counts.z, counts.w};
+    const long long surface = __ldcg(&from->surface);
+    return {{low.x, low.y, low.z}, {low.w, high.x, high.y}, cost, counts.x, counts.y, counts.z, counts.w, surface, 0};
 }
 
 __device__ inline double half_area(const float* lower, const float* upper) {
@@ -200,9 +205,34 @@ __device__ inline double half_area(const float* lower, const float* upper) {
     return x * y + y * z + z * x;
 }
 
+// Units of surface in a square of size 1.
+__device__ inline double surface_scale(const unsigned* greatest) {
+    float extent = 0.0f;
+    for (int i = 0; i < 6; ++i) extent = fmaxf(extent, of_ordered_bits(greatest[i]));
+    const int exponent = static_cast<int>(__double_as_longlong(extent) >> 52) - 1022;  // the extent is below 2 to this
+    const int power = SURFACE_UNIT_BITS - 2 * (extent > 0.0f ? exponent : 0);
+    return __longlong_as_double(static_cast<long long>(power + 1023) << 52);
+}
+
+// Twice the area of a triangle, in units of surface.
+__device__ inline long long surface_of(const Corners& triangle, double scale) {
+    double edges[2][3];
+    for (int edge = 0; edge < 2; ++edge) {
+        for (int axis = 0; axis < 3; ++axis) {
+            edges[edge][axis] = static_cast<double>(triangle.corner[edge + 1][axis]) - triangle.corner[0][axis];
+        }
+    }
+    const double* a = edges[0];
+    const double* b = edges[1];
+    const double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
+    return static_cast<long long>(__dsqrt_rn(x * x + y * y + z * z) * scale);
+}
+
 __device__ inline Subtree subtree_of_triangle(const Join& join, unsigned place) {
-    const Bounds bounds = bounds_of(load_corners(join.triangles, __ldg(&join.prim_ids[place])));
-    Subtree subtree = {{}, {}, half_area(bounds.lower, bounds.upper), place, 1, 0, 0};
+    const Corners triangle = load_corners(join.triangles, __ldg(&join.prim_ids[place]));
+    const Bounds bounds = bounds_of(triangle);
+    const long long surface = surface_of(triangle, surface_scale(join.greatest));
+    Subtree subtree = {{}, {}, half_area(bounds.lower, bounds.upper), place, 1, 0, 0, surface, 0};
     for (int axis = 0; axis < 3; ++axis) {
         subtree.lower[axis] = bounds.lower[axis];
         subtree.upper[axis] = bounds.upper[axis];
@@ -220,6 +250,7 @@ __device__ inline Subtree joined(const Join& join, const Subtree& left, const Su
     }
     whole.first = left.first;
     whole.count = left.count + right.count;
+    whole.surface = left.surface + right.surface;
     const double area = half_area(whole.lower, whole.upper);
     const double split = VISIT_COST * area + left.cost + right.cost;
     const double leaf = static_cast<double>((whole.count + join.triangle_block - 1) / join.triangle_block) * area;
@@ -279,6 +310,7 @@ struct Number {
     const unsigned* slots;
     const Subtree* root;  // not a leaf
     Tree tree;
+    unsigned* swapped;  // of each rank, whether the packed node has the children the other way round
     unsigned splits;
 };
 static_assert(sizeof(Number) == NUMBER_BYTES, "Number differs from the NUMBER of lbvh_records.py");
@@ -329,6 +361,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) number(const Number num
     const Subtree &left = number.subtrees[2 * split], &right = number.subtrees[2 * split + 1];
     const unsigned node = 1 + 2 * position.rank, index = 1 + position.rank + position.pending;
     if (position.is_root) write_node(number.tree, 0, *number.root, 0, 0);
+    number.swapped[position.rank] = right.surface < left.surface;
     write_node(number.tree, node, left, position.rank + 1, index);
     write_node(number.tree, node + 1, right, position.rank + 1 + left.inner, index + (left.inner > 0));
 }
@@ -337,6 +370,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) number(const Number num
 
 struct Pack {
     Tree tree;
+    const unsigned* swapped;
     const Corners* triangles;
     const unsigned* order;
     PackedNode* nodes;
@@ -377,8 +411,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) pack_nodes(const Pack p
     const unsigned node = thread_index();
     if (node >= pack.tree_nodes || pack.tree.child[node] == 0) return;
     PackedNode packed = {};
-    pack_child(pack.tree, pack.tree.child[node], packed.left_xy, packed.z, packed.child[0]);
-    pack_child(pack.tree, pack.tree.child[node] + 1, packed.right_xy, packed.z + 2, packed.child[1]);
+    const int first = pack.tree.child[node], swapped = pack.swapped[(first - 1) / 2];
+    pack_child(pack.tree, first + swapped, packed.left_xy, packed.z, packed.child[0]);
+    pack_child(pack.tree, first + 1 - swapped, packed.right_xy, packed.z + 2, packed.child[1]);
     pack.nodes[pack.tree.name[node]] = packed;
 }
 

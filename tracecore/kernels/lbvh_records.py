@@ -11,11 +11,20 @@ from tracecore.bvh.tree import VISIT_COST
 from tracecore.kernels.program import Program
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh2
+from tracecore.layout.occlusion_order import UNIT_BITS
 
 #: Threads of a block, bits of a digit of the sort, whose digits are as many, and keys that a block sorts in a pass.
 BLOCK_SIZE, DIGIT_BITS, TILE_KEYS = 256, 8, 2048
 
-_TREE = [("lower", "<u8"), ("upper", "<u8"), ("child", "<u8"), ("first", "<u8"), ("count", "<u8"), ("name", "<u8")]
+_TREE = [
+    ("lower", "<u8"),
+    ("upper", "<u8"),
+    ("child", "<u8"),
+    ("first", "<u8"),
+    ("count", "<u8"),
+    ("name", "<u8"),
+    ("swapped", "<u8"),
+]
 
 CURVE = np.dtype(
     [("triangles", "<u8"), ("greatest", "<u8"), ("codes", "<u8"), ("prim_ids", "<u8"), ("count", "<u4")], align=True
@@ -39,6 +48,7 @@ JOIN = np.dtype(
         ("triangles", "<u8"),
         ("codes", "<u8"),
         ("prim_ids", "<u8"),
+        ("greatest", "<u8"),
         ("subtrees", "<u8"),
         ("slots", "<u8"),
         ("arrivals", "<u8"),
@@ -64,7 +74,7 @@ PACK = np.dtype(
 )
 
 #: What is below a node: its box, costs times half of the scene's surface, triangles along the curve, inner nodes down
-#: to the leaves, and levels of them.
+#: to the leaves, levels of them, and the surface of the triangles.
 SUBTREE = np.dtype(
     [
         ("lower", "<f4", 3),
@@ -74,6 +84,8 @@ SUBTREE = np.dtype(
         ("count", "<u4"),
         ("inner", "<u4"),
         ("height", "<u4"),
+        ("surface", "<i8"),
+        ("unused", "<i8"),
     ]
 )
 
@@ -103,6 +115,7 @@ PROGRAM = Program(
         "MOST_COORDINATE": f"{MOST_COORDINATE}.0",
         "PLACE_BITS": str(PLACE_BITS),
         "VISIT_COST": str(VISIT_COST),
+        "SURFACE_UNIT_BITS": str(UNIT_BITS),
     },
     block_size=BLOCK_SIZE,
 )

@@ -58,7 +58,7 @@ def _check_limits(tree: BinaryTree, triangles: Floats) -> None:
         raise KernelError(f"layout bvh2: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
 
 
-def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.float64]) -> npt.NDArray[np.void]:
+def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
     """Returns nodes whose right child has no less surface than the left one."""
     inner = np.flatnonzero(~tree.is_leaf)
     if len(inner) == 0:

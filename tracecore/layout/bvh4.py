@@ -50,9 +50,9 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     )
 
 
-def _by_surface(wide: WideTree, surface: npt.NDArray[np.float64]) -> WideTree:
+def _by_surface(wide: WideTree, surface: npt.NDArray[np.int64]) -> WideTree:
     """Returns the tree with the children of each node by their surface, ascending."""
-    order = np.argsort(np.where(wide.binary == EMPTY, -1.0, surface[wide.binary]), axis=1, kind="stable")
+    order = np.argsort(np.where(wide.binary == EMPTY, -1, surface[wide.binary]), axis=1, kind="stable")
     arrays = (wide.binary, wide.wide, wide.first, wide.count)
     binary, links, first, count = (np.take_along_axis(array, order, axis=1) for array in arrays)
     return WideTree(binary=binary, wide=links, first=first, count=count, depth=wide.depth)
