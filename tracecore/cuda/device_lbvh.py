@@ -32,8 +32,8 @@ DIGITS = 1 << DIGIT_BITS
 #: Bytes of an index, and of a code along the curve.
 INDEX_BYTES, CODE_BYTES = 4, 8
 
-#: Bytes of a node, by the arrays of a `BinaryTree`; and what packing wants besides: `name`, which is what packed nodes call
-#: it, and of inner nodes `swapped`, whether their children are the other way round there.
+#: Bytes of a node, by the arrays of a `BinaryTree`; and what packing wants besides: `name`, which is what packed nodes
+#: call it, and of inner nodes `swapped`, whether their children are the other way round there.
 NODE_BYTES = {"lower": 12, "upper": 12, "child": 4, "first": 4, "count": 4, "name": 4, "swapped": 4}
 FOR_PACKING = ("name", "swapped")
 
@@ -181,8 +181,8 @@ class _LinearBuild:
         )
 
     def _located(self) -> tuple[Row, DeviceMemory]:
-        """Returns the triangles with their places along the curve, in the caller's order, and their bounds as kernels have
-        them.
+        """Returns the triangles with their places along the curve, in the caller's order, and their bounds as kernels
+        have them.
         """
         row, greatest = self._row(), self._zeros(6 * INDEX_BYTES)
         curve: Members = {"triangles": self._triangles, "greatest": greatest, "count": self._count, **row._asdict()}

@@ -13,8 +13,8 @@ from tracecore.bvh.wide import leaf_ranges
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
 
-#: The unit of a surface is 2^-30 of a square that is as wide as the scene's largest coordinate, or up to twice as wide. So a
-#: triangle has less than 2^34 of them, and 2^27 triangles have less than 2^61.
+#: The unit of a surface is 2^-30 of a square that is as wide as the scene's largest coordinate, or up to twice as wide.
+#: So a triangle has less than 2^34 of them, and 2^27 triangles have less than 2^61.
 UNIT_BITS = 30
 
 
