@@ -4,7 +4,8 @@
 #   bash tests/gpu.sh
 #
 # needs python3 with numpy, numba, trimesh, hypothesis, pytest, pytest-timeout and cupy, but no installation of this
-# project; with pytest-xdist four processes share the tests of the renderer and of tracecore. Scenes that it does not ship are looked for in TRACECORE_SCENES. Settings, by environment:
+# project; with pytest-xdist four processes share the tests of the renderer and of tracecore. Scenes that it does not
+# ship are looked for in TRACECORE_SCENES. Settings, by environment:
 #
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)

@@ -30,6 +30,13 @@ def soup(count: int, scale: float = 1.0) -> Floats:
     return ((random.uniform(-1, 1, (count, 1, 3)) + random.normal(0, 0.3, (count, 3, 3))) * scale).astype(np.float32)
 
 
+def twice_areas(packed_triangles: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
+    """Twice the area of each of (t,) `PACKED_TRIANGLE` records, (t,) float64."""
+    corners = packed_triangles["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
+    edges = corners[:, 1:] - corners[:, :1]
+    return np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+
+
 def grid(cells: int) -> Floats:
     """(2 * cells * cells, 3, 3): a square in the plane z = 0 cut into triangles with shared edges."""
     ticks = np.linspace(-1, 1, cells + 1)

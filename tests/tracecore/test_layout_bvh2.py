@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from ray_cases import twice_areas
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
@@ -102,9 +103,7 @@ def test_half_of_a_box_is_rounded_up(lower: float, upper: float) -> None:
 def test_right_children_have_more_surface() -> None:
     triangles = soup(3000)
     packed = pack(build(triangles), triangles)
-    corners = packed.arrays["triangles"]["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
-    edges = corners[:, 1:] - corners[:, :1]
-    areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    areas = twice_areas(packed.arrays["triangles"])
 
     def surface(child: int) -> float:
         if child < 0:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import soup
+from ray_cases import soup, twice_areas
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
@@ -96,9 +96,7 @@ def test_the_tree_is_the_one_of_least_cost_and_no_leaves_are_merged() -> None:
 def test_children_are_sorted_by_surface() -> None:
     triangles = soup(3000)
     packed = pack(build(triangles), triangles)
-    corners = packed.arrays["triangles"]["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
-    edges = corners[:, 1:] - corners[:, :1]
-    areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    areas = twice_areas(packed.arrays["triangles"])
 
     def surface(node: int) -> float:
         found = [

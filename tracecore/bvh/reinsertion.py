@@ -286,12 +286,9 @@ def _replace_child(nodes: Any, parent: int, child: int, other: int) -> None:
 @inlined
 def _fit(nodes: Any, node: int) -> None:
     """Makes the boxes of a node and all its ancestors anew."""
-    boxes = address(nodes.box)
     is_done = False
     while not is_done:
-        left = boxes + nodes.children[node, 0] * BOX_BYTES
-        lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + nodes.children[node, 1] * BOX_BYTES)
-        put(boxes + node * BOX_BYTES, lower, upper)
+        _fit_one(nodes, node)
         is_done = node == 0
         node = nodes.parent[node]
 
@@ -299,12 +296,18 @@ def _fit(nodes: Any, node: int) -> None:
 @compiled
 def _fit_all(nodes: Any) -> None:
     """Makes the boxes of all nodes but leaves anew; children come after their parents."""
-    boxes = address(nodes.box)
     for node in range(len(nodes.parent) - 1, -1, -1):
         if nodes.children[node, 0] > 0:
-            left = boxes + nodes.children[node, 0] * BOX_BYTES
-            lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + nodes.children[node, 1] * BOX_BYTES)
-            put(boxes + node * BOX_BYTES, lower, upper)
+            _fit_one(nodes, node)
+
+
+@inlined
+def _fit_one(nodes: Any, node: int) -> None:
+    """Makes the box of an inner node anew."""
+    boxes = address(nodes.box)
+    left, right = boxes + nodes.children[node, 0] * BOX_BYTES, boxes + nodes.children[node, 1] * BOX_BYTES
+    lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), right)
+    put(boxes + node * BOX_BYTES, lower, upper)
 
 
 # ------------------------------------------------------------------------------------------------------------ the order

@@ -16,62 +16,23 @@ from tracecore.layout.occlusion_order import UNIT_BITS
 #: Threads of a block, bits of a digit of the sort, whose digits are as many, and keys that a block sorts in a pass.
 BLOCK_SIZE, DIGIT_BITS, TILE_KEYS = 256, 8, 2048
 
-_TREE = [
-    ("lower", "<u8"),
-    ("upper", "<u8"),
-    ("child", "<u8"),
-    ("first", "<u8"),
-    ("count", "<u8"),
-    ("name", "<u8"),
-    ("swapped", "<u8"),
-]
 
-CURVE = np.dtype(
-    [("triangles", "<u8"), ("greatest", "<u8"), ("codes", "<u8"), ("prim_ids", "<u8"), ("count", "<u4")], align=True
+def _struct(pointers: str, numbers: str) -> np.dtype[np.void]:
+    """Returns a struct of pointers and then of numbers of 32 bits, by their names."""
+    members = [*((name, "<u8") for name in pointers.split()), *((name, "<u4") for name in numbers.split())]
+    return np.dtype(members, align=True)
+
+
+_TREE = "lower upper child first count name swapped"
+
+CURVE = _struct("triangles greatest codes prim_ids", "count")
+SORT = _struct("keys indices sorted_keys sorted_indices tile_counts digit_counts", "count tiles shift")
+JOIN = _struct(
+    "triangles codes prim_ids greatest subtrees slots arrivals root",
+    "count max_leaf triangle_block",
 )
-SORT = np.dtype(
-    [
-        ("keys", "<u8"),
-        ("indices", "<u8"),
-        ("sorted_keys", "<u8"),
-        ("sorted_indices", "<u8"),
-        ("tile_counts", "<u8"),
-        ("digit_counts", "<u8"),
-        ("count", "<u4"),
-        ("tiles", "<u4"),
-        ("shift", "<u4"),
-    ],
-    align=True,
-)
-JOIN = np.dtype(
-    [
-        ("triangles", "<u8"),
-        ("codes", "<u8"),
-        ("prim_ids", "<u8"),
-        ("greatest", "<u8"),
-        ("subtrees", "<u8"),
-        ("slots", "<u8"),
-        ("arrivals", "<u8"),
-        ("root", "<u8"),
-        ("count", "<u4"),
-        ("max_leaf", "<u4"),
-        ("triangle_block", "<u4"),
-    ],
-    align=True,
-)
-NUMBER = np.dtype([("subtrees", "<u8"), ("slots", "<u8"), ("root", "<u8"), *_TREE, ("splits", "<u4")], align=True)
-PACK = np.dtype(
-    [
-        *_TREE,
-        ("triangles", "<u8"),
-        ("order", "<u8"),
-        ("nodes", "<u8"),
-        ("packed_triangles", "<u8"),
-        ("tree_nodes", "<u4"),
-        ("triangle_count", "<u4"),
-    ],
-    align=True,
-)
+NUMBER = _struct(f"subtrees slots root {_TREE}", "splits")
+PACK = _struct(f"{_TREE} triangles order nodes packed_triangles", "tree_nodes triangle_count")
 
 #: What is below a node: its box, costs times half of the scene's surface, triangles along the curve, inner nodes down
 #: to the leaves, levels of them, and the surface of the triangles.

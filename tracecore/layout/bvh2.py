@@ -39,10 +39,11 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     _check_limits(tree, triangles)
-    nodes = _pack_nodes(tree, surface_below(tree, triangles))
+    extent = float(extent_of(triangles))
+    nodes = _pack_nodes(tree, surface_below(tree, triangles, extent))
     return PackedScene(
         arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
-        scalars={"extent": float(extent_of(triangles))},
+        scalars={"extent": extent},
         nodes=len(nodes),
         stack=_depth(tree) + 1,  # a child for each level, and the mark at the bottom
     )

@@ -40,11 +40,12 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
-    wide = _by_surface(optimal_collapse(tree, width=WIDTH, max_leaf=1), surface_below(tree, triangles))
+    extent = float(extent_of(triangles))
+    wide = _by_surface(optimal_collapse(tree, width=WIDTH, max_leaf=1), surface_below(tree, triangles, extent))
     _check_limits(wide, triangles)
     return PackedScene(
         arrays={"nodes": _pack_nodes(tree, wide), "triangles": pack_triangles(tree.order, triangles)},
-        scalars={"extent": float(extent_of(triangles))},
+        scalars={"extent": extent},
         nodes=len(wide.binary),
         stack=stack_need(wide) + WIDTH - 1,  # before a visit there is room for all children but one
     )
