@@ -26,6 +26,7 @@ KERNELS = (
     "bvh4",
     "compressed-bvh8",
     "packet-32",
+    "packet-32-bvh4",
     "warp-triangles-8",
     "grouped-4",
     "grouped-8",

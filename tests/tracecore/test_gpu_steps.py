@@ -45,6 +45,7 @@ def test_each_ray_takes_its_steps_and_lanes_add_up(kernel: str) -> None:
         "bvh4",
         "replacing-compressed-bvh8",
         "packet-8",
+        "packet-32-bvh4",
         "warp-triangles-8",
         "grouped-8",
     ],

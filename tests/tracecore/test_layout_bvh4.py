@@ -19,8 +19,7 @@ from tracecore.layout import bvh4
 from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
 from tracecore.layout.device_layout import PackedScene
 
-#: By so much of its size and of its distance from the origin a box may be too large: a few roundings.
-LOOSE = 2.0**-22
+LOWER, UPPER, LOWER_AGAIN = range(3)
 
 Doubles = npt.NDArray[np.float64]
 
@@ -40,13 +39,13 @@ class Child(NamedTuple):
 def children(packed: PackedScene, node: int) -> list[Child]:
     """All that are filled."""
     record = packed.arrays["nodes"][node]
-    centre, half = (record["boxes"][:, part].T.astype(np.float64) for part in (0, 1))
+    lower, upper, again = (record["planes"][:, row].T.astype(np.float64) for row in (LOWER, UPPER, LOWER_AGAIN))
+    assert (again == lower).all()
     found = []
     for child_index, link in enumerate(record["child"].tolist()):
         first, count = ~link >> LEAF_COUNT_BITS, ~link & ((1 << LEAF_COUNT_BITS) - 1)
         if link >= 0 or count > 0:
-            lower, upper = centre[child_index] - half[child_index], centre[child_index] + half[child_index]
-            found.append(Child(lower, upper, link, first, count))
+            found.append(Child(lower[child_index], upper[child_index], link, first, count))
     return found
 
 
@@ -58,8 +57,8 @@ def leaves(packed: PackedScene, node: int = 0) -> list[Child]:
             found.append(child)
             continue
         below = leaves(packed, child.link)
-        assert np.allclose(np.min([leaf.lower for leaf in below], axis=0), child.lower, LOOSE, LOOSE)
-        assert np.allclose(np.max([leaf.upper for leaf in below], axis=0), child.upper, LOOSE, LOOSE)
+        assert (np.min([leaf.lower for leaf in below], axis=0) == child.lower).all()
+        assert (np.max([leaf.upper for leaf in below], axis=0) == child.upper).all()
         found += below
     return found
 
@@ -74,14 +73,11 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
         chosen = leaf_indices["rows"][leaf.first : leaf.first + leaf.count]
         corners = chosen["component"].transpose(0, 2, 1)
         assert (corners == triangles[chosen["prim_id"][:, 0]]).all()
-        lower, upper = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
-        assert (leaf.lower <= lower).all()
-        assert (leaf.upper >= upper).all()
-        assert np.allclose(leaf.lower, lower, LOOSE, LOOSE)
-        assert np.allclose(leaf.upper, upper, LOOSE, LOOSE)
+        assert (leaf.lower == corners.min(axis=(0, 1))).all()
+        assert (leaf.upper == corners.max(axis=(0, 1))).all()
         seen.extend(chosen["prim_id"][:, 0].tolist())
     assert sorted(seen) == list(range(count))
-    assert packed.bytes == packed.nodes * 128 + count * 48
+    assert packed.bytes == packed.nodes * 160 + count * 48
 
 
 def test_the_tree_is_the_one_of_least_cost_and_no_leaves_are_merged() -> None:
@@ -110,15 +106,15 @@ def test_children_are_sorted_by_surface() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
-def test_lanes_to_spare_are_leaves_without_triangles_far_away(count: int) -> None:
+def test_children_to_spare_are_leaves_without_triangles_inside_out(count: int) -> None:
     triangles = soup(count)
     packed = pack(build(triangles), triangles)
     spare = packed.arrays["nodes"]["child"] == ~0
     assert spare.sum() == WIDTH * packed.nodes - sum(len(children(packed, node)) for node in range(packed.nodes))
     assert spare.any()
-    centre, half = (packed.arrays["nodes"]["boxes"][:, :, part] for part in (0, 1))
-    assert ((centre == np.finfo(np.float32).max) == spare[:, None, :]).all()
-    assert (half.transpose(0, 2, 1)[spare] == 0.0).all()
+    lower, upper = (packed.arrays["nodes"]["planes"][:, :, row] for row in (LOWER, UPPER))
+    assert ((lower == np.finfo(np.float32).max) == spare[:, None, :]).all()
+    assert ((upper == np.finfo(np.float32).min) == spare[:, None, :]).all()
 
 
 def test_stack_is_what_a_walk_that_meets_everything_needs() -> None:
@@ -155,8 +151,8 @@ def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
         pack(build(soup(10)), soup(10))
 
 
-def test_a_node_is_a_cache_line() -> None:
-    assert (NODE.itemsize, SCENE.itemsize) == (128, 48)
+def test_a_node_is_ten_rows() -> None:
+    assert (NODE.itemsize, SCENE.itemsize) == (10 * 16, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

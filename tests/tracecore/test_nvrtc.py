@@ -65,7 +65,10 @@ def test_compiles_without_spills(name: str, arch: str, resident: bool, table: li
 
 
 #: One for each way to test triangles.
-TESTING = ("while-while", "if-if", "bvh4", "compressed-bvh8", "packet-8", "warp-triangles-8", "grouped-8")
+TESTING = (
+    *("while-while", "if-if", "bvh4", "compressed-bvh8", "packet-8", "packet-32-bvh4"),
+    *("warp-triangles-8", "grouped-8"),
+)
 
 
 @pytest.mark.usefixtures("compiler")

@@ -85,6 +85,23 @@ def test_closest_of_lanes_has_the_least_t_and_of_these_the_lowest_prim_id(group:
         assert_same_bits(tracer.closest_hit(rays), expected, rays)
 
 
+#: The least of a warp's integers, by the instruction for it, and as on a GPU that has none.
+LEAST = """
+    return {0.0f, 0.0f, 0.0f, static_cast<unsigned>(least_of_warp(__float_as_int(ray.t_max)))};
+"""
+
+
+@pytest.mark.parametrize("defines", [{}, {"__CUDA_ARCH__": 750}])
+def test_least_of_warp(defines: dict[str, int], tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).integers(-(2**30), 2**30, (32, 32)).astype(np.int32)
+    numbers[0], numbers[1], numbers[2, 17] = abs(numbers[0]), -abs(numbers[1]), -(2**31)
+    rays = make_rays(np.zeros((1024, 3)), [0, 0, 1])
+    rays.view(np.int32)[:, 7] = numbers.ravel()
+    with EmulatedTracer(soup(5), probe(tmp_path, LEAST, defines=defines)) as tracer:
+        found = tracer.closest_hit(rays).view(np.int32)[:, 3]
+    assert (found.reshape(32, 32) == numbers.min(axis=1, keepdims=True)).all()
+
+
 #: What comes off a stack.
 PUSH_AND_POP = """
     GroupStack<GROUP> stack = {stacks[threadIdx.x / GROUP], group_mask<GROUP>(), 0};

@@ -28,7 +28,10 @@ ORDERS: tuple[Order, ...] = ("ascending", "descending", "shuffled")
 
 
 GROUPED = [find_strategy(name) for name in (*(f"grouped-{width}" for width in wide.WIDTHS), "warp-bvh4", "warp-bvh8")]
-BVH4 = [find_strategy(name) for name in ("bvh4", "persistent-bvh4", "replacing-bvh4")]
+BVH4 = [
+    find_strategy(name)
+    for name in ("bvh4", "persistent-bvh4", "replacing-bvh4", "packet-32-bvh4", "persistent-packet-32-bvh4")
+]
 
 
 def name_of(strategy: KernelStrategy) -> str:
@@ -150,6 +153,19 @@ def test_the_nearest_child_comes_first_and_the_farthest_last(strategy: KernelStr
         up = vertical_rays(levels, np.zeros(70), hit=np.zeros(70))
         assert (tracer.closest_hit(up).view(np.uint32)[:, 3] == MISS).all()
         expect_overflow(tracer, vertical_rays(levels, np.arange(70) == 17, hit=np.zeros(70)))
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_packet_goes_first_where_its_first_ray_enters() -> None:
+    """From above the leaves of every node wait, so that the stack tells who decided: one of 32 rays, or the others."""
+    levels, width = MAX_DEPTH, bvh4.WIDTH
+    with open_chain(find_strategy("packet-32-bvh4"), levels, 2 * width - 1) as tracer:
+        rays = vertical_rays(levels, np.arange(32) == 17, hit=np.zeros(32))
+        rays[:, 2] = -100.0
+        rays[17, 2] = levels + 200.0
+        assert (tracer.closest_hit(rays).view(np.uint32)[:, 3] == MISS).all()
+        rays[17, 2] = levels + 50.0
+        expect_overflow(tracer, rays)
 
 
 # ---------------------------------------------------------------------------------------------------- order of children

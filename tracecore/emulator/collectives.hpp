@@ -43,6 +43,16 @@ inline void combine_match(Warp& warp, uint32_t lanes) {
     });
 }
 
+// Every lane gets the least of the integers that they brought.
+inline void combine_least(Warp& warp, uint32_t lanes) {
+    int32_t least = INT32_MAX;
+    for_each(lanes, [&](int i) {
+        const int32_t brought = warp.lanes[i].brought;
+        if (brought < least) least = brought;
+    });
+    for_each(lanes, [&](int i) { warp.lanes[i].result = uint32_t(least); });
+}
+
 // Hands memory over, and is the only one that does.
 inline void combine_sync(Warp&, uint32_t lanes) {
     hand_over_in_warp(lanes);
@@ -57,6 +67,7 @@ inline constexpr Collective BALLOT = {"__ballot_sync", true, combine_vote};
 inline constexpr Collective ANY = {"__any_sync", true, combine_vote};
 inline constexpr Collective ALL = {"__all_sync", true, combine_vote};
 inline constexpr Collective MATCH = {"__match_any_sync", true, combine_match};
+inline constexpr Collective LEAST = {"__reduce_min_sync", true, combine_least};
 
 // The bytes of a value, cut or filled up with zeros.
 template <class To, class From>
@@ -129,6 +140,10 @@ inline int __all_sync(unsigned mask, int predicate, Site site = here()) {
 template <class T>
 inline unsigned __match_any_sync(unsigned mask, T value, Site site = here()) {
     return meet(MATCH, mask, bits<uint64_t>(value), 0, site);
+}
+
+inline int __reduce_min_sync(unsigned mask, int value, Site site = here()) {
+    return int(meet(LEAST, mask, uint32_t(value), 0, site));
 }
 
 // The least that CUDA promises: only the lane that asks.

@@ -11,7 +11,7 @@ struct Walk {
     Entry* stack;
     Ray ray;
     Shear shear;
-    CentreRay box_ray;
+    DirectedRay box_ray;
     Hit best;  // so far; an any-hit query ends with the first one
     int top;
     int node;
@@ -19,7 +19,7 @@ struct Walk {
     __device__ void begin(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
         shear = make_shear(ray);
-        box_ray = make_centre_ray(ray, scene.extent);
+        box_ray = make_directed_ray(ray, scene.extent);
         best = nothing_before(ray.t_max);
         stack[0] = {DONE, __float_as_int(-infinity())};
         top = 0;
@@ -53,8 +53,9 @@ struct Walk {
     // From an inner node to the next child that the ray hits; the others wait on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
-        const Children children = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
-        node = ANY_HIT ? last_of(children) : nearest_of(children);
+        const int4 children = load_children(scene, node);
+        const int4 keys = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
+        node = ANY_HIT ? last_of(children, keys) : nearest_of(children, keys);
         if (top + WIDTH > STACK_SIZE) {  // there may be no room at the next node
             faults |= STACK_OVERFLOW;
             finish();
@@ -62,22 +63,21 @@ struct Walk {
     }
 
     // The farthest one lies at the bottom of the others.
-    __device__ int nearest_of(const Children& children) {
-        int4 key = children.key;
-        sort(key);
-        push(child_of(children.node, key.w), key.w);
-        push(child_of(children.node, key.z), key.z);
-        push(child_of(children.node, key.y), key.y);
-        return key.x < MISSED ? child_of(children.node, key.x) : pop();
+    __device__ int nearest_of(const int4& children, int4 keys) {
+        sort(keys);
+        push(child_of(children, keys.w), keys.w);
+        push(child_of(children, keys.z), keys.z);
+        push(child_of(children, keys.y), keys.y);
+        return keys.x < MISSED ? child_of(children, keys.x) : pop();
     }
 
     // The last one has the most surface (tracecore/layout/occlusion_order.py).
-    __device__ int last_of(const Children& children) {
+    __device__ int last_of(const int4& children, const int4& keys) {
         int last = NONE;
-        replace(last, children.node.x, children.key.x);
-        replace(last, children.node.y, children.key.y);
-        replace(last, children.node.z, children.key.z);
-        replace(last, children.node.w, children.key.w);
+        replace(last, children.x, keys.x);
+        replace(last, children.y, keys.y);
+        replace(last, children.z, keys.z);
+        replace(last, children.w, keys.w);
         return last != NONE ? last : pop();
     }
 

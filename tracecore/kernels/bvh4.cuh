@@ -6,11 +6,10 @@
 #include "child.cuh"
 #include "packed_triangle.cuh"
 
-// A spare child is a point as far away as can be, and a leaf without triangles.
+// A spare child has its planes the wrong way round, as far apart as can be, and is a leaf without triangles.
 struct alignas(16) PackedNode {
-    float boxes[3][2][WIDTH];  // by axis, centre or half extent, and child
+    float planes[3][3][WIDTH];  // by axis: the lower ones, the upper ones, the lower ones once more, by child
     int child[WIDTH];
-    int unused[4];
 };
 static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
 
@@ -22,44 +21,114 @@ struct Scene {
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
 
+// ------------------------------------------------------------------------------------------------------------------- boxes
+
+// One axis of a ray that knows which plane of a box comes first along it: its t = plane * inverse + near_offset, and that of
+// the other one = plane * inverse + far_offset.
+struct DirectedSlab {
+    float inverse;
+    float near_offset;
+    float far_offset;
+};
+
+struct DirectedRay {
+    DirectedSlab x;
+    DirectedSlab y;
+    DirectedSlab z;
+};
+
+__device__ inline int goes_down(float inverse) {
+    return __float_as_uint(inverse) >> 31;
+}
+
+__device__ inline DirectedSlab directed(const Slab& slab) {
+    if (goes_down(slab.inverse)) return {slab.inverse, slab.upper_offset, slab.lower_offset};
+    return {slab.inverse, slab.lower_offset, slab.upper_offset};
+}
+
+__device__ inline DirectedRay make_directed_ray(const Ray& ray, float extent) {
+    const BoxRay slabs = make_box_ray(ray, extent);
+    return {directed(slabs.x), directed(slabs.y), directed(slabs.z)};
+}
+
+// The planes of four boxes, or t of them: where a ray enters and leaves.
+struct Planes {
+    float4 near;
+    float4 far;
+};
+
+constexpr int NODE_ROWS = sizeof(PackedNode) / sizeof(float4);
+constexpr int AXIS_ROWS = 3;
+constexpr int CHILD_ROW = 3 * AXIS_ROWS;
+
+// Indices have 32 bits, or the compiler would keep an address for each axis in two registers.
+__device__ inline const float4* rows_of(const Scene& scene, int row) {
+    return reinterpret_cast<const float4*>(scene.nodes) + row;
+}
+
+__device__ inline int4 load_children(const Scene& scene, int node) {
+    return __ldg(reinterpret_cast<const int4*>(rows_of(scene, node * NODE_ROWS) + CHILD_ROW));
+}
+
+__device__ inline float4 distances(const float4& planes, float inverse, float offset) {
+    return {fmaf(planes.x, inverse, offset), fmaf(planes.y, inverse, offset), fmaf(planes.z, inverse, offset),
+            fmaf(planes.w, inverse, offset)};
+}
+
+// Two rows side by side: first the nearer planes.
+__device__ inline Planes load_distances(const Scene& scene, int node, int axis, const DirectedSlab& slab) {
+    const float4* rows = rows_of(scene, node * NODE_ROWS + goes_down(slab.inverse)) + axis * AXIS_ROWS;
+    return {distances(__ldg(rows), slab.inverse, slab.near_offset),
+            distances(__ldg(rows + 1), slab.inverse, slab.far_offset)};
+}
+
+// ---------------------------------------------------------------------------------------------------------------- children
+
 // The key of a child that the ray misses; it may be greater.
 constexpr int MISSED = 0x7f800000;
 
-// Something to visit: a child, and its key, the distance at which the ray enters its box with its index in the last two bits.
+// The distance at which the ray enters a box, with the child's index in the last two bits.
+__device__ inline int child_key(float near, int index) {
+    return (__float_as_int(near) & ~3) | index;
+}
+
+// Something to visit: a child, and its key.
 struct alignas(8) Entry {
     int node;
     int key;
 };
 
-struct Children {
-    int4 key;
-    int4 node;
-};
-
-__device__ inline int child_key(float near, int index) {
-    return (__float_as_int(near) & ~3) | index;
-}
-
-// An any-hit query asks only whether a child is hit.
+// An any-hit query asks only whether a child is hit. No number here is NaN. Before t = 0 the part of the ray may be too large,
+// never too small.
 template <bool ANY_HIT>
-__device__ inline int enter(const Box& box, int index, const CentreRay& ray, float t_min, float t_max) {
-    const Interval part = slab_test(box, ray, t_min, t_max);
+__device__ inline int enter(float3 near, float3 far, int index, float t_min, float t_max) {
+    const Interval part = {largest_or_less(largest_or_less(near.x, near.y, near.z), t_min),
+                           least_or_more(least_or_more(far.x, far.y, far.z), t_max)};
     return is_hit(part) ? (ANY_HIT ? 0 : child_key(part.near, index)) : MISSED;
 }
 
-// All of the node is loaded and all its boxes are tested side by side, so that each waits for no other.
+// Keys of the four children. All of the node is loaded and all its boxes are tested side by side, so that each waits for no
+// other.
 template <bool ANY_HIT>
-__device__ inline Children enter_children(const Scene& scene, int node, const CentreRay& ray, float t_min, float t_max) {
-    const float4* words = reinterpret_cast<const float4*>(scene.nodes + node);
-    const float4 x = __ldg(words), half_x = __ldg(words + 1);
-    const float4 y = __ldg(words + 2), half_y = __ldg(words + 3);
-    const float4 z = __ldg(words + 4), half_z = __ldg(words + 5);
-    const int4 child = __ldg(reinterpret_cast<const int4*>(words + 6));
-    const int4 key = {enter<ANY_HIT>({{x.x, y.x, z.x}, {half_x.x, half_y.x, half_z.x}}, 0, ray, t_min, t_max),
-                      enter<ANY_HIT>({{x.y, y.y, z.y}, {half_x.y, half_y.y, half_z.y}}, 1, ray, t_min, t_max),
-                      enter<ANY_HIT>({{x.z, y.z, z.z}, {half_x.z, half_y.z, half_z.z}}, 2, ray, t_min, t_max),
-                      enter<ANY_HIT>({{x.w, y.w, z.w}, {half_x.w, half_y.w, half_z.w}}, 3, ray, t_min, t_max)};
-    return {key, child};
+__device__ inline int4 enter_children(const Scene& scene, int node, const DirectedRay& ray, float t_min, float t_max) {
+    const Planes x = load_distances(scene, node, 0, ray.x);
+    const Planes y = load_distances(scene, node, 1, ray.y);
+    const Planes z = load_distances(scene, node, 2, ray.z);
+    return {enter<ANY_HIT>({x.near.x, y.near.x, z.near.x}, {x.far.x, y.far.x, z.far.x}, 0, t_min, t_max),
+            enter<ANY_HIT>({x.near.y, y.near.y, z.near.y}, {x.far.y, y.far.y, z.far.y}, 1, t_min, t_max),
+            enter<ANY_HIT>({x.near.z, y.near.z, z.near.z}, {x.far.z, y.far.z, z.far.z}, 2, t_min, t_max),
+            enter<ANY_HIT>({x.near.w, y.near.w, z.near.w}, {x.far.w, y.far.w, z.far.w}, 3, t_min, t_max)};
+}
+
+// The box around all children. A spare one changes nothing.
+__device__ inline void bounds_of(const Scene& scene, int node, float3& lower, float3& upper) {
+    const auto planes = scene.nodes[node].planes;
+    lower = {planes[0][0][0], planes[1][0][0], planes[2][0][0]};
+    upper = {planes[0][1][0], planes[1][1][0], planes[2][1][0]};
+    for (int i = 1; i < WIDTH; ++i) {
+        lower = least(lower, {planes[0][0][i], planes[1][0][i], planes[2][0][i]});
+        upper = most(upper, {planes[0][1][i], planes[1][1][i], planes[2][1][i]});
+    }
 }
 
 __device__ inline void sort(int& first, int& second) {

@@ -9,6 +9,7 @@
 #include "fault.cuh"
 #include "group_stack.cuh"
 #include "node_of_lanes.cuh"
+#include "packet_ray.cuh"
 
 constexpr int ENTRY_WORDS = KEEP_NODES ? NODE_WORDS : 1;
 constexpr int NAME_WORD = ENTRY_WORDS - 1;  // of an entry; unused in a node
@@ -16,20 +17,17 @@ constexpr int NAME_WORD = ENTRY_WORDS - 1;  // of an entry; unused in a node
 __shared__ int stacks[BLOCK_SIZE / PACKET][STACK_SIZE][ENTRY_WORDS];
 
 template <bool ANY_HIT>
-struct Packet {
+struct Packet : PacketRay<ANY_HIT> {
+    using PacketRay<ANY_HIT>::ray;
+    using PacketRay<ANY_HIT>::best;
     GroupStack<PACKET, ENTRY_WORDS> stack;
-    Ray ray;  // this lane's
-    Shear shear;
     CentreRay box_ray;
-    Hit best;
     Node kept;  // with KEEP_NODES, the inner node to visit
 
     __device__ Packet(const Scene& scene, const Ray& its_ray)
-        : stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
-          ray(its_ray),
-          shear(make_shear(ray)),
-          box_ray(make_centre_ray(ray, scene.extent)),
-          best(nothing_before(ray.t_max)) {
+        : PacketRay<ANY_HIT>(its_ray),
+          stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
+          box_ray(make_centre_ray(ray, scene.extent)) {
         push(scene, DONE);
         keep(scene, ROOT);
     }
@@ -58,7 +56,7 @@ struct Packet {
     // From an inner node to the next.
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         const Node pair = KEEP_NODES ? kept : load_node(scene, node);
-        mark(Step::NODE, hits_box_of(pair));
+        mark(Step::NODE, COUNTED && has_reason_at(scene, pair));
         const Interval left = slab_test(pair.left_box, box_ray, ray.t_min, best.t);
         const Interval right = slab_test(pair.right_box, box_ray, ray.t_min, best.t);
         const unsigned left_hit = __ballot_sync(stack.mask, is_hit(left));
@@ -83,40 +81,18 @@ struct Packet {
         return nearer;
     }
 
-    // Tests the triangles of a leaf against the rays of all lanes. Returns the next node.
+    // Tests the triangles of a leaf. Returns the next node.
     __device__ int test(const Scene& scene, int leaf) {
-        mark(Step::LEAF);
-        for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
-            mark(Step::TRIANGLE, COUNTED && hits_box_of(load_triangle(scene.triangles, leaf_index, {0, 1, 2})));
-            const Triangle triangle = load_triangle(scene.triangles, leaf_index, shear.axes);
-            const bool taken = intersect(triangle, ray, shear, scene.cutouts, best);
-            if (ANY_HIT && taken) best.t = -infinity();  // the ray hits nothing any more
-        }
-        if (ANY_HIT && !__any_sync(stack.mask, ray.t_min < best.t)) return DONE;
+        this->test_leaf(scene, leaf);
+        if (ANY_HIT && !__any_sync(stack.mask, this->may_hit())) return DONE;
         return pop();
     }
 
-    __device__ Hit hit() const {
-        return is_found(best) ? best : miss();
-    }
-
    private:
-    // Whether this lane's ray has a reason of its own to be here: by the box around both children, or around a triangle.
-    __device__ bool hits_box_of(const Node& pair) const {
+    // By the box around both children.
+    __device__ bool has_reason_at(const Scene& scene, const Node& pair) const {
         const float3 lower = least(lower_of(pair.left_box), lower_of(pair.right_box));
-        return hits(lower, most(upper_of(pair.left_box), upper_of(pair.right_box)));
-    }
-
-    __device__ bool hits_box_of(const Triangle& triangle) const {
-        const Row x = triangle.x, y = triangle.y, z = triangle.z;
-        const float3 v0 = {x.v0, y.v0, z.v0}, v1 = {x.v1, y.v1, z.v1}, v2 = {x.v2, y.v2, z.v2};
-        return hits(least(least(v0, v1), v2), most(most(v0, v1), v2));
-    }
-
-    __device__ bool hits(float3 lower, float3 upper) const {
-        const float3 half = {0.5f * (upper.x - lower.x), 0.5f * (upper.y - lower.y), 0.5f * (upper.z - lower.z)};
-        const Box box = {{lower.x + half.x, lower.y + half.y, lower.z + half.z}, half};
-        return is_hit(slab_test(box, box_ray, ray.t_min, best.t));
+        return this->has_reason(scene, lower, most(upper_of(pair.left_box), upper_of(pair.right_box)));
     }
 
     __device__ static float3 lower_of(const Box& box) {
@@ -131,11 +107,7 @@ struct Packet {
 template <bool ANY_HIT>
 __device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {
     Packet<ANY_HIT> packet(scene, ray);
-    int node = ROOT;
-    while (node != DONE) {
-        while (is_inner(node)) node = packet.descend(scene, node, faults);
-        while (is_leaf(node)) node = packet.test(scene, node);
-    }
+    walk(packet, scene, faults);
     return packet.hit();
 }
 

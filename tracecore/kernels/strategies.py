@@ -8,6 +8,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL
 from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
 from tracecore.kernels.source import KERNELS
+from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2, bvh4, compressed8, wide
 
@@ -53,24 +54,20 @@ _AILA_2012 = (
     "Aila, Laine, Karras: Understanding the Efficiency of Ray Traversal on GPUs, Kepler and Fermi Addendum, 2012"
 )
 
-#: Lanes of a warp that still walk, below which the others get new rays.
-REPLACE_BELOW = 20
+#: Lanes of a warp that still walk, below which the others get new rays; of a compressed tree, whose steps cost more.
+REPLACE_BELOW, REPLACE_BELOW_COMPRESSED = 20, 24
 
 
-def _register_walks(plain: KernelStrategy) -> None:
+def _register_walks(plain: KernelStrategy, replace_below: int = REPLACE_BELOW) -> None:
     """Registers a kernel in the three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
-    for prefix, persistent, replace_below in (
-        ("", False, 0),
-        ("persistent-", True, 0),
-        ("replacing-", True, REPLACE_BELOW),
-    ):
+    for prefix, persistent, below in (("", False, 0), ("persistent-", True, 0), ("replacing-", True, replace_below)):
         register_strategy(
             replace(
                 plain,
                 name=prefix + plain.name,
-                citation=f"{plain.citation}; {_AILA_2012}" if replace_below else plain.citation,
+                citation=f"{plain.citation}; {_AILA_2012}" if below else plain.citation,
                 persistent=persistent,
-                defines={**plain.defines, "REPLACE_BELOW": replace_below},
+                defines={**plain.defines, "REPLACE_BELOW": below},
             )
         )
 
@@ -95,12 +92,14 @@ _register_aila_laine("if-if", "if_if.cu", IF_IF, speculative=False)
 _register_aila_laine("speculative-if-if", "if_if.cu", IF_IF, speculative=True)
 
 
+_GUTHE = "Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014"
+
 _register_walks(
     KernelStrategy(
         name="bvh4",
         source=KERNELS / "bvh4.cu",
         layout=bvh4.LAYOUT,
-        citation="Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014",
+        citation=_GUTHE,
     )
 )
 
@@ -117,13 +116,15 @@ _register_walks(
         max_leaf=1,
         least_threads=0,
         defines={"TESTS_PER_ITERATION": _TESTS_PER_ITERATION},
-    )
+    ),
+    REPLACE_BELOW_COMPRESSED,
 )
 
 
 # ------------------------------------------------------------------------- lanes that work together, on a binary tree
 
 
+_GUNTHER = "Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007"
 _BARCZAK = "Barczak: GPU Ray Tracing the Wrong Way, 2016"
 
 
@@ -133,7 +134,7 @@ def _packet(lanes: int) -> KernelStrategy:
         name=f"packet-{lanes}",
         source=KERNELS / "packet.cu",
         layout=bvh2.LAYOUT,
-        citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007",
+        citation=_GUNTHER,
         packet_rays=lanes,
         defines={"PACKET": lanes, "KEEP_NODES": 0},
     )
@@ -162,9 +163,21 @@ def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = Fal
     )
 
 
-for _lanes in (8, 32):
-    register_strategy(_packet(_lanes))
-    register_strategy(replace(_packet(_lanes), name=f"persistent-packet-{_lanes}", persistent=True))
+def _packet_bvh4() -> KernelStrategy:
+    """Returns the kernel for a warp's rays on a tree of four children a node."""
+    return replace(
+        _packet(WARP_LANES),
+        name=f"packet-{WARP_LANES}-bvh4",
+        source=KERNELS / "packet_bvh4.cu",
+        layout=bvh4.LAYOUT,
+        citation=f"{_GUNTHER}; {_GUTHE}",
+        defines={},
+    )
+
+
+for _one in (_packet(8), _packet(WARP_LANES), _packet_bvh4()):
+    register_strategy(_one)
+    register_strategy(replace(_one, name=f"persistent-{_one.name}", persistent=True))
 register_strategy(_keeping_nodes(_packet(8)))
 _register_warp("warp")
 _register_warp("warp-triangles-8", triangles_at_once=8)

@@ -1,5 +1,6 @@
-"""Lays out a 4-wide tree for one ray per thread: nodes of 128 bytes, four centres along x side by side, then four half
-extents along x, ...
+"""Lays out a 4-wide tree for one ray per thread: nodes of 160 bytes, four lower planes along x side by side, then four
+upper ones, then the lower ones again, ... Two rows side by side are the nearer and the farther planes for a ray,
+whether it goes up or down along the axis.
 
 After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kernels/bvh4.cuh` is the other side.
 """
@@ -14,7 +15,6 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.centre_box import centre_and_half
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
@@ -26,10 +26,10 @@ LEAF_COUNT_BITS = 4
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: boxes: by axis, centre or half extent, and child.
-#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child is a
-#: point as far away as can be, and a leaf without triangles.
-NODE = np.dtype([("boxes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
+#: planes: by axis, then lower, upper and lower, and child.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has its planes the
+#: wrong way round, as far apart as can be, and is a leaf without triangles.
+NODE = np.dtype([("planes", "<f4", (3, 3, WIDTH)), ("child", "<i4", WIDTH)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
@@ -73,10 +73,10 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
     nodes = np.zeros(len(wide.binary), NODE)
     for piece in pieces(len(nodes)):
         binary = wide.binary[piece]
-        centre, half = centre_and_half(tree.lower[binary], tree.upper[binary])
-        centre[binary == EMPTY], half[binary == EMPTY] = np.finfo(np.float32).max, 0.0
-        nodes["boxes"][piece, :, 0] = centre.transpose(0, 2, 1)
-        nodes["boxes"][piece, :, 1] = half.transpose(0, 2, 1)
+        lower, upper = tree.lower[binary], tree.upper[binary]
+        lower[binary == EMPTY], upper[binary == EMPTY] = np.finfo(np.float32).max, np.finfo(np.float32).min
+        for row, plane in enumerate((lower, upper, lower)):
+            nodes["planes"][piece, :, row] = plane.transpose(0, 2, 1)
     nodes["child"] = np.where(wide.wide == EMPTY, ~(wide.first << LEAF_COUNT_BITS | wide.count), wide.wide)
     return nodes
 
