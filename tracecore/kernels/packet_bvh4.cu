@@ -25,12 +25,13 @@ struct Packet : PacketRay<ANY_HIT> {
     // From an inner node to the next.
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         mark(Step::NODE, COUNTED && has_reason_at(scene, node));
+        if (top + WIDTH > STACK_SIZE) {  // there may be no room
+            faults |= STACK_OVERFLOW;
+            return DONE;
+        }
         const int4 children = load_children(scene, node);
         const int4 keys = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
-        const int next = ANY_HIT ? last_of(children, keys) : nearest_of(children, keys);
-        if (top + WIDTH <= STACK_SIZE) return next;
-        faults |= STACK_OVERFLOW;  // there may be no room at the next node
-        return DONE;
+        return ANY_HIT ? last_of(children, keys) : nearest_of(children, keys);
     }
 
     // Tests the triangles of a leaf. Returns the next node.

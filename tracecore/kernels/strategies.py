@@ -175,10 +175,11 @@ def _packet_bvh4() -> KernelStrategy:
     )
 
 
-for _one in (_packet(8), _packet(WARP_LANES), _packet_bvh4()):
-    register_strategy(_one)
-    register_strategy(replace(_one, name=f"persistent-{_one.name}", persistent=True))
+for _lanes in (8, WARP_LANES):
+    register_strategy(_packet(_lanes))
+    register_strategy(replace(_packet(_lanes), name=f"persistent-packet-{_lanes}", persistent=True))
 register_strategy(_keeping_nodes(_packet(8)))
+register_strategy(_packet_bvh4())
 _register_warp("warp")
 _register_warp("warp-triangles-8", triangles_at_once=8)
 _register_warp("warp-triangles-32", triangles_at_once=32)
