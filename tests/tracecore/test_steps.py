@@ -136,6 +136,21 @@ def test_a_packet_of_rays_goes_together(kernel):
     assert (sequences.lanes, sequences.rays) == (8, 8)
 
 
+def test_lanes_of_a_packet_work_where_their_rays_enter_the_box_of_a_node():
+    row = np.concatenate([TWO[:1] + np.array([x, 0, 0], np.float32) for x in range(40)])
+    sequences, _ = recorded("packet-32-bvh4", row, towards(*([[0.2, 0.2]] * 12 + [[39.2, 0.2]] * 19 + [FAR])))
+    useful = sequences.useful[sequences.kinds == Step.NODE]
+    assert (useful[0], set(useful[1:])) == (31, {12, 19})
+    assert set(sequences.useful[sequences.kinds == Step.TRIANGLE]) <= {0, 12, 19}
+
+
+@pytest.mark.parametrize("query", Query)
+def test_a_packet_tests_none_but_the_first_of_many_triangles(query):
+    column = np.concatenate([TWO[:1] - np.array([0, 0, z], np.float32) for z in range(40)])
+    sequences, _ = recorded("packet-32-bvh4", column, towards(*[THROUGH] * 32), query)
+    assert sequences.total(Step.TRIANGLE) == 1
+
+
 def test_bytes_are_those_of_nodes_triangles_ray_and_hit():
     sequences, _ = recorded("while-while", TWO, towards(THROUGH, FAR))
     found = sequences.per_ray(find_strategy("while-while"))
