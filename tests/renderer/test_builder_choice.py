@@ -46,7 +46,10 @@ def test_an_unknown_builder_is_refused() -> None:
 
 
 def test_all_code_is_loaded_before_the_time_of_a_tree_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = {reinsertion: ("_find_targets", "_move_all"), tree_top: ("_walk_top", "_move_links", "_move_runs")}
+    names = {
+        reinsertion: ("_find_targets", "_move_all"),
+        tree_top: ("_count_top", "_fill_top", "_link_all", "_move_runs"),
+    }
     loops = []
     for module in names:
         for name in names[module]:

@@ -143,7 +143,7 @@ def move(top: Top, *moves: tuple[int, int], gain: float = -np.inf) -> float:
     """Moves nodes beside targets, by default whatever that gains. Returns what it does."""
     node, target = np.int32(moves).T.copy()
     is_near = np.zeros(len(top.parent), np.bool_)
-    return reinsertion._move_all(top, reinsertion._Moves(node, target, np.full(len(node), gain)), is_near)
+    return reinsertion._move_all(top, reinsertion._Moves(node, target, np.full(len(node), gain)), MAX_DEPTH, is_near)
 
 
 def gains_of_all_places(tree: BinaryTree, node: int) -> dict[int, float]:
@@ -202,7 +202,7 @@ def test_a_move_that_gains_too_little_is_taken_back() -> None:
     """
     tree, _ = crossed()
     top = whole(tree)
-    before = top.copy()
+    before = [column.copy() for column in top]
     too_little, enough = (18.0 / reinsertion.KEPT_GAIN * share for share in (1.01, 0.99))
     assert move(top, (4, 6), gain=too_little) == 0.0
     assert all(np.array_equal(*columns) for columns in zip(top, before, strict=True))

@@ -44,7 +44,8 @@ def test_children_of_large_nodes_are_in_the_top(share: float) -> None:
         hanging = ~left
         assert not (tree.child[hanging] and area[hanging] > share * mean)
         assert np.array_equal(top.box[node, [0, 1, 2, 4, 5, 6]], [*tree.lower[hanging], *tree.upper[hanging]])
-        assert right == height[hanging]
+        assert right == 0
+        assert top.height[node] == height[hanging]
         assert depth_in(top, node) == depth[hanging]
 
 
@@ -70,7 +71,7 @@ def test_what_hangs_from_a_top_goes_with_it() -> None:
     top, _ = top_of(tree, 2.0)
     hanging = np.flatnonzero(top.children[:, 0] < 0)
     one, other = hanging[0], hanging[-1]
-    assert 0 < top.children[one, 1] != top.children[other, 1] > 0
+    assert 0 < top.height[one] != top.height[other] > 0
     for column in (top.box, top.children):
         column[[one, other]] = column[[other, one]]
     for node in range(len(top.parent) - 1, -1, -1):

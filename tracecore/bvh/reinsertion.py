@@ -35,14 +35,17 @@ MOST_ROUNDS, LEAST_GAIN = 32, 0.0005
 #: A subtree is moved if, after the moves before it, it gains so much of what the search has found.
 KEPT_GAIN = 0.5
 
-#: Subtrees that a thread takes at a time.
-CHUNK = 512
+#: Nodes that a thread takes at a time.
+CHUNK = 2048
 
 #: The root and its two children, which have no other place.
 FIRST = 3
 
 #: Target of a subtree that is best where it is.
 NOWHERE = 0
+
+#: What is gained with less than so much of the root's surface may be lost in the rounding of sums.
+NEGLIGIBLE = 1e-9
 
 Flags = npt.NDArray[np.bool_]
 
@@ -58,33 +61,33 @@ def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:
     """
     start, build_seconds = time.perf_counter(), tree.build_seconds
     top, mean_area = top_of(tree, LEAST_SHARE)
-    improved = _improved(top, mean_area, len(tree.child), threads or usable_cores())
-    if improved is not None:
-        tree = put_under(improved, tree)
-    return replace(tree, build_seconds=build_seconds + time.perf_counter() - start)
+    handed_on = [tree]
+    if _improve(top, mean_area, len(tree.child), threads or usable_cores()):
+        del tree  # so that its arrays can be given back one by one
+        handed_on.append(put_under(top, handed_on.pop()))
+    return replace(handed_on.pop(), build_seconds=build_seconds + time.perf_counter() - start)
 
 
-def _improved(top: Top, mean_area: float, nodes: int, threads: int) -> Top | None:
-    """Returns the top with subtrees moved, or None if none was.
+def _improve(top: Top, mean_area: float, nodes: int, threads: int) -> bool:
+    """Moves subtrees in the top of a tree. Returns whether there was one to be moved.
 
     mean_area: half of the surface of a box, the mean of all of the tree.
     nodes: how many nodes the tree has.
     """
-    area = nodes * mean_area
+    area = before = nodes * mean_area
     is_searched = np.ones(len(top.parent), np.bool_)
-    best = None
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(MOST_ROUNDS):
             moves = _found_moves(top, is_searched, pool.map)
             is_searched[:] = False
-            gain = _move_all(top, moves, is_searched)
-            if not gain > LEAST_GAIN * area or _depth(top.children) > MAX_DEPTH:
-                break
-            best = top.copy()
+            gain = _move_all(top, moves, MAX_DEPTH, is_searched)
             area -= gain
+            if not gain > LEAST_GAIN * area:
+                break
             is_searched[moves.node] = True
+            del moves
             _mark_large(top, LARGE_SHARE * mean_area, is_searched)
-    return best
+    return area < before
 
 
 class _Moves(NamedTuple):
@@ -97,18 +100,28 @@ class _Moves(NamedTuple):
     gain: Any
 
 
-def _found_moves(top: Top, is_searched: Flags, each: Callable[..., Any]) -> _Moves:
-    """Returns which subtrees should go beside which nodes, (m,) int32 each, the greatest gain first.
+_NO_MOVES = _Moves(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
 
-    is_searched: (n,) bool, the subtrees to search places for.
+
+def _found_moves(top: Top, is_searched: Flags, each: Callable[..., Any]) -> _Moves:
+    """Returns which subtrees should go beside which nodes, the greatest gain first.
+
+    is_searched: (m,) bool, the subtrees to search places for.
     each: maps over pieces of them, by threads.
     """
-    node = FIRST + np.flatnonzero(is_searched[FIRST:]).astype(np.int32)
-    moves = _Moves(node, np.zeros_like(node), np.zeros(len(node)))
-    pieces = (_Moves(*(column[at : at + CHUNK] for column in moves)) for at in range(0, len(node), CHUNK))
-    list(each(partial(_find_targets, top), pieces))
-    by_gain = np.argsort(-moves.gain, kind="stable")[: np.count_nonzero(moves.gain)]
+    pieces = each(partial(_found_in, top, is_searched), range(FIRST, len(is_searched), CHUNK))
+    moves = _Moves(*(np.concatenate(columns) for columns in zip(_NO_MOVES, *pieces, strict=True)))
+    by_gain = np.argsort(-moves.gain, kind="stable")
     return _Moves(*(column[by_gain] for column in moves))
+
+
+def _found_in(top: Top, is_searched: Flags, first: int) -> _Moves:
+    """Returns the same of one piece, in the order of the nodes."""
+    node = first + np.flatnonzero(is_searched[first : first + CHUNK]).astype(np.int32)
+    moves = _Moves(node, np.zeros_like(node), np.zeros(len(node)))
+    _find_targets(top, moves)
+    is_found = moves.gain > 0.0
+    return _Moves(*(column[is_found] for column in moves))
 
 
 # ----------------------------------------------------------------------------------------------------------- the search
@@ -119,10 +132,11 @@ def _find_targets(nodes: Any, moves: Any) -> None:
     """Finds the best target of each subtree, and the gain."""
     stack = np.empty(MAX_DEPTH + 2, np.int64), np.empty(MAX_DEPTH + 2)  # a node, and the gain before it
     boxes = address(nodes.box)
+    negligible = NEGLIGIBLE * half_area_of(boxes)
     for i in range(len(moves.node)):
         node = moves.node[i]
         parent, at = nodes.parent[node], node
-        gain, best, target = half_area_of(boxes + parent * BOX_BYTES), 0.0, NOWHERE
+        gain, best, target = half_area_of(boxes + parent * BOX_BYTES), negligible, NOWHERE
         lower, upper = splat4(np.inf), splat4(-np.inf)  # of an ancestor's box without the subtree
         while at != 0:  # up to the root, from each ancestor down on its other side
             other = _sibling(nodes, at)
@@ -134,7 +148,7 @@ def _find_targets(nodes: Any, moves: Any) -> None:
             best, target = _best_below(nodes, node, (other, gain), (best, target), stack)
             lower, upper = grow(lower, upper, boxes + other * BOX_BYTES)
             at = nodes.parent[at]
-        moves.target[i], moves.gain[i] = target, best
+        moves.target[i], moves.gain[i] = target, best if target != NOWHERE else 0.0
 
 
 @inlined
@@ -176,18 +190,22 @@ def _sibling(nodes: Any, node: int) -> int:
 
 
 @compiled
-def _move_all(nodes: Any, moves: Any, is_near: Any) -> float:
-    """Moves subtrees in order, but for those that gain too little after the moves before them. Returns by how much all
-    half areas have shrunk together.
+def _move_all(nodes: Any, moves: Any, most_depth: int, is_near: Any) -> float:
+    """Moves subtrees in order, but for those that gain too little after the moves before them, or would be too deep.
+    Returns by how much all half areas have shrunk together.
 
     moves: `_Moves`, the greatest gain first.
+    most_depth: of the tree.
     is_near: (n,) bool, written: True of nodes that get another parent or child, and of their parents and children.
     """
     gain = 0.0
     for i in range(len(moves.node)):
         subtree, place = np.int64(moves.node[i]), np.int64(moves.target[i])
         parent, beside = np.int64(nodes.parent[subtree]), np.int64(nodes.parent[place])
-        if parent == 0 or place == parent or beside == parent or _is_below(nodes, place, subtree):
+        depth, is_inside = _depth(nodes, place, subtree)
+        if parent == 0 or place == parent or beside == parent or is_inside:
+            continue
+        if depth + 1 + max(nodes.height[subtree], nodes.height[place]) > most_depth:
             continue
         sibling = _sibling(nodes, subtree)
         change = _move(nodes, subtree, place)
@@ -209,11 +227,14 @@ def _mark_around(nodes: Any, node: int, is_near: Any) -> None:
 
 
 @inlined
-def _is_below(nodes: Any, node: int, top: int) -> bool:
-    """Returns whether a node is in the subtree of another one."""
-    while node != 0 and node != top:
+def _depth(nodes: Any, node: int, other: int) -> Any:
+    """Returns how deep in the tree a node is, and whether it is in the subtree of another one."""
+    depth, is_inside = 0, node == other
+    while node != 0:
         node = nodes.parent[node]
-    return node == top
+        depth += 1
+        is_inside |= node == other
+    return depth, is_inside
 
 
 @inlined
@@ -240,7 +261,7 @@ def _replace_child(nodes: Any, parent: int, child: int, other: int) -> None:
 
 @inlined
 def _fit(nodes: Any, node: int) -> float:
-    """Makes the boxes of a node and its ancestors anew, as far as they change. Returns by how much half areas grow."""
+    """Makes a node and its ancestors fit their children, as far as they change. Returns by how much half areas grow."""
     growth, at, is_done = 0.0, np.int64(node), False
     while not is_done:
         change, is_same = _fit_one(nodes, at)
@@ -252,15 +273,17 @@ def _fit(nodes: Any, node: int) -> float:
 
 @inlined
 def _fit_one(nodes: Any, node: int) -> Any:
-    """Makes the box of an inner node anew. Returns by how much its half area grows, and whether it is the same."""
+    """Makes an inner node fit its children. Returns by how much its half area grows, and whether it is the same."""
     boxes = address(nodes.box)
     box = boxes + node * BOX_BYTES
     old_lower, old_upper = load4(box), load4(box + UPPER_OFFSET)
-    left, right = boxes + nodes.children[node, 0] * BOX_BYTES, boxes + nodes.children[node, 1] * BOX_BYTES
-    lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), right)
+    one, other = np.int64(nodes.children[node, 0]), np.int64(nodes.children[node, 1])
+    left, old_height = boxes + one * BOX_BYTES, nodes.height[node]
+    lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + other * BOX_BYTES)
     put(box, lower, upper)
+    nodes.height[node] = 1 + max(nodes.height[one], nodes.height[other])
     differs = less(lower, old_lower) | less(old_lower, lower) | less(upper, old_upper) | less(old_upper, upper)
-    return half_area(lower, upper) - half_area(old_lower, old_upper), differs == 0
+    return half_area(lower, upper) - half_area(old_lower, old_upper), differs == 0 and nodes.height[node] == old_height
 
 
 @compiled
@@ -270,20 +293,3 @@ def _mark_large(nodes: Any, limit: float, is_searched: Any) -> None:
     for node in range(len(nodes.parent)):
         if nodes.children[node, 0] > 0 and half_area_of(boxes + node * BOX_BYTES) > limit:
             is_searched[nodes.children[node, 0]] = is_searched[nodes.children[node, 1]] = True
-
-
-@compiled
-def _depth(children: Any) -> int:
-    """Returns the depth of the tree, or if it is more than `MAX_DEPTH`, at least one more."""
-    stack = np.zeros((MAX_DEPTH + 3, 2), np.int64)  # a node, and its depth
-    waiting, deepest = 1, 0
-    while waiting > 0 and deepest <= MAX_DEPTH:
-        waiting -= 1
-        node, depth = stack[waiting]
-        is_inner = children[node, 0] > 0
-        deepest = max(deepest, depth if is_inner else depth + children[node, 1])
-        if is_inner:
-            for side in range(2):
-                stack[waiting + side, 0], stack[waiting + side, 1] = children[node, side], depth + 1
-            waiting += 2
-    return deepest

@@ -4,6 +4,7 @@ Most of what a tree costs, and of what can be gained, is in few large nodes. Who
 the others: a subtree is moved as a whole, node by node and triangle by triangle in the same order.
 """
 
+import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,17 +20,21 @@ class Top(NamedTuple):
     """Holds the top of a tree. Node 0 is the root, and the next two are its children.
 
     box: (m, 8) float32, as in `boxes`.
-    children: (m, 2) int32; of a hanging subtree ~node, which was its root in the tree, and how many levels are below.
+    children: (m, 2) int32; ~node and 0 of a hanging subtree, whose root that was in the tree.
     parent: (m,) int32.
+    height: (m,) uint8, how many levels are below, those below the top too.
     """
 
     box: Any
     children: Any
     parent: Any
+    height: Any
 
-    def copy(self) -> Self:
-        """Returns the same in memory of its own."""
-        return type(self)(*(column.copy() for column in self))
+    @classmethod
+    def empty(cls, nodes: int) -> Self:
+        """Returns room for so many nodes."""
+        box, children = np.zeros((nodes, 8), np.float32), np.zeros((nodes, 2), np.int32)
+        return cls(box, children, np.zeros(nodes, np.int32), np.zeros(nodes, np.uint8))
 
 
 def top_of(tree: BinaryTree, least_share: float) -> tuple[Top, float]:
@@ -40,15 +45,10 @@ def top_of(tree: BinaryTree, least_share: float) -> tuple[Top, float]:
     """
     height = np.zeros(len(tree.child), np.uint8)
     mean_area = _measure(tree.lower, tree.upper, tree.child, height) / len(height)
-    old, child = np.zeros(len(height), np.int32), np.zeros(len(height), np.int32)
-    count = _walk_top(tree.lower, tree.upper, tree.child, least_share * mean_area, old, child)
-    old, child = old[:count], child[:count]
-    box, parent = np.zeros((count, 8), np.float32), np.zeros(count, np.int32)
-    box[:, 0:3], box[:, 4:7] = tree.lower[old], tree.upper[old]
-    inner = np.flatnonzero(child)
-    parent[child[inner]] = parent[child[inner] + 1] = inner
-    children = np.where(child > 0, (child, child + 1), (~old, height[old])).T
-    return Top(box, np.ascontiguousarray(children), parent), mean_area
+    limit = least_share * mean_area
+    top = Top.empty(_count_top(tree.lower, tree.upper, tree.child, limit))
+    _fill_top(tree.lower, tree.upper, tree.child, height, limit, top)
+    return top, mean_area
 
 
 @compiled
@@ -72,52 +72,72 @@ def _half_area(lower: Any, upper: Any, node: int) -> float:
 
 
 @compiled
-def _walk_top(lower: Any, upper: Any, child: Any, limit: float, old: Any, new_child: Any) -> int:
-    """Numbers the nodes of the top depth first, siblings side by side. Returns how many there are.
-
-    limit: half of the surface above which a node's children are in the top.
-    old, new_child: (n,) int32, zeros, of which the first are written: which node has become each, and its left child in
-    the top.
-    """
+def _count_top(lower: Any, upper: Any, child: Any, limit: float) -> int:
+    """Returns how many nodes the top has. limit: half of the surface above which a node's children are in it."""
     stack = np.zeros(MAX_DEPTH + 3, np.int64)
     waiting, count = 1, 1
     while waiting > 0:
         waiting -= 1
-        number = stack[waiting]
-        node = np.int64(old[number])
-        if child[node] == 0 or not _half_area(lower, upper, node) > limit:
-            continue
-        new_child[number] = count
-        for side in range(2):
-            old[count + side] = child[node] + side
-            stack[waiting + 1 - side] = count + side
-        waiting += 2
-        count += 2
+        node = stack[waiting]
+        left = child[node]
+        if left > 0 and _half_area(lower, upper, node) > limit:
+            stack[waiting], stack[waiting + 1] = left + 1, left
+            waiting += 2
+            count += 2
     return count
+
+
+@compiled
+def _fill_top(lower: Any, upper: Any, child: Any, height: Any, limit: float, top: Any) -> None:
+    """Numbers the nodes of the top depth first, siblings side by side.
+
+    height: (n,) uint8, of all nodes of the tree.
+    limit: as `_count_top` takes it.
+    top: `Top`, zeros, written.
+    """
+    stack = np.zeros(MAX_DEPTH + 3, np.int64)
+    top.children[0, 0] = ~0
+    waiting, count = 1, 1
+    while waiting > 0:
+        waiting -= 1
+        number = stack[waiting]
+        node = ~np.int64(top.children[number, 0])
+        top.height[number] = height[node]
+        for axis in range(3):
+            top.box[number, axis], top.box[number, axis + 4] = lower[node, axis], upper[node, axis]
+        left = child[node]
+        if left > 0 and _half_area(lower, upper, node) > limit:
+            top.children[number, 0], top.children[number, 1] = count, count + 1
+            top.children[count, 0], top.children[count + 1, 0] = ~left, ~(left + 1)
+            top.parent[count] = top.parent[count + 1] = number
+            stack[waiting], stack[waiting + 1] = count + 1, count
+            waiting += 2
+            count += 2
 
 
 # ------------------------------------------------------------------------------------------------------- put together
 
 
-class _Plan(NamedTuple):
-    """Says where nodes of a tree and its triangles go.
+class _Links(NamedTuple):
+    """Holds what `BinaryTree` has of these names."""
 
-    number, child, first, count: (m,) int32, which node each of the top becomes, and what `BinaryTree` has of it.
-    below: (m, 3) int64, of what hangs from it: the first node below the root, which one that becomes, how many follow.
-    leaf_indices: (m, 3) int64, the same of leaf indices.
-    """
-
-    number: Any
     child: Any
     first: Any
     count: Any
+
+
+class _Plan(NamedTuple):
+    """Says where nodes of a tree and its triangles go.
+
+    number: (m,) int32, which node each of the top becomes.
+    below: (h, 3) int32, of each hanging subtree: the first node below its root, which one that becomes, how many there
+    are.
+    leaf_indices: (h, 3) int32, the same of leaf indices.
+    """
+
+    number: Any
     below: Any
     leaf_indices: Any
-
-    @classmethod
-    def empty(cls, nodes: int) -> Self:
-        """Returns zeros."""
-        return cls(*np.zeros((4, nodes), np.int32), *np.zeros((2, nodes, 3), np.int64))
 
 
 def put_under(top: Top, tree: BinaryTree) -> BinaryTree:
@@ -126,25 +146,24 @@ def put_under(top: Top, tree: BinaryTree) -> BinaryTree:
     top: from `top_of`, changed, with the same subtrees hanging from it.
     tree: the one that it was the top of.
     """
-    lower, upper, child, first, count, order = tree.lower, tree.upper, tree.child, tree.first, tree.count, tree.order
+    links, lower, upper, order = _Links(tree.child, tree.first, tree.count), tree.lower, tree.upper, tree.order
     block, build_seconds = tree.triangle_block, tree.build_seconds
     del tree  # its arrays are given back one by one
-    plan = _Plan.empty(len(top.parent))
-    _make_plan(top, child, first, count, plan)
-    new_child, new_first = _moved_links(child, first, plan)
-    del child, first
-    new_count = _moved(count, plan.below, plan.number, plan.count)
-    del count
-    new_lower = _moved(lower, plan.below, plan.number, top.box[:, 0:3])
+    hanging = len(top.parent) // 2 + 1
+    plan = _Plan(np.zeros(len(top.parent), np.int32), *np.zeros((2, hanging, 3), np.int32))
+    new_links = _Links(*(np.zeros_like(column) for column in links))
+    _link_all(top.children, links, plan, new_links)
+    del links
+    new_lower = _moved(lower, plan.below)
+    new_lower[plan.number] = top.box[:, 0:3]
     del lower
-    new_upper = _moved(upper, plan.below, plan.number, top.box[:, 4:7])
+    new_upper = _moved(upper, plan.below)
+    new_upper[plan.number] = top.box[:, 4:7]
     del upper
     return BinaryTree(
         lower=new_lower,
         upper=new_upper,
-        child=new_child,
-        first=new_first,
-        count=new_count,
+        **new_links._asdict(),
         order=_moved(order, plan.leaf_indices),
         triangle_block=block,
         build_seconds=build_seconds,
@@ -152,40 +171,59 @@ def put_under(top: Top, tree: BinaryTree) -> BinaryTree:
 
 
 @compiled
-def _make_plan(top: Any, child: Any, first: Any, count: Any, plan: Any) -> None:
+def _link_all(children: Any, links: Any, plan: Any, new: Any) -> None:
     """Numbers nodes depth first, siblings side by side, and leaf indices from left to right.
 
-    child, first, count: of the tree, as in `BinaryTree`.
+    children: as in `Top`.
+    links: `_Links` of the tree.
     plan: `_Plan`, zeros, written.
+    new: `_Links`, zeros, written.
     """
     stack = np.zeros(MAX_DEPTH + 3, np.int64)
-    waiting, nodes, leaf_indices = 1, 1, 0
+    waiting, nodes, leaf_indices, hanging = 1, 1, 0, 0
     while waiting > 0:
         waiting -= 1
         node = stack[waiting]
-        left, right = np.int64(top.children[node, 0]), np.int64(top.children[node, 1])
+        number = plan.number[node]
+        left, right = np.int64(children[node, 0]), np.int64(children[node, 1])
         if left > 0:
-            plan.child[node], plan.number[left], plan.number[right] = nodes, nodes, nodes + 1
+            new.child[number], plan.number[left], plan.number[right] = nodes, nodes, nodes + 1
             stack[waiting], stack[waiting + 1] = right, left
             waiting += 2
             nodes += 2
             continue
         root = ~left
-        below, leaf_index, triangles = _extent(child, first, count, root)
-        plan.below[node, 0], plan.below[node, 1], plan.below[node, 2] = child[root], nodes, below
-        plan.leaf_indices[node, 0], plan.leaf_indices[node, 1] = leaf_index, leaf_indices
-        plan.leaf_indices[node, 2] = triangles
-        if below > 0:
-            plan.child[node] = nodes
-        else:
-            plan.first[node], plan.count[node] = leaf_indices, triangles
+        below, first, triangles = _extent(links, root)
+        _put_run(plan.below, hanging, links.child[root], nodes, below)
+        _put_run(plan.leaf_indices, hanging, first, leaf_indices, triangles)
+        by_nodes, by_leaf_indices = nodes - np.int64(links.child[root]), leaf_indices - first
+        _move_link(links, root, new, number, by_nodes, by_leaf_indices)
+        for i in range(below):
+            _move_link(links, links.child[root] + i, new, nodes + i, by_nodes, by_leaf_indices)
         nodes += below
         leaf_indices += triangles
+        hanging += 1
 
 
 @inlined
-def _extent(child: Any, first: Any, count: Any, root: int) -> Any:
+def _put_run(runs: Any, run: int, source: int, target: int, length: int) -> None:
+    runs[run, 0], runs[run, 1], runs[run, 2] = source, target, length
+
+
+@inlined
+def _move_link(links: Any, node: int, new: Any, number: int, by_nodes: int, by_leaf_indices: int) -> None:
+    """Copies what a node refers to, and adds how far that moves."""
+    left = links.child[node]
+    if left > 0:
+        new.child[number] = left + by_nodes
+    else:
+        new.first[number], new.count[number] = links.first[node] + by_leaf_indices, links.count[node]
+
+
+@inlined
+def _extent(links: Any, root: int) -> Any:
     """Returns how many nodes are below a root, the first leaf index there, and how many there are."""
+    child = links.child
     left = right = last = np.int64(root)
     below = np.int64(0)
     while child[left] > 0:
@@ -195,45 +233,25 @@ def _extent(child: Any, first: Any, count: Any, root: int) -> Any:
     while child[last] > 0:
         below = child[last] + 2 - np.int64(child[root])
         last = np.int64(child[last]) + (1 if child[child[last] + 1] > 0 else 0)
-    return below, np.int64(first[left]), np.int64(first[right]) + count[right] - first[left]
+    first = np.int64(links.first[left])
+    return below, first, np.int64(links.first[right]) + links.count[right] - first
 
 
-def _moved(column: Any, runs: Any, number: Any = (), rows: Any = ()) -> Any:
+def _moved(column: Any, runs: Ints) -> Any:
     """Returns a column of `BinaryTree` in another order.
 
     column: (n,) or (n, 3).
-    runs: (m, 3) int64, from where, to where, and how many rows.
-    number, rows: (m,) int32, which are others, and they.
+    runs: (h, 3) int32, from where, to where, and how many rows.
     """
     moved = np.empty_like(column)
-    width = column.size // max(len(column), 1)
-    _move_runs(column.reshape(-1), runs * width, moved.reshape(-1))
-    moved[np.asarray(number, np.intp)] = rows
+    _move_runs(column.reshape(-1), runs, math.prod(column.shape[1:]), moved.reshape(-1))
     return moved
 
 
 @compiled
-def _move_runs(column: Any, runs: Any, moved: Any) -> None:
+def _move_runs(column: Any, runs: Any, width: int, moved: Any) -> None:
+    """Copies runs of rows. column, moved: of so many numbers a row, one after the other."""
     for run in range(len(runs)):
-        source, target, length = runs[run, 0], runs[run, 1], runs[run, 2]
-        for i in range(length):
+        source, target = width * np.int64(runs[run, 0]), width * np.int64(runs[run, 1])
+        for i in range(width * np.int64(runs[run, 2])):
             moved[target + i] = column[source + i]
-
-
-def _moved_links(child: Ints, first: Ints, plan: _Plan) -> tuple[Ints, Ints]:
-    """Returns these columns of `BinaryTree` in another order, with what they refer to."""
-    new_child, new_first = np.empty_like(child), np.empty_like(first)
-    _move_links(child, first, plan, new_child, new_first)
-    new_child[plan.number], new_first[plan.number] = plan.child, plan.first
-    return new_child, new_first
-
-
-@compiled
-def _move_links(child: Any, first: Any, plan: Any, new_child: Any, new_first: Any) -> None:
-    for run in range(len(plan.number)):
-        source, target, length = plan.below[run, 0], plan.below[run, 1], plan.below[run, 2]
-        nodes, leaf_indices = target - source, plan.leaf_indices[run, 1] - plan.leaf_indices[run, 0]
-        for i in range(length):
-            left = child[source + i]
-            new_child[target + i] = left + nodes if left > 0 else 0
-            new_first[target + i] = 0 if left > 0 else first[source + i] + leaf_indices
