@@ -43,6 +43,9 @@ SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child
 #: Subtrees of at most so many triangles are not shared out between threads.
 PIECE = 1 << 13
 
+#: Of so many triangles all splits are tried.
+FEW = 4
+
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
 
@@ -317,10 +320,11 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     plane = np.int64(0)
     bin_count = _bin_count(room.binning, count)
     best = _bins(low, high, plane, bin_count)
+    left = np.int64(0)
     if 1 << min(levels - 1, 62) < count:
         pass
-    elif count == 2:
-        cost, plane, best = _between_two(room, first, low, high, bin_count)
+    elif count <= FEW:
+        cost, left = _among_few(room, first, count)
     else:
         _fill(room, first, end, (low, high), bin_count)
         for axis in range(3):
@@ -333,22 +337,44 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
         return first
     if cost == np.inf:  # all centroids in one place, or no level to spare
         return first + count // 2
+    if count <= FEW:
+        return _move_to_front(room, first, count, left)
     return _partition(room, first, end, best, plane)
 
 
 @inlined
-def _between_two(room: Any, first: int, low: Any, high: Any, bin_count: int) -> Any:
-    """Returns what bins would find between two triangles: the cost, the first bin on the right, and the bins of the
-    first axis along which they are apart. Half of all splits are of two, where leaves hold one.
+def _among_few(room: Any, first: int, count: int) -> Any:
+    """Returns the cheapest of all ways to split few triangles: half area times tests of both sides, and a bit for each
+    triangle that is on the left. The last one is on the right.
     """
-    cost, best = np.inf, _bins(low, high, 0, bin_count)
-    box = room.references + first * BOX_BYTES
-    for axis in range(2, -1, -1):
-        bins = _bins(low, high, axis, bin_count)
-        if bins.scale > 0.0:
-            best = bins
-            cost = _tests(room, 1) * half_area_of(box) + _tests(room, 1) * half_area_of(box + BOX_BYTES)
-    return cost, np.int64(1), best
+    cost, best = np.inf, np.int64(0)
+    for left in range(1, 1 << count - 1):
+        on_left = np.int64(0)
+        low, high = splat4(np.inf), splat4(-np.inf)  # of the left side
+        lower, upper = low, high
+        for i in range(count):
+            box = room.references + (first + i) * BOX_BYTES
+            if left >> i & 1:
+                low, high = grow(low, high, box)
+                on_left += 1
+            else:
+                lower, upper = grow(lower, upper, box)
+        cost_here = _tests(room, on_left) * half_area(low, high)
+        cost_here += _tests(room, count - on_left) * half_area(lower, upper)
+        if cost_here < cost:
+            cost, best = cost_here, np.int64(left)
+    return cost, best
+
+
+@inlined
+def _move_to_front(room: Any, first: int, count: int, chosen: int) -> int:
+    """Moves triangles to the front that have a bit each. Returns the first leaf index behind them."""
+    middle = first
+    for i in range(count):
+        if chosen >> i & 1:
+            _swap(room, middle, first + i)
+            middle += 1
+    return middle
 
 
 @inlined
