@@ -28,6 +28,7 @@ from tracecore.compilation.vector import (
     load_long,
     splat4,
     store,
+    whole,
 )
 from tracecore.cores import usable_cores
 from tracecore.rays import Floats
@@ -427,23 +428,32 @@ def _fill(room: Any, first: int, end: int, bounds: Any, bin_count: int) -> None:
         for i in range(axis * MAX_BINS, axis * MAX_BINS + bin_count):
             store(room.bin_counts + 8 * i, np.int64(0))
             put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
-    x, y, z = _bins(low, high, 0, bin_count), _bins(low, high, 1, bin_count), _bins(low, high, 2, bin_count)
+    scale = _scales(room, low, high, bin_count)
+    last = splat4(np.float32(bin_count - 1))
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
-        _add(room, box, x)
-        _add(room, box, y)
-        _add(room, box, z)
+        bins = least((_centroid(box) - low) * scale, last)
+        lower, upper = load4(box), load4(box + UPPER_OFFSET)
+        _add(room, whole(bins, 0), lower, upper)
+        _add(room, MAX_BINS + whole(bins, 1), lower, upper)
+        _add(room, 2 * MAX_BINS + whole(bins, 2), lower, upper)
 
 
 @inlined
-def _add(room: Any, box: int, bins: Any) -> None:
-    """Sorts a triangle into the bins of an axis, if there are any."""
-    if bins.scale > 0.0:
-        at = bins.axis * MAX_BINS + _bin(box, bins)
-        count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
-        store(count, load_long(count) + 1)
-        lower, upper = grow(load4(box), load4(box + UPPER_OFFSET), union)
-        put(union, lower, upper)
+def _scales(room: Any, low: Any, high: Any, bin_count: int) -> Any:
+    """Returns the scales of the bins of all axes as a vector."""
+    for axis in range(3):
+        store(room.costs + 4 * axis, _bins(low, high, axis, bin_count).scale)
+    return load4(room.costs)
+
+
+@inlined
+def _add(room: Any, at: int, lower: Any, upper: Any) -> None:
+    """Adds a triangle to a bin."""
+    count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
+    store(count, load_long(count) + 1)
+    lower, upper = grow(lower, upper, union)
+    put(union, lower, upper)
 
 
 @inlined
