@@ -469,17 +469,22 @@ def _sweep(room: Any, axis: int, bins: int) -> Any:
     boxes, counts = room.bin_boxes + axis * MAX_BINS * BOX_BYTES, room.bin_counts + axis * MAX_BINS * 8
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
+    cost_right = np.inf
     for i in range(bins - 1, 0, -1):
-        count += load_long(counts + 8 * i)
-        lower, upper = grow(lower, upper, boxes + i * BOX_BYTES)
-        store(room.costs + 8 * i, _tests(room, count) * half_area(lower, upper) if count > 0 else np.inf)
+        here = load_long(counts + 8 * i)
+        if here > 0:
+            count += here
+            lower, upper = grow(lower, upper, boxes + i * BOX_BYTES)
+            cost_right = _tests(room, count) * half_area(lower, upper)
+        store(room.costs + 8 * i, cost_right)
     best, plane = np.inf, 0
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(1, bins):
-        count += load_long(counts + 8 * i - 8)
-        lower, upper = grow(lower, upper, boxes + (i - 1) * BOX_BYTES)
-        if count > 0:
+        here = load_long(counts + 8 * i - 8)
+        if here > 0:
+            count += here
+            lower, upper = grow(lower, upper, boxes + (i - 1) * BOX_BYTES)
             cost = _tests(room, count) * half_area(lower, upper) + load_double(room.costs + 8 * i)
             if cost < best:
                 best, plane = cost, i
@@ -489,14 +494,11 @@ def _sweep(room: Any, axis: int, bins: int) -> Any:
 @inlined
 def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
     """Moves the triangles of the bins below `plane` to the front. Returns the first leaf index behind them."""
-    left, right = first, end
-    while left < right:
-        box = room.references + left * BOX_BYTES
-        if _bin(box, bins) < plane:
-            left += 1
-        else:
-            right -= 1
-            _swap(room, left, right)
+    left = first
+    for i in range(first, end):
+        is_left = _bin(room.references + i * BOX_BYTES, bins) < plane
+        _swap(room, left, i)  # always: a branch here would be foreseen wrongly half of the time
+        left += np.int64(is_left)
     return left
 
 
