@@ -136,7 +136,9 @@ def whole(tree: BinaryTree) -> Top:
 
 def area_of(top: Top) -> float:
     x, y, z = (top.box[:, 4:7].astype(np.float64) - top.box[:, 0:3]).T
-    return float((x * y + y * z + z * x).sum())
+    area = x * y + y * z + z * x
+    assert np.array_equal(top.area, area)
+    return float(area.sum())
 
 
 def move(top: Top, *moves: tuple[int, int], gain: float = -np.inf) -> float:

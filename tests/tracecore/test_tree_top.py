@@ -36,6 +36,8 @@ def test_children_of_large_nodes_are_in_the_top(share: float) -> None:
     large = np.flatnonzero((tree.child > 0) & (area > share * mean))
     assert len(top.parent) == 1 + 2 * len(large)
     depth, height = depths(tree), heights(tree.child)
+    x, y, z = (top.box[:, 4:7].astype(np.float64) - top.box[:, 0:3]).T
+    assert np.array_equal(top.area, x * y + y * z + z * x)
     for node, (left, right) in enumerate(top.children):
         if left > 0:
             assert top.parent[left] == top.parent[right] == node

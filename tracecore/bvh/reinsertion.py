@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.tree_top import Top, put_under, top_of
 from tracecore.compilation.cached import compiled, inlined
@@ -132,11 +132,11 @@ def _find_targets(nodes: Any, moves: Any) -> None:
     """Finds the best target of each subtree, and the gain."""
     stack = np.empty(MAX_DEPTH + 2, np.int64), np.empty(MAX_DEPTH + 2)  # a node, and the gain before it
     boxes = address(nodes.box)
-    negligible = NEGLIGIBLE * half_area_of(boxes)
+    negligible = NEGLIGIBLE * nodes.area[0]
     for i in range(len(moves.node)):
         node = moves.node[i]
         parent, at = nodes.parent[node], node
-        gain, best, target = half_area_of(boxes + parent * BOX_BYTES), negligible, NOWHERE
+        gain, best, target = nodes.area[parent], negligible, NOWHERE
         lower, upper = splat4(np.inf), splat4(-np.inf)  # of an ancestor's box without the subtree
         while at != 0:  # up to the root, from each ancestor down on its other side
             other = _sibling(nodes, at)
@@ -144,7 +144,7 @@ def _find_targets(nodes: Any, moves: Any) -> None:
                 gain -= half_area(lower, upper)
                 if gain > best:  # beside the ancestor, in a box as large as that is
                     best, target = gain, at
-                gain += half_area_of(boxes + at * BOX_BYTES)
+                gain += nodes.area[at]
             best, target = _best_below(nodes, node, (other, gain), (best, target), stack)
             lower, upper = grow(lower, upper, boxes + other * BOX_BYTES)
             at = nodes.parent[at]
@@ -160,7 +160,7 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
     places, gains = stack
     boxes = address(nodes.box)
     lower, upper = load4(boxes + node * BOX_BYTES), load4(boxes + node * BOX_BYTES + UPPER_OFFSET)
-    (best, target), area = found, half_area(lower, upper)
+    (best, target), area = found, nodes.area[node]
     places[0], gains[0] = top
     waiting = 1
     while waiting > 0:
@@ -172,7 +172,7 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
         gain -= half_area(least(lower, low), greatest(upper, high))
         if gain > best:
             best, target = gain, place
-        gain += half_area(low, high)
+        gain += nodes.area[place]
         if nodes.children[place, 0] > 0 and gain - area > best:
             for side in range(2):
                 places[waiting + side], gains[waiting + side] = nodes.children[place, side], gain
@@ -277,19 +277,20 @@ def _fit_one(nodes: Any, node: int) -> Any:
     boxes = address(nodes.box)
     box = boxes + node * BOX_BYTES
     old_lower, old_upper = load4(box), load4(box + UPPER_OFFSET)
+    old_area, old_height = nodes.area[node], nodes.height[node]
     one, other = np.int64(nodes.children[node, 0]), np.int64(nodes.children[node, 1])
-    left, old_height = boxes + one * BOX_BYTES, nodes.height[node]
+    left = boxes + one * BOX_BYTES
     lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + other * BOX_BYTES)
     put(box, lower, upper)
+    nodes.area[node] = half_area(lower, upper)
     nodes.height[node] = 1 + max(nodes.height[one], nodes.height[other])
     differs = less(lower, old_lower) | less(old_lower, lower) | less(upper, old_upper) | less(old_upper, upper)
-    return half_area(lower, upper) - half_area(old_lower, old_upper), differs == 0 and nodes.height[node] == old_height
+    return nodes.area[node] - old_area, differs == 0 and nodes.height[node] == old_height
 
 
 @compiled
 def _mark_large(nodes: Any, limit: float, is_searched: Any) -> None:
-    """Marks the children of nodes whose half area is above a limit. is_searched: (n,) bool, written."""
-    boxes = address(nodes.box)
+    """Marks the children of nodes whose half area is above a limit. is_searched: (m,) bool, written."""
     for node in range(len(nodes.parent)):
-        if nodes.children[node, 0] > 0 and half_area_of(boxes + node * BOX_BYTES) > limit:
+        if nodes.children[node, 0] > 0 and nodes.area[node] > limit:
             is_searched[nodes.children[node, 0]] = is_searched[nodes.children[node, 1]] = True

@@ -20,12 +20,14 @@ class Top(NamedTuple):
     """Holds the top of a tree. Node 0 is the root, and the next two are its children.
 
     box: (m, 8) float32, as in `boxes`.
+    area: (m,) float64, half of the surface of each.
     children: (m, 2) int32; ~node and 0 of a hanging subtree, whose root that was in the tree.
     parent: (m,) int32.
     height: (m,) uint8, how many levels are below, those below the top too.
     """
 
     box: Any
+    area: Any
     children: Any
     parent: Any
     height: Any
@@ -34,7 +36,7 @@ class Top(NamedTuple):
     def empty(cls, nodes: int) -> Self:
         """Returns room for so many nodes."""
         box, children = np.zeros((nodes, 8), np.float32), np.zeros((nodes, 2), np.int32)
-        return cls(box, children, np.zeros(nodes, np.int32), np.zeros(nodes, np.uint8))
+        return cls(box, np.zeros(nodes), children, np.zeros(nodes, np.int32), np.zeros(nodes, np.uint8))
 
 
 def top_of(tree: BinaryTree, least_share: float) -> tuple[Top, float]:
@@ -105,8 +107,9 @@ def _fill_top(lower: Any, upper: Any, child: Any, height: Any, limit: float, top
         top.height[number] = height[node]
         for axis in range(3):
             top.box[number, axis], top.box[number, axis + 4] = lower[node, axis], upper[node, axis]
+        top.area[number] = _half_area(lower, upper, node)
         left = child[node]
-        if left > 0 and _half_area(lower, upper, node) > limit:
+        if left > 0 and top.area[number] > limit:
             top.children[number, 0], top.children[number, 1] = count, count + 1
             top.children[count, 0], top.children[count + 1, 0] = ~left, ~(left + 1)
             top.parent[count] = top.parent[count + 1] = number
