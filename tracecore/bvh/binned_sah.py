@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, half_area_of, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -45,7 +45,7 @@ SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child
 PIECE = 1 << 13
 
 #: Of so many triangles all splits are tried.
-FEW = 4
+FEW = 5
 
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -498,7 +498,7 @@ def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
     for i in range(first, end):
         is_left = _bin(room.references + i * BOX_BYTES, bins) < plane
         _swap(room, left, i)  # always: a branch here would be foreseen wrongly half of the time
-        left += np.int64(is_left)
+        left += 1 if is_left else 0
     return left
 
 
