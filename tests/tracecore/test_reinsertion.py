@@ -165,7 +165,7 @@ def gains_of_all_places(tree: BinaryTree, node: int) -> dict[int, float]:
 
 def test_the_search_finds_the_best_of_all_places() -> None:
     tree, _ = scattered_tree(40)
-    chosen = np.arange(reinsertion.FIRST, len(tree.child), dtype=np.int32)
+    chosen = np.arange(3, len(tree.child), dtype=np.int32)
     moves = reinsertion._Moves(chosen, np.zeros_like(chosen), np.zeros(len(chosen)))
     reinsertion._find_targets(whole(tree), moves)
     assert (moves.gain > 0.0).sum() > 20
@@ -177,6 +177,19 @@ def test_the_search_finds_the_best_of_all_places() -> None:
             assert gains[int(target)] == pytest.approx(gain)
             ancestors += is_below(tree, int(node), int(target))
     assert ancestors > 0
+
+
+def test_the_root_and_its_children_stay_whatever_their_numbers_are() -> None:
+    """Moves leave numbers as they are: here a cube has number 1, and a child of the root has number 4."""
+    tree, _ = crossed()
+    numbers = np.int32([0, 4, 2, 3, 1, 5, 6])
+    box, area, children, parent, height = (column[numbers] for column in whole(tree))
+    inner = children[:, 0] > 0
+    children[inner] = numbers[children[inner]]
+    top = Top(box, area, children, numbers[parent], height)
+    moves = reinsertion._found_moves(top, np.ones(7, np.bool_), map)
+    assert sorted(moves.node) == [1, 3, 5, 6]
+    assert (moves.gain == 18.0).all()
 
 
 def is_below(tree: BinaryTree, node: int, top: int) -> bool:

@@ -20,6 +20,7 @@ from tracecore.compilation.vector import (
     element,
     greatest,
     least,
+    less,
     load4,
     load8,
     load_double,
@@ -322,7 +323,7 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     bin_count = _bin_count(room.binning, count)
     best = _bins(low, high, plane, bin_count)
     left = np.int64(0)
-    if 1 << min(levels - 1, 62) < count:
+    if 1 << min(levels - 1, 62) < count or less(low, high) == 0:
         pass
     elif count <= FEW:
         cost, left = _among_few(room, first, count)

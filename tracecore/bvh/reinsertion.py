@@ -38,9 +38,6 @@ KEPT_GAIN = 0.5
 #: Nodes that a thread takes at a time.
 CHUNK = 2048
 
-#: The root and its two children, which have no other place.
-FIRST = 3
-
 #: Target of a subtree that is best where it is.
 NOWHERE = 0
 
@@ -109,7 +106,7 @@ def _found_moves(top: Top, is_searched: Flags, each: Callable[..., Any]) -> _Mov
     is_searched: (m,) bool, the subtrees to search places for.
     each: maps over pieces of them, by threads.
     """
-    pieces = each(partial(_found_in, top, is_searched), range(FIRST, len(is_searched), CHUNK))
+    pieces = each(partial(_found_in, top, is_searched), range(0, len(is_searched), CHUNK))
     moves = _Moves(*(np.concatenate(columns) for columns in zip(_NO_MOVES, *pieces, strict=True)))
     by_gain = np.argsort(-moves.gain, kind="stable")
     return _Moves(*(column[by_gain] for column in moves))
@@ -129,13 +126,18 @@ def _found_in(top: Top, is_searched: Flags, first: int) -> _Moves:
 
 @compiled
 def _find_targets(nodes: Any, moves: Any) -> None:
-    """Finds the best target of each subtree, and the gain."""
+    """Finds the best target of each subtree, and the gain.
+
+    moves: `_Moves`, of targets `NOWHERE` and gains of 0, written.
+    """
     stack = np.empty(MAX_DEPTH + 2, np.int64), np.empty(MAX_DEPTH + 2)  # a node, and the gain before it
     boxes = address(nodes.box)
     negligible = NEGLIGIBLE * nodes.area[0]
     for i in range(len(moves.node)):
         node = moves.node[i]
         parent, at = nodes.parent[node], node
+        if parent == 0:  # the root and its children have no other place
+            continue
         gain, best, target = nodes.area[parent], negligible, NOWHERE
         lower, upper = splat4(np.inf), splat4(-np.inf)  # of an ancestor's box without the subtree
         while at != 0:  # up to the root, from each ancestor down on its other side
