@@ -189,7 +189,6 @@ def test_the_root_and_its_children_stay_whatever_their_numbers_are() -> None:
     top = Top(box, area, children, numbers[parent], height)
     moves = reinsertion._found_moves(top, np.ones(7, np.bool_), map)
     assert sorted(moves.node) == [1, 3, 5, 6]
-    assert (moves.gain == 18.0).all()
 
 
 def is_below(tree: BinaryTree, node: int, top: int) -> bool:
