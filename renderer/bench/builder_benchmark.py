@@ -13,7 +13,7 @@ from statistics import median
 
 from renderer.bench.table import MISSING, aligned, number, share
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
-from tracecore.bvh.reinsertion import MOST_NODES, reinserted
+from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
@@ -72,7 +72,7 @@ BUILDERS: Mapping[str, Way] = {
     "fast": Way(build=_fast),
     "ploc": Way(build=_ploc),
     "lbvh": Way(build=_lbvh, uses_threads=False),
-    "reinserted": Way(build=_reinserted, most=MOST_NODES // 2, beyond="renders take ploc instead"),
+    "reinserted": Way(build=_reinserted),
 }
 
 

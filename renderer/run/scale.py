@@ -39,8 +39,8 @@ NETWORK_RATE = 10e9 / 8
 #: Bytes of passes that are added to the film in a second: 50 MB in 20 ms, on two cores that others used too.
 FILM_RATE = 2.5e9
 
-#: Processor seconds in which the binned builder makes the tree of a million triangles (tracecore/NOTES.md).
-BINNED_SECONDS, BINNED_TRIANGLES = 0.811, 1_000_000
+#: Processor seconds in which the default builder makes the tree of a million triangles (tracecore/NOTES.md).
+BUILDING_SECONDS, BUILDING_TRIANGLES = 0.321, 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +156,9 @@ def run_seconds(size: Size, machines: Machines, rate: float = RUN_RATE) -> float
 
 
 def building_seconds(triangles: int) -> float:
-    """Returns processor seconds of the binned builder, which takes n log n."""
-    share = triangles / BINNED_TRIANGLES
-    return BINNED_SECONDS * share * math.log(triangles) / math.log(BINNED_TRIANGLES)
+    """Returns processor seconds of the default builder, which takes n log n."""
+    share = triangles / BUILDING_TRIANGLES
+    return BUILDING_SECONDS * share * math.log(triangles) / math.log(BUILDING_TRIANGLES)
 
 
 def tables() -> str:

@@ -322,8 +322,8 @@ class Settings(Checked):
     )
     builder: Literal["reinserted", "ploc", "binned", "lbvh"] | None = setting(
         Choice(("reinserted", "ploc", "binned", "lbvh")),
-        "how the tree over the triangles is built: so that rays cost least, or in a third of the time, by joining "
-        "neighbours or by splitting bins, or in the least time, by the order along a curve",
+        "how the tree over the triangles is built: so that rays cost least, from bins, or by joining neighbours, "
+        "or by splitting bins alone, or in the least time, by the order along a curve",
         otherwise="reinserted",
         group=TRACING,
     )

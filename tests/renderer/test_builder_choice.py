@@ -16,7 +16,7 @@ from renderer.errors import UsageError
 from renderer.scene import tree_updates
 from renderer.scene.render_context import TracerChoice
 from renderer.settings.picture import Settings
-from tracecore.bvh import builders, reinsertion, tree_cache
+from tracecore.bvh import reinsertion, tree_cache, tree_top
 from tracecore.bvh.builders import BUILDERS, build_by
 from tracecore.layout.bvh8 import BLOCK
 
@@ -46,12 +46,17 @@ def test_an_unknown_builder_is_refused() -> None:
 
 
 def test_all_code_is_loaded_before_the_time_of_a_tree_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("_find_targets", "_move_all", "_number")
-    loops = {name: Mock(wraps=getattr(reinsertion, name)) for name in names}
-    for name, loop in loops.items():
-        monkeypatch.setattr(reinsertion, name, loop)
+    names = {
+        reinsertion: ("_find_targets", "_move_all"),
+        tree_top: ("_count_top", "_fill_top", "_link_all", "_move_runs"),
+    }
+    loops = []
+    for module in names:
+        for name in names[module]:
+            loops.append(Mock(wraps=getattr(module, name)))
+            monkeypatch.setattr(module, name, loops[-1])
     tree_updates.TreeUpdates("auto")
-    assert all(loop.called for loop in loops.values())
+    assert all(loop.called for loop in loops)
 
 
 @pytest.fixture
@@ -101,11 +106,3 @@ def test_a_photon_run_tells_a_tree_that_was_read(trees_kept: Path, capsys: pytes
         reports.append(capsys.readouterr().out)
     assert "nodes built in" in reports[0]
     assert "nodes read in" in reports[1]
-
-
-def test_neighbours_are_joined_where_there_are_too_many_nodes_to_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    triangles = scenes.load("cornell").at(0.0).positions
-    monkeypatch.setattr(builders, "MOST_NODES", 2 * len(triangles) - 1)
-    assert build_by(None, triangles).sah_cost == build_by("ploc", triangles).sah_cost
-    monkeypatch.setattr(builders, "MOST_NODES", 2 * len(triangles))
-    assert build_by(None, triangles).sah_cost < build_by("ploc", triangles).sah_cost

@@ -162,6 +162,22 @@ def sides_of_root(tree: BinaryTree, triangles: Floats) -> list[Floats]:
     return sides
 
 
+def area_times_tests(sides: list[Floats]) -> float:
+    return sum(len(side) * half_area(side) for side in sides)
+
+
+@pytest.mark.parametrize("count", range(2, binned_sah.FEW + 1))
+def test_few_triangles_are_split_where_that_is_cheapest(count: int) -> None:
+    for seed in range(10):
+        triangles = soup(count, seed=seed)
+        ways = []
+        for left in range(1, 2 ** (count - 1)):
+            is_left = left >> np.arange(count) & 1 == 1
+            ways.append(area_times_tests([triangles[is_left], triangles[~is_left]]))
+        found = area_times_tests(sides_of_root(build(triangles, max_leaf=1), triangles))
+        assert found == pytest.approx(min(ways), rel=1e-6)
+
+
 def test_more_bins_come_closer_to_the_exact_heuristic() -> None:
     triangles = soup(3000)
     exact = sweep_sah.build(triangles).sah_cost

@@ -15,6 +15,7 @@ from tracecore.bvh.builders import BUILDERS, build_by
 from tracecore.bvh.refit import refit
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.bvh.tree_top import Top, put_under, top_of
 from tracecore.errors import KernelError
 from tracecore.rays import Floats
 
@@ -103,8 +104,8 @@ def test_each_round_gains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_round_that_gains_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find_wrong_targets(nodes: reinsertion._Nodes, moves: reinsertion._Moves) -> None:
-        moves.target[0], moves.gain[0] = len(nodes.parent) - 1, 1.0
+    def find_wrong_targets(top: Top, moves: reinsertion._Moves) -> None:
+        moves.target[0], moves.gain[0] = len(top.parent) - 1, 1.0
 
     monkeypatch.setattr(reinsertion, "_find_targets", find_wrong_targets)
     tree = binned_sah.build(soup(40), max_leaf=1)
@@ -126,26 +127,47 @@ def scattered_tree(count: int) -> tuple[BinaryTree, Floats]:
     return refit(binned_sah.build(triangles, max_leaf=1), scattered), scattered
 
 
+def whole(tree: BinaryTree) -> Top:
+    """All nodes of a tree, numbered as there."""
+    top, _ = top_of(tree, -1.0)
+    assert len(top.parent) == len(tree.child)
+    return top
+
+
+def area_of(top: Top) -> float:
+    x, y, z = (top.box[:, 4:7].astype(np.float64) - top.box[:, 0:3]).T
+    area = x * y + y * z + z * x
+    assert np.array_equal(top.area, area)
+    return float(area.sum())
+
+
+def move(top: Top, *moves: tuple[int, int], gain: float = -np.inf) -> float:
+    """Moves nodes beside targets, by default whatever that gains. Returns what it does."""
+    node, target = np.int32(moves).T.copy()
+    is_near = np.zeros(len(top.parent), np.bool_)
+    return reinsertion._move_all(top, reinsertion._Moves(node, target, np.full(len(node), gain)), MAX_DEPTH, is_near)
+
+
 def gains_of_all_places(tree: BinaryTree, node: int) -> dict[int, float]:
     """By how much all half areas shrink together where a subtree goes to each target, by making the tree of each."""
-    nodes = reinsertion._linked(tree)
+    top = whole(tree)
     gains = {}
     for target in range(1, len(tree.child)):
         at = target
         while at not in (0, node):
-            at = int(nodes.parent[at])
-        if at == 0 and target != nodes.parent[node] != nodes.parent[target]:
-            moved = reinsertion._linked(tree)
-            reinsertion._move_all(moved, np.int32([node]), np.int32([target]), np.zeros(len(tree.child), np.bool_))
-            gains[target] = nodes.half_area.sum() - moved.half_area.sum()
+            at = int(top.parent[at])
+        if at == 0 and target != top.parent[node] != top.parent[target]:
+            moved = whole(tree)
+            gains[target] = move(moved, (node, target))
+            assert gains[target] == pytest.approx(area_of(top) - area_of(moved))
     return gains
 
 
 def test_the_search_finds_the_best_of_all_places() -> None:
     tree, _ = scattered_tree(40)
-    chosen = np.arange(reinsertion.TOP, len(tree.child), dtype=np.int32)
+    chosen = np.arange(3, len(tree.child), dtype=np.int32)
     moves = reinsertion._Moves(chosen, np.zeros_like(chosen), np.zeros(len(chosen)))
-    reinsertion._find_targets(reinsertion._linked(tree), moves)
+    reinsertion._find_targets(whole(tree), moves)
     assert (moves.gain > 0.0).sum() > 20
     ancestors = 0
     for node, target, gain in zip(*moves, strict=True):
@@ -157,8 +179,20 @@ def test_the_search_finds_the_best_of_all_places() -> None:
     assert ancestors > 0
 
 
+def test_the_root_and_its_children_stay_whatever_their_numbers_are() -> None:
+    """Moves leave numbers as they are: here a cube has number 1, and a child of the root has number 4."""
+    tree, _ = crossed()
+    numbers = np.int32([0, 4, 2, 3, 1, 5, 6])
+    box, area, children, parent, height = (column[numbers] for column in whole(tree))
+    inner = children[:, 0] > 0
+    children[inner] = numbers[children[inner]]
+    top = Top(box, area, children, numbers[parent], height)
+    moves = reinsertion._found_moves(top, np.ones(7, np.bool_), map)
+    assert sorted(moves.node) == [1, 3, 5, 6]
+
+
 def is_below(tree: BinaryTree, node: int, top: int) -> bool:
-    parent = reinsertion._linked(tree).parent
+    parent = whole(tree).parent
     while node not in (0, top):
         node = int(parent[node])
     return node == top
@@ -168,14 +202,25 @@ def test_a_move_into_a_subtree_that_was_moved_below_is_left_out() -> None:
     """The second move's target is in the subtree that goes by the first one below what the second one moves."""
     triangles = soup(200)
     tree = binned_sah.build(triangles, max_leaf=1)
-    nodes = reinsertion._linked(tree)
+    top = whole(tree)
     upper = [node for node in range(3, 7) if tree.child[node]]
     one, other = upper[0], upper[-1]
-    into_other, into_one = (deep_leaf(tree, top) for top in (other, one))
-    moved = np.zeros(len(tree.child), np.bool_)
-    reinsertion._move_all(nodes, np.int32([one, other]), np.int32([into_other, into_one]), moved)
-    numbered, _ = reinsertion._numbered(nodes)
-    check_soundness(reinsertion._tree_of(numbered), triangles, 1)
+    into_other, into_one = (deep_leaf(tree, node) for node in (other, one))
+    move(top, (one, into_other), (other, into_one))
+    check_soundness(put_under(top, tree), triangles, 1)
+
+
+def test_a_move_that_gains_too_little_is_taken_back() -> None:
+    """Cube 4 goes to its neighbour, and what was twice 23 is 23 and 5: 18 less. Nothing is left to gain for the other
+    pair's cube then.
+    """
+    tree, _ = crossed()
+    top = whole(tree)
+    before = [column.copy() for column in top]
+    too_little, enough = (18.0 / reinsertion.KEPT_GAIN * share for share in (1.01, 0.99))
+    assert move(top, (4, 6), gain=too_little) == 0.0
+    assert all(np.array_equal(*columns) for columns in zip(top, before, strict=True))
+    assert move(top, (4, 6), gain=enough) == 18.0
 
 
 def deep_leaf(tree: BinaryTree, node: int) -> int:
@@ -190,14 +235,6 @@ def test_a_tree_that_would_become_too_deep_stays(monkeypatch: pytest.MonkeyPatch
     assert same(reinserted(tree), tree)
     deep = binned_sah.build(TRIANGLES["every magnitude"], max_leaf=1)
     assert max(depths(deep)) == MAX_DEPTH >= max(depths(reinserted(deep)))
-
-
-def test_a_tree_of_too_many_nodes_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree, _ = crossed()
-    monkeypatch.setattr(reinsertion, "MOST_NODES", 6)
-    assert same(reinserted(tree), tree)
-    monkeypatch.setattr(reinsertion, "MOST_NODES", 7)
-    assert not same(reinserted(tree), tree)
 
 
 def test_seconds_add_up() -> None:

@@ -71,6 +71,17 @@ def test_elements_and_bits(k: int) -> None:
 
 
 @njit
+def whole_numbers(array: Any) -> Any:
+    x = vector.load4(vector.address(array))
+    return vector.whole(x, 0), vector.whole(x, 1), vector.whole(x, 2), vector.whole(x, 3)
+
+
+def test_whole_numbers_have_no_fraction_and_do_not_mind_their_neighbours() -> None:
+    assert whole_numbers(np.float32([2.99, -2.99, 1e9, 0.0])) == (2, -2, 1_000_000_000, 0)
+    assert whole_numbers(np.float32([2.99, np.nan, 1.0, np.inf]))[::2] == (2, 1)
+
+
+@njit
 def hand_over(word: Any) -> Any:
     vector.store_release(vector.address(word), np.uint64(7))
     return vector.load_acquire(vector.address(word))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, half_area_of, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -20,6 +20,7 @@ from tracecore.compilation.vector import (
     element,
     greatest,
     least,
+    less,
     load4,
     load8,
     load_double,
@@ -28,6 +29,7 @@ from tracecore.compilation.vector import (
     load_long,
     splat4,
     store,
+    whole,
 )
 from tracecore.cores import usable_cores
 from tracecore.rays import Floats
@@ -42,6 +44,9 @@ SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child
 
 #: Subtrees of at most so many triangles are not shared out between threads.
 PIECE = 1 << 13
+
+#: Of so many triangles all splits are tried.
+FEW = 5
 
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -317,10 +322,11 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     plane = np.int64(0)
     bin_count = _bin_count(room.binning, count)
     best = _bins(low, high, plane, bin_count)
-    if 1 << min(levels - 1, 62) < count:
+    left = np.int64(0)
+    if 1 << min(levels - 1, 62) < count or less(low, high) == 0:
         pass
-    elif count == 2:
-        cost, plane, best = _between_two(room, first, low, high, bin_count)
+    elif count <= FEW:
+        cost, left = _among_few(room, first, count)
     else:
         _fill(room, first, end, (low, high), bin_count)
         for axis in range(3):
@@ -333,22 +339,44 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
         return first
     if cost == np.inf:  # all centroids in one place, or no level to spare
         return first + count // 2
+    if count <= FEW:
+        return _move_to_front(room, first, count, left)
     return _partition(room, first, end, best, plane)
 
 
 @inlined
-def _between_two(room: Any, first: int, low: Any, high: Any, bin_count: int) -> Any:
-    """Returns what bins would find between two triangles: the cost, the first bin on the right, and the bins of the
-    first axis along which they are apart. Half of all splits are of two, where leaves hold one.
+def _among_few(room: Any, first: int, count: int) -> Any:
+    """Returns the cheapest of all ways to split few triangles: half area times tests of both sides, and a bit for each
+    triangle that is on the left. The last one is on the right.
     """
-    cost, best = np.inf, _bins(low, high, 0, bin_count)
-    box = room.references + first * BOX_BYTES
-    for axis in range(2, -1, -1):
-        bins = _bins(low, high, axis, bin_count)
-        if bins.scale > 0.0:
-            best = bins
-            cost = _tests(room, 1) * half_area_of(box) + _tests(room, 1) * half_area_of(box + BOX_BYTES)
-    return cost, np.int64(1), best
+    cost, best = np.inf, np.int64(0)
+    for left in range(1, 1 << count - 1):
+        on_left = np.int64(0)
+        low, high = splat4(np.inf), splat4(-np.inf)  # of the left side
+        lower, upper = low, high
+        for i in range(count):
+            box = room.references + (first + i) * BOX_BYTES
+            if left >> i & 1:
+                low, high = grow(low, high, box)
+                on_left += 1
+            else:
+                lower, upper = grow(lower, upper, box)
+        cost_here = _tests(room, on_left) * half_area(low, high)
+        cost_here += _tests(room, count - on_left) * half_area(lower, upper)
+        if cost_here < cost:
+            cost, best = cost_here, np.int64(left)
+    return cost, best
+
+
+@inlined
+def _move_to_front(room: Any, first: int, count: int, chosen: int) -> int:
+    """Moves triangles to the front that have a bit each. Returns the first leaf index behind them."""
+    middle = first
+    for i in range(count):
+        if chosen >> i & 1:
+            _swap(room, middle, first + i)
+            middle += 1
+    return middle
 
 
 @inlined
@@ -401,23 +429,32 @@ def _fill(room: Any, first: int, end: int, bounds: Any, bin_count: int) -> None:
         for i in range(axis * MAX_BINS, axis * MAX_BINS + bin_count):
             store(room.bin_counts + 8 * i, np.int64(0))
             put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
-    x, y, z = _bins(low, high, 0, bin_count), _bins(low, high, 1, bin_count), _bins(low, high, 2, bin_count)
+    scale = _scales(room, low, high, bin_count)
+    last = splat4(np.float32(bin_count - 1))
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
-        _add(room, box, x)
-        _add(room, box, y)
-        _add(room, box, z)
+        bins = least((_centroid(box) - low) * scale, last)
+        lower, upper = load4(box), load4(box + UPPER_OFFSET)
+        _add(room, whole(bins, 0), lower, upper)
+        _add(room, MAX_BINS + whole(bins, 1), lower, upper)
+        _add(room, 2 * MAX_BINS + whole(bins, 2), lower, upper)
 
 
 @inlined
-def _add(room: Any, box: int, bins: Any) -> None:
-    """Sorts a triangle into the bins of an axis, if there are any."""
-    if bins.scale > 0.0:
-        at = bins.axis * MAX_BINS + _bin(box, bins)
-        count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
-        store(count, load_long(count) + 1)
-        lower, upper = grow(load4(box), load4(box + UPPER_OFFSET), union)
-        put(union, lower, upper)
+def _scales(room: Any, low: Any, high: Any, bin_count: int) -> Any:
+    """Returns the scales of the bins of all axes as a vector."""
+    for axis in range(3):
+        store(room.costs + 4 * axis, _bins(low, high, axis, bin_count).scale)
+    return load4(room.costs)
+
+
+@inlined
+def _add(room: Any, at: int, lower: Any, upper: Any) -> None:
+    """Adds a triangle to a bin."""
+    count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
+    store(count, load_long(count) + 1)
+    lower, upper = grow(lower, upper, union)
+    put(union, lower, upper)
 
 
 @inlined
@@ -433,17 +470,22 @@ def _sweep(room: Any, axis: int, bins: int) -> Any:
     boxes, counts = room.bin_boxes + axis * MAX_BINS * BOX_BYTES, room.bin_counts + axis * MAX_BINS * 8
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
+    cost_right = np.inf
     for i in range(bins - 1, 0, -1):
-        count += load_long(counts + 8 * i)
-        lower, upper = grow(lower, upper, boxes + i * BOX_BYTES)
-        store(room.costs + 8 * i, _tests(room, count) * half_area(lower, upper) if count > 0 else np.inf)
+        here = load_long(counts + 8 * i)
+        if here > 0:
+            count += here
+            lower, upper = grow(lower, upper, boxes + i * BOX_BYTES)
+            cost_right = _tests(room, count) * half_area(lower, upper)
+        store(room.costs + 8 * i, cost_right)
     best, plane = np.inf, 0
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(1, bins):
-        count += load_long(counts + 8 * i - 8)
-        lower, upper = grow(lower, upper, boxes + (i - 1) * BOX_BYTES)
-        if count > 0:
+        here = load_long(counts + 8 * i - 8)
+        if here > 0:
+            count += here
+            lower, upper = grow(lower, upper, boxes + (i - 1) * BOX_BYTES)
             cost = _tests(room, count) * half_area(lower, upper) + load_double(room.costs + 8 * i)
             if cost < best:
                 best, plane = cost, i
@@ -453,14 +495,11 @@ def _sweep(room: Any, axis: int, bins: int) -> Any:
 @inlined
 def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
     """Moves the triangles of the bins below `plane` to the front. Returns the first leaf index behind them."""
-    left, right = first, end
-    while left < right:
-        box = room.references + left * BOX_BYTES
-        if _bin(box, bins) < plane:
-            left += 1
-        else:
-            right -= 1
-            _swap(room, left, right)
+    left = first
+    for i in range(first, end):
+        is_left = _bin(room.references + i * BOX_BYTES, bins) < plane
+        _swap(room, left, i)  # always: a branch here would be foreseen wrongly half of the time
+        left += 1 if is_left else 0
     return left
 
 

@@ -53,9 +53,3 @@ def half_area(lower: Any, upper: Any) -> float:
     y = np.float64(element(upper, 1)) - np.float64(element(lower, 1))
     z = np.float64(element(upper, 2)) - np.float64(element(lower, 2))
     return x * y + y * z + z * x
-
-
-@inlined
-def half_area_of(box: int) -> float:
-    """Returns half of the surface of a box by its address."""
-    return half_area(load4(box), load4(box + UPPER_OFFSET))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from tracecore.bvh import binned_sah, lbvh, ploc, tree_cache
-from tracecore.bvh.reinsertion import MOST_NODES, reinserted
+from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.rays import Floats
@@ -14,8 +14,6 @@ Builder = Callable[..., BinaryTree]
 
 
 def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
-    if 2 * len(triangles) > MOST_NODES:  # reinsertion might leave the tree as it is
-        return ploc.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block)
     return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
 
 

@@ -1,9 +1,11 @@
 """Makes a tree cheaper by the surface area heuristic: subtrees are taken out and put back where they cost least.
 
 After Meister, Bittner: Parallel Reinsertion for Bounding Volume Hierarchy Optimization, 2018: in a round the best place
-of every subtree is found in the same tree, by all threads, and those that gain most are moved. The search goes by
-Bittner, Hapala, Havran: Fast Insertion-Based Optimization of Bounding Volume Hierarchies, 2013: a branch is left where
-its ancestors alone would cost more than the best place found.
+of every subtree is found in the same tree, by all threads. Then they are moved, those that gain most first, if they
+still gain after the moves before. The search goes by Bittner, Hapala, Havran: Fast Insertion-Based Optimization of
+Bounding Volume Hierarchies, 2013: a branch is left where its ancestors alone would cost more than the best place found.
+As there, only a part of the subtrees is searched for: those in the top of the tree (`tree_top`), which hold nearly all
+that can be gained.
 """
 
 import time
@@ -11,94 +13,78 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, half_area_of, put
+from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.bvh.tree_top import Top, put_under, top_of
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.compilation.vector import address, greatest, least, load4, splat4
+from tracecore.compilation.vector import address, greatest, least, less, load4, splat4
 from tracecore.cores import usable_cores
 
+#: Subtrees are moved within the top of a tree: they and their new siblings have parents whose surface is above so many
+#: times the mean of all boxes. Where it is above the second number, a place is searched for in every round.
+LEAST_SHARE, LARGE_SHARE = 0.5, 16.0
+
 #: Rounds at most, and the share of the cost that a round must gain for another one to follow.
-MOST_ROUNDS, LEAST_GAIN = 16, 0.002
+MOST_ROUNDS, LEAST_GAIN = 32, 0.0005
 
-#: Nodes of a tree at most, so that one of many millions takes no gigabytes more than its building: a larger one stays.
-MOST_NODES = 1 << 23
+#: A subtree is moved if, after the moves before it, it gains so much of what the search has found.
+KEPT_GAIN = 0.5
 
-#: Subtrees that a thread takes at a time.
-CHUNK = 4096
-
-#: The root and its two children, which have no other place.
-TOP = 3
+#: Nodes that a thread takes at a time.
+CHUNK = 2048
 
 #: Target of a subtree that is best where it is.
 NOWHERE = 0
 
-Ints = npt.NDArray[np.int32]
+#: What is gained with less than so much of the root's surface may be lost in the rounding of sums.
+NEGLIGIBLE = 1e-9
+
 Flags = npt.NDArray[np.bool_]
 
 
 def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:
     """Returns a tree of the same leaves whose `sah_cost` is at most that of the tree, and whose depth is at most
-    `MAX_DEPTH`; the tree itself where it has more than `MOST_NODES`.
+    `MAX_DEPTH`.
 
     The same tree gives the same one, for any number of threads.
 
-    tree: as a builder made it.
+    tree: as a builder made it, numbered as `top_of` takes it.
     threads: that search; by default all usable cores.
     """
-    start = time.perf_counter()
-    if len(tree.child) > MOST_NODES:
-        return tree
-    nodes, block, build_seconds = _linked(tree), tree.triangle_block, tree.build_seconds
-    del tree  # its memory is for what follows
-    is_searched = np.ones(len(nodes.parent), np.bool_)
-    with ThreadPoolExecutor(threads or usable_cores()) as pool:
-        for _ in range(MOST_ROUNDS):
-            node, target = _found_moves(nodes, is_searched, pool.map)
-            before, children = nodes.half_area.sum(), nodes.children.copy()
-            is_near = _move_best(nodes, node, target)
-            del node, target
-            if not nodes.half_area.sum() < (1.0 - LEAST_GAIN) * before or _depth(nodes.children) > MAX_DEPTH:
-                nodes = nodes._replace(children=children)
-                _fit_all(nodes)
-                break
-            del children
-            nodes, old = _numbered(nodes)
-            is_searched = is_near[old]
-    seconds = build_seconds + time.perf_counter() - start
-    return replace(_tree_of(nodes), triangle_block=block, build_seconds=seconds)
+    start, build_seconds = time.perf_counter(), tree.build_seconds
+    top, mean_area = top_of(tree, LEAST_SHARE)
+    handed_on = [tree]
+    if _improve(top, mean_area, len(tree.child), threads or usable_cores()):
+        del tree  # so that its arrays can be given back one by one
+        handed_on.append(put_under(top, handed_on.pop()))
+    return replace(handed_on.pop(), build_seconds=build_seconds + time.perf_counter() - start)
 
 
-class _Nodes(NamedTuple):
-    """Holds a tree whose nodes may be moved.
+def _improve(top: Top, mean_area: float, nodes: int, threads: int) -> bool:
+    """Moves subtrees in the top of a tree. Returns whether there was one to be moved.
 
-    box: (n, 8) float32, as in `boxes`.
-    children: (n, 2) int32; of a leaf ~first and count, as in `BinaryTree`.
-    parent: (n,) int32.
-    order: (t,) uint32, as in `BinaryTree`.
+    mean_area: half of the surface of a box, the mean of all of the tree.
+    nodes: how many nodes the tree has.
     """
-
-    box: Any
-    children: Any
-    parent: Any
-    order: Any
-
-    @classmethod
-    def empty(cls, count: int, triangles: int) -> Self:
-        """Returns room for so many nodes and triangles."""
-        box, children = np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32)
-        return cls(box, children, np.zeros(count, np.int32), np.empty(triangles, np.uint32))
-
-    @property
-    def half_area(self) -> npt.NDArray[np.float64]:
-        """Returns half of the surface of every box, (n,) float64."""
-        area = np.empty(len(self.parent))
-        _measure(self.box, area)
-        return area
+    area = before = nodes * mean_area
+    is_searched = np.ones(len(top.parent), np.bool_)
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(MOST_ROUNDS):
+            moves = _found_moves(top, is_searched, pool.map)
+            is_searched[:] = False
+            gain = _move_all(top, moves, MAX_DEPTH, is_searched)
+            area -= gain
+            if not gain > LEAST_GAIN * area:
+                break
+            is_searched[moves.node] = True
+            del moves
+            _mark_large(top, LARGE_SHARE * mean_area, is_searched)
+    return area < before
 
 
 class _Moves(NamedTuple):
@@ -111,65 +97,28 @@ class _Moves(NamedTuple):
     gain: Any
 
 
-def _found_moves(nodes: _Nodes, is_searched: Flags, each: Callable[..., Any]) -> tuple[Ints, Ints]:
-    """Returns which subtrees should go beside which nodes, (m,) int32 each, the greatest gain first.
+_NO_MOVES = _Moves(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
 
-    is_searched: (n,) bool, the subtrees to search places for.
+
+def _found_moves(top: Top, is_searched: Flags, each: Callable[..., Any]) -> _Moves:
+    """Returns which subtrees should go beside which nodes, the greatest gain first.
+
+    is_searched: (m,) bool, the subtrees to search places for.
     each: maps over pieces of them, by threads.
     """
-    node = TOP + np.flatnonzero(is_searched[TOP:]).astype(np.int32)
+    pieces = each(partial(_found_in, top, is_searched), range(0, len(is_searched), CHUNK))
+    moves = _Moves(*(np.concatenate(columns) for columns in zip(_NO_MOVES, *pieces, strict=True)))
+    by_gain = np.argsort(-moves.gain, kind="stable")
+    return _Moves(*(column[by_gain] for column in moves))
+
+
+def _found_in(top: Top, is_searched: Flags, first: int) -> _Moves:
+    """Returns the same of one piece, in the order of the nodes."""
+    node = first + np.flatnonzero(is_searched[first : first + CHUNK]).astype(np.int32)
     moves = _Moves(node, np.zeros_like(node), np.zeros(len(node)))
-    pieces = (_Moves(*(column[at : at + CHUNK] for column in moves)) for at in range(0, len(node), CHUNK))
-    list(each(partial(_find_targets, nodes), pieces))
-    np.negative(moves.gain, out=moves.gain)
-    by_gain = np.argsort(moves.gain, kind="stable")[: np.count_nonzero(moves.gain)]
-    return node[by_gain], moves.target[by_gain]
-
-
-def _move_best(nodes: _Nodes, node: Ints, target: Ints) -> Flags:
-    """Moves subtrees, the first ones first. Returns which ones are worth a search in the next round, (n,) bool."""
-    is_moved = np.zeros(len(nodes.parent), np.bool_)
-    _move_all(nodes, node, target, is_moved)
-    is_near = is_moved.copy()
-    is_near[nodes.parent[is_moved]] = True
-    children = nodes.children[is_moved]
-    is_near[children[children[:, 0] > 0]] = True
-    is_near[node] = True
-    return is_near
-
-
-def _linked(tree: BinaryTree) -> _Nodes:
-    nodes = _Nodes.empty(len(tree.child), len(tree.order))
-    nodes.box[:, 0:3], nodes.box[:, 4:7] = tree.lower, tree.upper
-    nodes.order[:] = tree.order
-    nodes.children[:, 0] = np.where(tree.is_leaf, ~tree.first, tree.child)
-    nodes.children[:, 1] = np.where(tree.is_leaf, tree.count, tree.child + 1)
-    inner = np.flatnonzero(tree.child)
-    nodes.parent[tree.child[inner]] = nodes.parent[tree.child[inner] + 1] = inner
-    return nodes
-
-
-def _tree_of(nodes: _Nodes) -> BinaryTree:
-    left, right = nodes.children.T
-    return BinaryTree(
-        lower=nodes.box[:, 0:3].copy(),
-        upper=nodes.box[:, 4:7].copy(),
-        child=np.maximum(left, 0),
-        first=np.where(left > 0, 0, ~left),
-        count=np.where(left > 0, 0, right),
-        order=nodes.order,
-    )
-
-
-def _numbered(nodes: _Nodes) -> tuple[_Nodes, Ints]:
-    """Returns the same tree in the same array of boxes, numbered as by a builder, and which node has become each, (n,)
-    int32.
-    """
-    numbered = _Nodes(nodes.box, *(np.zeros_like(links) for links in (nodes.children, nodes.parent, nodes.order)))
-    old = np.zeros_like(nodes.parent)
-    _number(nodes, numbered, old)
-    _rearrange(nodes.box, old, np.zeros(len(old), np.bool_))
-    return numbered, old
+    _find_targets(top, moves)
+    is_found = moves.gain > 0.0
+    return _Moves(*(column[is_found] for column in moves))
 
 
 # ----------------------------------------------------------------------------------------------------------- the search
@@ -177,13 +126,19 @@ def _numbered(nodes: _Nodes) -> tuple[_Nodes, Ints]:
 
 @compiled
 def _find_targets(nodes: Any, moves: Any) -> None:
-    """Finds the best target of each subtree, and the gain."""
+    """Finds the best target of each subtree, and the gain.
+
+    moves: `_Moves`, of targets `NOWHERE` and gains of 0, written.
+    """
     stack = np.empty(MAX_DEPTH + 2, np.int64), np.empty(MAX_DEPTH + 2)  # a node, and the gain before it
     boxes = address(nodes.box)
+    negligible = NEGLIGIBLE * nodes.area[0]
     for i in range(len(moves.node)):
         node = moves.node[i]
         parent, at = nodes.parent[node], node
-        gain, best, target = half_area_of(boxes + parent * BOX_BYTES), 0.0, NOWHERE
+        if parent == 0:  # the root and its children have no other place
+            continue
+        gain, best, target = nodes.area[parent], negligible, NOWHERE
         lower, upper = splat4(np.inf), splat4(-np.inf)  # of an ancestor's box without the subtree
         while at != 0:  # up to the root, from each ancestor down on its other side
             other = _sibling(nodes, at)
@@ -191,11 +146,11 @@ def _find_targets(nodes: Any, moves: Any) -> None:
                 gain -= half_area(lower, upper)
                 if gain > best:  # beside the ancestor, in a box as large as that is
                     best, target = gain, at
-                gain += half_area_of(boxes + at * BOX_BYTES)
+                gain += nodes.area[at]
             best, target = _best_below(nodes, node, (other, gain), (best, target), stack)
             lower, upper = grow(lower, upper, boxes + other * BOX_BYTES)
             at = nodes.parent[at]
-        moves.target[i], moves.gain[i] = target, best
+        moves.target[i], moves.gain[i] = target, best if target != NOWHERE else 0.0
 
 
 @inlined
@@ -207,7 +162,7 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
     places, gains = stack
     boxes = address(nodes.box)
     lower, upper = load4(boxes + node * BOX_BYTES), load4(boxes + node * BOX_BYTES + UPPER_OFFSET)
-    (best, target), area = found, half_area(lower, upper)
+    (best, target), area = found, nodes.area[node]
     places[0], gains[0] = top
     waiting = 1
     while waiting > 0:
@@ -219,7 +174,7 @@ def _best_below(nodes: Any, node: int, top: Any, found: Any, stack: Any) -> Any:
         gain -= half_area(least(lower, low), greatest(upper, high))
         if gain > best:
             best, target = gain, place
-        gain += half_area(low, high)
+        gain += nodes.area[place]
         if nodes.children[place, 0] > 0 and gain - area > best:
             for side in range(2):
                 places[waiting + side], gains[waiting + side] = nodes.children[place, side], gain
@@ -237,43 +192,66 @@ def _sibling(nodes: Any, node: int) -> int:
 
 
 @compiled
-def _move_all(nodes: Any, node: Any, target: Any, is_moved: Any) -> None:
-    """Moves subtrees in order, but for those that come upon what has been moved before.
+def _move_all(nodes: Any, moves: Any, most_depth: int, is_near: Any) -> float:
+    """Moves subtrees in order, but for those that gain too little after the moves before them, or would be too deep.
+    Returns by how much all half areas have shrunk together.
 
-    node, target: (m,) int32, the greatest gain first.
-    is_moved: (n,) bool, written: False, but for nodes that get another parent or child.
+    moves: `_Moves`, the greatest gain first.
+    most_depth: of the tree.
+    is_near: (n,) bool, written: True of nodes that get another parent or child, and of their parents and children.
     """
-    for i in range(len(node)):
-        subtree, place = np.int64(node[i]), np.int64(target[i])
+    gain = 0.0
+    for i in range(len(moves.node)):
+        subtree, place = np.int64(moves.node[i]), np.int64(moves.target[i])
         parent, beside = np.int64(nodes.parent[subtree]), np.int64(nodes.parent[place])
-        changed = (subtree, _sibling(nodes, subtree), parent, np.int64(nodes.parent[parent]), place, beside)
-        is_free = True
-        for one in changed:
-            is_free &= not is_moved[one]
-        if is_free and not _is_below(nodes, place, subtree):
-            for one in changed:
-                is_moved[one] = True
-            _move(nodes, subtree, place)
+        depth, is_inside = _depth(nodes, place, subtree)
+        if parent == 0 or place == parent or beside == parent or is_inside:
+            continue
+        if depth + 1 + max(nodes.height[subtree], nodes.height[place]) > most_depth:
+            continue
+        sibling = _sibling(nodes, subtree)
+        change = _move(nodes, subtree, place)
+        if -change >= KEPT_GAIN * moves.gain[i]:
+            gain -= change
+            for changed in (subtree, sibling, parent, place, beside, np.int64(nodes.parent[sibling])):
+                _mark_around(nodes, changed, is_near)
+        else:
+            _move(nodes, subtree, sibling)
+    return gain
 
 
 @inlined
-def _is_below(nodes: Any, node: int, top: int) -> bool:
-    """Returns whether a node is in the subtree of another one."""
-    while node != 0 and node != top:
+def _mark_around(nodes: Any, node: int, is_near: Any) -> None:
+    """Marks a node, its parent and its children."""
+    is_near[node] = is_near[nodes.parent[node]] = True
+    if nodes.children[node, 0] > 0:
+        is_near[nodes.children[node, 0]] = is_near[nodes.children[node, 1]] = True
+
+
+@inlined
+def _depth(nodes: Any, node: int, other: int) -> Any:
+    """Returns how deep in the tree a node is, and whether it is in the subtree of another one."""
+    depth, is_inside = 0, node == other
+    while node != 0:
         node = nodes.parent[node]
-    return node == top
+        depth += 1
+        is_inside |= node == other
+    return depth, is_inside
 
 
 @inlined
-def _move(nodes: Any, node: int, target: int) -> None:
-    """Moves a subtree, whose parent, which is not the root, goes with it to be that of the target."""
-    parent, sibling = nodes.parent[node], _sibling(nodes, node)
-    grandparent = nodes.parent[parent]
+def _move(nodes: Any, node: int, target: int) -> float:
+    """Moves a subtree, whose parent, which is not the root, goes with it to be that of the target. Returns by how much
+    all half areas have grown together.
+    """
+    parent, sibling = np.int64(nodes.parent[node]), _sibling(nodes, node)
+    grandparent, beside = np.int64(nodes.parent[parent]), np.int64(nodes.parent[target])
     _replace_child(nodes, grandparent, parent, sibling)
-    _replace_child(nodes, nodes.parent[target], target, parent)
+    _replace_child(nodes, np.int64(nodes.parent[target]), target, parent)
     _replace_child(nodes, parent, sibling, target)
-    _fit(nodes, grandparent)
-    _fit(nodes, parent)
+    growth = _fit(nodes, grandparent)
+    change, _ = _fit_one(nodes, parent)
+    return growth + change + _fit(nodes, beside)
 
 
 @inlined
@@ -284,103 +262,37 @@ def _replace_child(nodes: Any, parent: int, child: int, other: int) -> None:
 
 
 @inlined
-def _fit(nodes: Any, node: int) -> None:
-    """Makes the boxes of a node and all its ancestors anew."""
-    is_done = False
+def _fit(nodes: Any, node: int) -> float:
+    """Makes a node and its ancestors fit their children, as far as they change. Returns by how much half areas grow."""
+    growth, at, is_done = 0.0, np.int64(node), False
     while not is_done:
-        _fit_one(nodes, node)
-        is_done = node == 0
-        node = nodes.parent[node]
-
-
-@compiled
-def _fit_all(nodes: Any) -> None:
-    """Makes the boxes of all nodes but leaves anew; children come after their parents."""
-    for node in range(len(nodes.parent) - 1, -1, -1):
-        if nodes.children[node, 0] > 0:
-            _fit_one(nodes, node)
+        change, is_same = _fit_one(nodes, at)
+        growth += change
+        is_done = is_same or at == 0
+        at = np.int64(nodes.parent[at])
+    return growth
 
 
 @inlined
-def _fit_one(nodes: Any, node: int) -> None:
-    """Makes the box of an inner node anew."""
+def _fit_one(nodes: Any, node: int) -> Any:
+    """Makes an inner node fit its children. Returns by how much its half area grows, and whether it is the same."""
     boxes = address(nodes.box)
-    left, right = boxes + nodes.children[node, 0] * BOX_BYTES, boxes + nodes.children[node, 1] * BOX_BYTES
-    lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), right)
-    put(boxes + node * BOX_BYTES, lower, upper)
-
-
-# ------------------------------------------------------------------------------------------------------------ the order
-
-
-@compiled
-def _measure(box: Any, area: Any) -> None:
-    """Writes half of the surface of every box."""
-    for node in range(len(area)):
-        area[node] = half_area_of(address(box) + node * BOX_BYTES)
-
-
-@compiled
-def _depth(children: Any) -> int:
-    """Returns the depth of the tree, or if it is more than `MAX_DEPTH`, one more."""
-    stack = np.zeros((MAX_DEPTH + 3, 2), np.int64)  # a node, and its depth
-    waiting, deepest = 1, 0
-    while waiting > 0 and deepest <= MAX_DEPTH:
-        waiting -= 1
-        node, depth = stack[waiting]
-        deepest = max(deepest, depth)
-        if children[node, 0] > 0:
-            for side in range(2):
-                stack[waiting + side, 0], stack[waiting + side, 1] = children[node, side], depth + 1
-            waiting += 2
-    return deepest
+    box = boxes + node * BOX_BYTES
+    old_lower, old_upper = load4(box), load4(box + UPPER_OFFSET)
+    old_area, old_height = nodes.area[node], nodes.height[node]
+    one, other = np.int64(nodes.children[node, 0]), np.int64(nodes.children[node, 1])
+    left = boxes + one * BOX_BYTES
+    lower, upper = grow(load4(left), load4(left + UPPER_OFFSET), boxes + other * BOX_BYTES)
+    put(box, lower, upper)
+    nodes.area[node] = half_area(lower, upper)
+    nodes.height[node] = 1 + max(nodes.height[one], nodes.height[other])
+    differs = less(lower, old_lower) | less(old_lower, lower) | less(upper, old_upper) | less(old_upper, upper)
+    return nodes.area[node] - old_area, differs == 0 and nodes.height[node] == old_height
 
 
 @compiled
-def _number(nodes: Any, numbered: Any, old: Any) -> None:
-    """Numbers nodes depth first, siblings side by side, and leaf indices from left to right.
-
-    numbered: `_Nodes`, zeros, written but for its boxes.
-    old: (n,) int32, zeros, written: which node has become each.
-    """
-    stack = np.zeros(MAX_DEPTH + 3, np.int64)
-    waiting, count, leaf_indices = 1, 1, 0
-    while waiting > 0:
-        waiting -= 1
-        number = stack[waiting]
-        node = old[number]
-        left, right = nodes.children[node]
-        if left <= 0:
-            numbered.children[number, 0], numbered.children[number, 1] = ~leaf_indices, right
-            for k in range(right):
-                numbered.order[leaf_indices + k] = nodes.order[~left + k]
-            leaf_indices += right
-            continue
-        for side in range(2):
-            old[count + side] = nodes.children[node, side]
-            numbered.children[number, side], numbered.parent[count + side] = count + side, number
-            stack[waiting + 1 - side] = count + side
-        waiting += 2
-        count += 2
-
-
-@compiled
-def _rearrange(box: Any, old: Any, is_done: Any) -> None:
-    """Moves boxes to where their nodes are now, one round of those that take each other's places after the other.
-
-    old: (n,) int32, which node has become each.
-    is_done: (n,) bool, False, written.
-    """
-    boxes = address(box)
-    for start in range(len(old)):
-        if is_done[start]:
-            continue
-        lower, upper = load4(boxes + start * BOX_BYTES), load4(boxes + start * BOX_BYTES + UPPER_OFFSET)
-        node = np.int64(start)
-        is_done[node] = True
-        while old[node] != start:
-            source = boxes + old[node] * BOX_BYTES
-            put(boxes + node * BOX_BYTES, load4(source), load4(source + UPPER_OFFSET))
-            node = np.int64(old[node])
-            is_done[node] = True
-        put(boxes + node * BOX_BYTES, lower, upper)
+def _mark_large(nodes: Any, limit: float, is_searched: Any) -> None:
+    """Marks the children of nodes whose half area is above a limit. is_searched: (m,) bool, written."""
+    for node in range(len(nodes.parent)):
+        if nodes.children[node, 0] > 0 and nodes.area[node] > limit:
+            is_searched[nodes.children[node, 0]] = is_searched[nodes.children[node, 1]] = True

@@ -188,6 +188,17 @@ def _operator(function: Callable[..., Any], instruction: str, arity: int) -> Non
         return getattr(builder, instruction)(*arguments)
 
 
+@emitting
+def whole(typing: Any, value: Any, index: Any) -> Any:
+    """Returns one element without its fraction, as int64, of a vector whose elements fit in an int32."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers = builder.fptosi(arguments[0], ir.VectorType(I32, value.elements))
+        return builder.sext(builder.extract_element(numbers, builder.trunc(arguments[1], I32)), I64)
+
+    return types.int64(value, types.int64), emit
+
+
 _operator(operator.add, "fadd", 2)
 _operator(operator.sub, "fsub", 2)
 _operator(operator.mul, "fmul", 2)
