@@ -48,9 +48,9 @@ def test_the_ring_of_an_h200_chooses_a_kernel_of_binary_trees(rays: RayClass | N
 def test_launches_on_an_h200_choose_by_class_of_rays() -> None:
     chosen = {rays: choose_kernel("sm_90", rays, Way.LAUNCH).name for rays in RayClass}
     assert chosen == {
-        RayClass.COHERENT: "persistent-speculative-if-if",
+        RayClass.COHERENT: "persistent-bvh4",
         RayClass.INCOHERENT: "replacing-compressed-bvh8",
-        RayClass.OCCLUSION: "replacing-while-while",
+        RayClass.OCCLUSION: "persistent-bvh4",
     }
 
 
