@@ -29,6 +29,8 @@ FUNCTIONS = {
     "tracecore/__init__.py open_tracer": CALLS,
     "tracecore/bvh/binned_sah.py _split": LOOP,
     "tracecore/bvh/refit.py _refit": LOOP,
+    "tracecore/bvh/tree_top.py _fill_top": LOOP,
+    "tracecore/bvh/tree_top.py _move_link": LOOP,
     "tracecore/cpu/traversal.py _push_children": LOOP,
     "tracecore/cpu/traversal.py trace": LOOP,
     "tracecore/cuda/device_kernel.py DeviceKernel.__init__": CALLS,

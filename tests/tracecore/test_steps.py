@@ -93,8 +93,9 @@ def test_a_warp_that_replaces_rays_is_on_several_tickets(monkeypatch):
 
 
 def test_speculation_visits_nodes_between_a_leaf_and_its_tests():
-    base, _ = recorded("while-while")
-    speculative, _ = recorded("speculative-if-if")
+    triangles, rays = soup(500), random_rays(1, 500)
+    base, _ = recorded("while-while", triangles, rays)
+    speculative, _ = recorded("speculative-if-if", triangles, rays)
     assert speculative.total(Step.NODE) > base.total(Step.NODE)
 
 

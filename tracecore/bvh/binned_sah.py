@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, put
+from tracecore.bvh.few_triangles import FEW, cheapest_split
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
@@ -44,9 +45,6 @@ SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child
 
 #: Subtrees of at most so many triangles are not shared out between threads.
 PIECE = 1 << 13
-
-#: Of so many triangles all splits are tried.
-FEW = 5
 
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -326,7 +324,7 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     if 1 << min(levels - 1, 62) < count or less(low, high) == 0:
         pass
     elif count <= FEW:
-        cost, left = _among_few(room, first, count)
+        cost, left = cheapest_split(room.references + first * BOX_BYTES, room.tests, count)
     else:
         _fill(room, first, end, (low, high), bin_count)
         for axis in range(3):
@@ -342,30 +340,6 @@ def _split(room: Any, nodes: Any, node: int, first: int, end: int, max_leaf: int
     if count <= FEW:
         return _move_to_front(room, first, count, left)
     return _partition(room, first, end, best, plane)
-
-
-@inlined
-def _among_few(room: Any, first: int, count: int) -> Any:
-    """Returns the cheapest of all ways to split few triangles: half area times tests of both sides, and a bit for each
-    triangle that is on the left. The last one is on the right.
-    """
-    cost, best = np.inf, np.int64(0)
-    for left in range(1, 1 << count - 1):
-        on_left = np.int64(0)
-        low, high = splat4(np.inf), splat4(-np.inf)  # of the left side
-        lower, upper = low, high
-        for i in range(count):
-            box = room.references + (first + i) * BOX_BYTES
-            if left >> i & 1:
-                low, high = grow(low, high, box)
-                on_left += 1
-            else:
-                lower, upper = grow(lower, upper, box)
-        cost_here = _tests(room, on_left) * half_area(low, high)
-        cost_here += _tests(room, count - on_left) * half_area(lower, upper)
-        if cost_here < cost:
-            cost, best = cost_here, np.int64(left)
-    return cost, best
 
 
 @inlined
