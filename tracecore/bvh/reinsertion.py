@@ -247,7 +247,7 @@ def _move(nodes: Any, node: int, target: int) -> float:
     parent, sibling = np.int64(nodes.parent[node]), _sibling(nodes, node)
     grandparent, beside = np.int64(nodes.parent[parent]), np.int64(nodes.parent[target])
     _replace_child(nodes, grandparent, parent, sibling)
-    _replace_child(nodes, np.int64(nodes.parent[target]), target, parent)
+    _replace_child(nodes, beside, target, parent)
     _replace_child(nodes, parent, sibling, target)
     growth = _fit(nodes, grandparent)
     change, _ = _fit_one(nodes, parent)

@@ -55,7 +55,7 @@ struct Walk {
         mark(Step::NODE);
         const int4 children = load_children(scene, node);
         const int4 keys = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
-        node = ANY_HIT ? last_of(children, keys) : nearest_of(children, keys);
+        node = ANY_HIT ? any_of(children, keys) : nearest_of(children, keys);
         if (top + WIDTH > STACK_SIZE) {  // there may be no room at the next node
             faults |= STACK_OVERFLOW;
             finish();
@@ -71,20 +71,9 @@ struct Walk {
         return keys.x < MISSED ? child_of(children, keys.x) : pop();
     }
 
-    // The last one has the most surface (tracecore/layout/occlusion_order.py).
-    __device__ int last_of(const int4& children, const int4& keys) {
-        int last = NONE;
-        replace(last, children.x, keys.x);
-        replace(last, children.y, keys.y);
-        replace(last, children.z, keys.z);
-        replace(last, children.w, keys.w);
+    __device__ int any_of(const int4& children, const int4& keys) {
+        const int last = last_of(children, keys, stack, top, [](int key) { return key != MISSED; });
         return last != NONE ? last : pop();
-    }
-
-    __device__ void replace(int& last, int child, int key) {
-        if (key == MISSED) return;
-        if (last != NONE) stack[++top] = {last, 0};
-        last = child;
     }
 
     __device__ void test(const Scene& scene) {

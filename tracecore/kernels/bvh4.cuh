@@ -151,3 +151,20 @@ __device__ inline int child_of(const int4& nodes, int key) {
     const int low = (key & 1) != 0 ? nodes.y : nodes.x, high = (key & 1) != 0 ? nodes.w : nodes.z;
     return (key & 2) != 0 ? high : low;
 }
+
+// The last child that is entered, or NONE; the others wait on the stack. It has the most surface
+// (tracecore/layout/occlusion_order.py). is_entered: tells by a key.
+template <class IsEntered>
+__device__ inline int last_of(const int4& nodes, const int4& keys, Entry* stack, int& top, const IsEntered& is_entered) {
+    int last = NONE;
+    const auto replace = [&](int node, int key) {
+        if (!is_entered(key)) return;
+        if (last != NONE) stack[++top] = {last, 0};
+        last = node;
+    };
+    replace(nodes.x, keys.x);
+    replace(nodes.y, keys.y);
+    replace(nodes.z, keys.z);
+    replace(nodes.w, keys.w);
+    return last;
+}

@@ -31,7 +31,7 @@ struct Packet : PacketRay<ANY_HIT> {
         }
         const int4 children = load_children(scene, node);
         const int4 keys = enter_children<ANY_HIT>(scene, node, box_ray, ray.t_min, best.t);
-        return ANY_HIT ? last_of(children, keys) : nearest_of(children, keys);
+        return ANY_HIT ? any_of(children, keys) : nearest_of(children, keys);
     }
 
     // Tests the triangles of a leaf. Returns the next node.
@@ -66,20 +66,9 @@ struct Packet : PacketRay<ANY_HIT> {
         return first.x < MISSED ? child_of(children, first.x) : pop();
     }
 
-    // The last one has the most surface (tracecore/layout/occlusion_order.py).
-    __device__ int last_of(const int4& children, const int4& keys) {
-        int last = NONE;
-        replace(last, children.x, keys.x);
-        replace(last, children.y, keys.y);
-        replace(last, children.z, keys.z);
-        replace(last, children.w, keys.w);
+    __device__ int any_of(const int4& children, const int4& keys) {
+        const int last = last_of(children, keys, stack, top, [](int key) { return __any_sync(WHOLE_WARP, key != MISSED); });
         return last != NONE ? last : pop();
-    }
-
-    __device__ void replace(int& last, int child, int key) {
-        if (!__any_sync(WHOLE_WARP, key != MISSED)) return;
-        if (last != NONE) push(last, 0);
-        last = child;
     }
 
     // By the box around all children.
