@@ -29,12 +29,9 @@ from tracecore.compilation.vector import (
 )
 from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH
+from tracecore.precision import FAR, LEAST_DIRECTION, LEAST_REACH, PAD
 from tracecore.rays import HIT, MISS, RAY, offset_of
 from tracecore.triangles import LEAST_DETERMINANT
-
-#: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-18 covers
-#: the rounding of the slab test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
-PAD = np.float32(2.0**-18)
 
 #: In the slab test no component of a direction is smaller, relative to the largest.
 FLAT = np.float32(1e-20)
@@ -43,7 +40,7 @@ FLAT = np.float32(1e-20)
 #: above is no number.
 LEAST_LENGTHS, MOST_LENGTHS = np.float32(1e-30), np.float32(8e37)
 
-NODE_BYTES, BLOCK_BYTES = NODE.itemsize, TRIANGLES.itemsize
+NODE_BYTES, BLOCK_BYTES, RAY_BYTES = NODE.itemsize, TRIANGLES.itemsize, RAY.itemsize
 #: Numbers of the words of a ray and of a hit.
 T_MIN, DIRECTION, T_MAX = (offset_of(RAY, name) // 4 for name in ("t_min", "direction", "t_max"))
 U, V, HIT_ID = (offset_of(HIT, name) // 4 for name in ("u", "v", "prim_id"))
@@ -72,7 +69,7 @@ class CpuTree(NamedTuple):
     nodes: (.., 64) float32, the bytes of a `Bvh8`.
     blocks: (.., 80) float32, the bytes of a `Bvh8`.
     extent: largest coordinate of the scene, world units.
-    stack: (s,) int64, scratch, as many entries as the `Bvh8` says.
+    stack: (s,) int64, scratch: a ray, and behind it as many entries as the `Bvh8` says.
     cutouts: `CutoutTables`, empty if all triangles are solid.
     """
 
@@ -161,7 +158,8 @@ def trace(tree: CpuTree, rays: Table, hits: Table, count: int, any_hit: bool, en
     cutouts = _Cutouts(
         len(tables.cutouts) > 0, address(tables.cutout_of), address(tables.cutouts), address(tables.mask_words)
     )
-    addresses = _Tree(address(tree.nodes), address(tree.blocks), address(tree.stack), tree.extent, cutouts)
+    stack = address(tree.stack) + RAY_BYTES
+    addresses = _Tree(address(tree.nodes), address(tree.blocks), stack, tree.extent, cutouts)
     invalid = 0
     for i in range(count):
         ray = _Row(rays.address + i * rays.row, rays.word)
@@ -169,10 +167,13 @@ def trace(tree: CpuTree, rays: Table, hits: Table, count: int, any_hit: bool, en
         t_min = ZERO if endless else _word(ray, T_MIN)
         t_max = INFINITY if endless else _word(ray, T_MAX)
         _write(hit, INFINITY, ZERO, ZERO, MISS)
-        if _is_valid(ray) and t_min == t_min and t_max == t_max:
-            _traverse(addresses, ray, (t_min, t_max), hit, any_hit)
-        else:
+        if not (_is_valid(ray) and t_min == t_min and t_max == t_max):
             invalid += 1
+            continue
+        ray, before = _brought_near(ray, FAR * tree.extent, address(tree.stack))
+        _traverse(addresses, ray, (t_min - before, t_max - before), hit, any_hit)
+        if before > ZERO and not any_hit:
+            store(hit.address, load_float(hit.address) + before)
     return invalid
 
 
@@ -191,14 +192,37 @@ def _write(hit: Any, t: Any, u: Any, v: Any, prim_id: int) -> None:
 
 @inlined
 def _is_valid(ray: Any) -> Any:
-    """Returns whether origin and direction are finite and the direction is not zero."""
+    """Returns whether origin and direction are finite and the direction has full precision."""
     sum_of_zeros = ZERO
     largest = ZERO
     for axis in range(3):
         direction = _word(ray, DIRECTION + axis)
         sum_of_zeros += _word(ray, axis) * ZERO + direction * ZERO  # NaN if one is not finite
         largest = max(largest, abs(direction))
-    return sum_of_zeros == ZERO and largest > ZERO
+    return sum_of_zeros == ZERO and largest >= LEAST_DIRECTION
+
+
+@inlined
+def _brought_near(ray: Any, edge: Any, moved: int) -> Any:
+    """Returns a ray that begins within `edge` of the middle, and by how much it was moved, as `brute_force` says.
+
+    moved: address of memory for such a ray.
+    """
+    if not max(max(abs(_word(ray, 0)), abs(_word(ray, 1))), abs(_word(ray, 2))) > edge:
+        return ray, ZERO
+    before = ZERO
+    for axis in range(3):
+        origin, direction = _word(ray, axis), _word(ray, DIRECTION + axis)
+        if abs(origin) > edge and (origin < ZERO) != (direction < ZERO):
+            before = max(before, (abs(origin) - edge) / abs(direction))
+    sum_of_zeros = ZERO
+    for axis in range(3):
+        direction = _word(ray, DIRECTION + axis)
+        origin = fma(before, direction, _word(ray, axis))
+        sum_of_zeros += origin * ZERO
+        store(moved + WORD_BYTES * axis, origin)
+        store(moved + WORD_BYTES * (DIRECTION + axis), direction)
+    return (_Row(moved, WORD_BYTES), before) if sum_of_zeros == ZERO else (ray, ZERO)
 
 
 @inlined
@@ -240,11 +264,12 @@ def _traverse(tree: Any, ray: Any, interval: Any, hit: Any, any_hit: bool) -> No
 def _slabs(ray: Any, extent: Any) -> Any:
     x, y, z = _word(ray, 0), _word(ray, 1), _word(ray, 2)
     dx, dy, dz = _word(ray, DIRECTION), _word(ray, DIRECTION + 1), _word(ray, DIRECTION + 2)
-    reach = max(max(abs(x), abs(y)), max(abs(z), extent))
-    flat = FLAT * max(max(abs(dx), abs(dy)), abs(dz))
-    x_in, x_out, x_inverse, x_planes = _slab(x, dx, reach, flat)
-    y_in, y_out, y_inverse, y_planes = _slab(y, dy, reach, flat)
-    z_in, z_out, z_inverse, z_planes = _slab(z, dz, reach, flat)
+    distance = max(max(abs(x), abs(y)), abs(z))
+    length = max(max(abs(dx), abs(dy)), abs(dz))
+    pad, reach, flat = PAD * max(distance, LEAST_REACH * length), max(distance, extent), FLAT * length
+    x_in, x_out, x_inverse, x_planes = _slab(x, dx, pad, reach, flat)
+    y_in, y_out, y_inverse, y_planes = _slab(y, dy, pad, reach, flat)
+    z_in, z_out, z_inverse, z_planes = _slab(z, dz, pad, reach, flat)
     return _Slabs(
         (splat8(x_inverse), splat8(y_inverse), splat8(z_inverse)),
         (splat8(x_in), splat8(y_in), splat8(z_in)),
@@ -255,12 +280,12 @@ def _slabs(ray: Any, extent: Any) -> Any:
 
 
 @inlined
-def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
+def _slab(origin: Any, direction: Any, pad: Any, reach: Any, flat: Any) -> Any:
     """Returns one axis: origins for the planes in and out, 1 / direction, and the offset of the planes where it comes
     in.
     """
     inverse = ONE / (direction if abs(direction) > flat else np.copysign(flat, direction))
-    pad = np.copysign(PAD * reach, inverse)
+    pad = np.copysign(pad, inverse)
     if not (LEAST_LENGTHS < reach * abs(inverse) < MOST_LENGTHS):  # the axis excludes nothing
         return -INFINITY, INFINITY, ZERO, np.int64(0)
     return -(origin + pad) * inverse, -(origin - pad) * inverse, inverse, np.int64(0) if inverse >= ZERO else UPPER

@@ -1,18 +1,13 @@
 // The one box test: never misses a box that holds a triangle which the triangle test would take.
 //
-// Each ray widens every box by the same pad, which covers the rounding of this test and of the triangle test, so that this
-// arithmetic is free to be fast. After Ize: Robust BVH Ray Traversal, 2013, with an absolute instead of a relative error.
+// A box is packed with a pad of its own (tracecore/precision.py), and a ray adds one for its origin. Together they cover the
+// rounding of this test and of the triangle test, so that this arithmetic is free to be fast. docs/correctness.md has the
+// bound. After Ize: Robust BVH Ray Traversal, 2013, with an absolute instead of a relative error.
 #pragma once
 
 #include "ray.cuh"
 #include "reciprocal.cuh"
 
-// Relative to the largest coordinate, the ray's or the scene's: 64 roundings, of which about 48 can come together. In units of
-// one at the reach, t of a plane takes 1 and 1 for the offset and 2 for the multiply-add, whose result is up to twice the reach.
-// By centre and half extent it takes 1 for the offset, 2 and 1 for the multiply-adds, and 2 for their difference. The
-// reciprocal is wrong by 4 roundings, at twice the reach. The other 34 are the triangle test's. A distance that has a child's
-// index in its last two bits (bvh4.cuh) may be wrong by 3 units in the last place, 12 roundings more.
-constexpr float PAD_SCALE = 1.0f / (1 << 18);
 // A component of the direction counts as at least so much of the largest.
 constexpr float LEAST_SLOPE = 1e-20f;
 // Limits of distances, in lengths of the direction, for an axis to be of use: below are denormals, which lose bits, above is
@@ -64,34 +59,38 @@ __device__ inline bool is_usable(float inverse, float reach) {
     return LEAST_LENGTHS < lengths && lengths < MOST_LENGTHS;
 }
 
-__device__ inline Slab make_slab(float origin, float direction, float reach, float least) {
-    const float pad = PAD_SCALE * reach;
+// By how much a ray widens boxes beside their own pads.
+__device__ inline float pad_of(const Ray& ray) {
+    return PAD * fmaxf(largest(ray.origin), LEAST_REACH * largest(ray.direction));
+}
+
+__device__ inline Slab make_slab(float origin, float direction, float pad, float reach, float least) {
     const float inverse = slab_inverse(direction, least);
     if (!is_usable(inverse, reach)) return {0.0f, -infinity(), infinity()};
     return {inverse, -(origin + pad) * inverse, -(origin - pad) * inverse};
 }
 
-__device__ inline CentreSlab make_centre_slab(float origin, float direction, float reach, float least) {
+__device__ inline CentreSlab make_centre_slab(float origin, float direction, float pad, float reach, float least) {
     const float inverse = slab_inverse(direction, least);
     if (!is_usable(inverse, reach)) return {0.0f, 0.0f, infinity()};
-    return {inverse, -origin * inverse, PAD_SCALE * reach * inverse};
+    return {inverse, -origin * inverse, pad * inverse};
 }
 
 // extent: the scene's largest coordinate by magnitude.
 __device__ inline BoxRay make_box_ray(const Ray& ray, float extent) {
     const float reach = fmaxf(largest(ray.origin), extent);
-    const float least = LEAST_SLOPE * largest(ray.direction);
-    return {make_slab(ray.origin.x, ray.direction.x, reach, least),
-            make_slab(ray.origin.y, ray.direction.y, reach, least),
-            make_slab(ray.origin.z, ray.direction.z, reach, least)};
+    const float pad = pad_of(ray), least = LEAST_SLOPE * largest(ray.direction);
+    return {make_slab(ray.origin.x, ray.direction.x, pad, reach, least),
+            make_slab(ray.origin.y, ray.direction.y, pad, reach, least),
+            make_slab(ray.origin.z, ray.direction.z, pad, reach, least)};
 }
 
 __device__ inline CentreRay make_centre_ray(const Ray& ray, float extent) {
     const float reach = fmaxf(largest(ray.origin), extent);
-    const float least = LEAST_SLOPE * largest(ray.direction);
-    return {make_centre_slab(ray.origin.x, ray.direction.x, reach, least),
-            make_centre_slab(ray.origin.y, ray.direction.y, reach, least),
-            make_centre_slab(ray.origin.z, ray.direction.z, reach, least)};
+    const float pad = pad_of(ray), least = LEAST_SLOPE * largest(ray.direction);
+    return {make_centre_slab(ray.origin.x, ray.direction.x, pad, reach, least),
+            make_centre_slab(ray.origin.y, ray.direction.y, pad, reach, least),
+            make_centre_slab(ray.origin.z, ray.direction.z, pad, reach, least)};
 }
 
 __device__ inline float3 least(float3 a, float3 b) {
@@ -100,6 +99,18 @@ __device__ inline float3 least(float3 a, float3 b) {
 
 __device__ inline float3 most(float3 a, float3 b) {
     return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z)};
+}
+
+struct Bounds {
+    float3 lower;
+    float3 upper;
+};
+
+// With the pad that boxes are packed with: `padded` of tracecore/precision.py.
+__device__ inline Bounds padded(const Bounds& box) {
+    const float pad = PAD * fmaxf(largest(box.lower), largest(box.upper));
+    return {{box.lower.x - pad, box.lower.y - pad, box.lower.z - pad},
+            {box.upper.x + pad, box.upper.y + pad, box.upper.z + pad}};
 }
 
 // The part of a ray that is inside a box, or between two planes; empty where near > far.

@@ -142,31 +142,24 @@ struct StepRay {
     unsigned octant;  // a bit for each axis along which the ray goes up
 };
 
-// The pad is that of box.cuh, 64 roundings at the reach, and sixteen more. In `slab_test`, t of a plane takes roundings at
-// 1, 1 and 2 times the reach, beside that of the inverse. Here it takes four at 2 times, or 2.02 since a box ends up to one
-// step, 4/255 of the extent, outside of the scene. That is 4.02 more.
-constexpr float MORE_REACH = 1.25f;
-
 // Limits of what a distance may be in lengths of the direction; beyond them an axis excludes nothing. Below the upper one
-// 2^15 steps cannot overflow. Above LEAST_LENGTHS no step is a denormal, as the layout has none below 2^-23 of the extent.
+// 2^15 steps cannot overflow. Above the lower one no step is a denormal, as the layout has none below 2^-40 of the extent.
+constexpr float LEAST_STEP_LENGTHS = 1e-25f;
 constexpr float MOST_STEP_LENGTHS = 1e33f;
 
-__device__ inline Axis make_axis(float origin, const Slab& slab, float reach, float extent) {
-    const float lengths = fabsf(slab.inverse);
-    const bool is_usable = extent * lengths > LEAST_LENGTHS && reach * lengths < MOST_STEP_LENGTHS;
+__device__ inline Axis make_axis(float origin, float inverse, float pad, float reach, float extent) {
+    const float lengths = fabsf(inverse);
+    const bool is_usable = extent * lengths > LEAST_STEP_LENGTHS && reach * lengths < MOST_STEP_LENGTHS;
     if (!is_usable) return {origin, 0.0f, infinity()};
-    return {origin, slab.inverse, PAD_SCALE * reach * lengths};
+    return {origin, inverse, pad * lengths};
 }
 
 __device__ inline StepRay make_step_ray(const Ray& ray, float extent) {
-    const float reach = MORE_REACH * fmaxf(largest(ray.origin), extent);
-    const float least = LEAST_SLOPE * largest(ray.direction);
-    const Slab slab_x = make_slab(ray.origin.x, ray.direction.x, reach, least);
-    const Slab slab_y = make_slab(ray.origin.y, ray.direction.y, reach, least);
-    const Slab slab_z = make_slab(ray.origin.z, ray.direction.z, reach, least);
-    const Axis x = make_axis(ray.origin.x, slab_x, reach, extent);
-    const Axis y = make_axis(ray.origin.y, slab_y, reach, extent);
-    const Axis z = make_axis(ray.origin.z, slab_z, reach, extent);
+    const float reach = fmaxf(largest(ray.origin), extent);
+    const float pad = pad_of(ray), least = LEAST_SLOPE * largest(ray.direction);
+    const Axis x = make_axis(ray.origin.x, slab_inverse(ray.direction.x, least), pad, reach, extent);
+    const Axis y = make_axis(ray.origin.y, slab_inverse(ray.direction.y, least), pad, reach, extent);
+    const Axis z = make_axis(ray.origin.z, slab_inverse(ray.direction.z, least), pad, reach, extent);
     return {x, y, z, (x.inverse < 0.0f ? 0u : 1u) | (y.inverse < 0.0f ? 0u : 2u) | (z.inverse < 0.0f ? 0u : 4u)};
 }
 
@@ -181,7 +174,8 @@ __device__ inline float biased_steps(unsigned bytes, int index) {
     return __uint_as_float(__byte_perm(bytes, STEP_BIAS_BITS, 0x7504 | index << 4));
 }
 
-// A share of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
+// A share of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs, and for those at a
+// node's origin, which is up to 255 steps farther away than a child's box.
 constexpr float MARGIN = 1.0f / (1 << 7);
 
 // One axis of a ray at a node: t of a plane = biased steps * scale + near or far.

@@ -4,6 +4,7 @@ sizes.
 
 import numpy as np
 
+from tracecore import precision
 from tracecore.rays import HIT, MISS, RAY
 
 #: What one launch traces. Pointers are addresses as the device sees them, steps is 0 unless they are counted; count is
@@ -31,6 +32,7 @@ DEFINES = {
     "LAUNCH_BYTES": str(LAUNCH.itemsize),
     "REPORT_BYTES": str(REPORT.itemsize),
     "LAUNCH_COUNTERS_BYTES": str(LAUNCH_COUNTERS.itemsize),
+    **precision.DEFINES,
 }
 
 

@@ -394,10 +394,12 @@ __device__ inline float2 centre_and_half(float lower, float upper) {
 }
 
 __device__ inline void pack_child(const Tree& tree, int node, float* xy, float* z, int& child) {
+    const float *lower = tree.lower + 3 * node, *upper = tree.upper + 3 * node;
+    float reach = 0.0f;
+    for (int axis = 0; axis < 3; ++axis) reach = fmaxf(reach, fmaxf(fabsf(lower[axis]), fabsf(upper[axis])));
+    const float pad = PAD * reach;  // as `padded` of tracecore/precision.py has it
     float2 sides[3];
-    for (int axis = 0; axis < 3; ++axis) {
-        sides[axis] = centre_and_half(tree.lower[3 * node + axis], tree.upper[3 * node + axis]);
-    }
+    for (int axis = 0; axis < 3; ++axis) sides[axis] = centre_and_half(lower[axis] - pad, upper[axis] + pad);
     xy[0] = sides[0].x;
     xy[1] = sides[0].y;
     xy[2] = sides[1].x;

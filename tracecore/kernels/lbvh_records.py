@@ -5,6 +5,7 @@ Pointers are addresses as the device sees them.
 
 import numpy as np
 
+from tracecore import precision
 from tracecore.bvh.lbvh import PLACE_BITS
 from tracecore.bvh.morton import MOST_COORDINATE
 from tracecore.bvh.tree import VISIT_COST
@@ -77,6 +78,7 @@ PROGRAM = Program(
         "PLACE_BITS": str(PLACE_BITS),
         "VISIT_COST": str(VISIT_COST),
         "SURFACE_UNIT_BITS": str(UNIT_BITS),
+        "PAD": precision.DEFINES["PAD"],
     },
     block_size=BLOCK_SIZE,
 )

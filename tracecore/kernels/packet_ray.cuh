@@ -42,7 +42,8 @@ struct PacketRay {
     __device__ bool has_reason(const Scene& scene, const Triangle& triangle) const {
         const Row x = triangle.x, y = triangle.y, z = triangle.z;
         const float3 v0 = {x.v0, y.v0, z.v0}, v1 = {x.v1, y.v1, z.v1}, v2 = {x.v2, y.v2, z.v2};
-        return has_reason(scene, least(least(v0, v1), v2), most(most(v0, v1), v2));
+        const Bounds box = padded({least(least(v0, v1), v2), most(most(v0, v1), v2)});
+        return has_reason(scene, box.lower, box.upper);
     }
 };
 

@@ -62,8 +62,8 @@ __device__ inline bool finite(float3 v) {
     return fabsf(v.x) < infinity() && fabsf(v.y) < infinity() && fabsf(v.z) < infinity();
 }
 
-// Neither NaN, nor infinite but for the ends of the interval, nor without a direction.
+// Neither NaN, nor infinite but for the ends of the interval, nor without a direction of full precision.
 __device__ inline bool is_valid(const Ray& ray) {
     const bool numbers = ray.t_min == ray.t_min && ray.t_max == ray.t_max;
-    return numbers && finite(ray.origin) && finite(ray.direction) && largest(ray.direction) > 0.0f;
+    return numbers && finite(ray.origin) && finite(ray.direction) && largest(ray.direction) >= LEAST_DIRECTION;
 }

@@ -7,6 +7,7 @@
 // brings `no_ray()`. An any-hit query may return any hit.
 #pragma once
 
+#include "far_origin.cuh"
 #include "fault.cuh"
 #include "ray.cuh"
 
@@ -14,7 +15,8 @@ template <bool ANY_HIT, class Rays>
 __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
     unsigned index = NO_RAY;
     while (rays.refill(index)) {
-        rays.store(index, trace<ANY_HIT>(scene, rays.load(index), faults));
+        const NearRay near = brought_near(rays.load(index), scene.extent);
+        rays.store(index, counted_from_origin(trace<ANY_HIT>(scene, near.ray, faults), near.before));
         index = NO_RAY;
     }
 }

@@ -13,6 +13,7 @@
 // Efficiency of Ray Traversal on GPUs - Kepler and Fermi Addendum, 2012. 0: not before all are done.
 #pragma once
 
+#include "far_origin.cuh"
 #include "fault.cuh"
 #include "ray.cuh"
 #include "warp.cuh"
@@ -31,15 +32,20 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
     Walk<ANY_HIT> walk;
     walk.stack = stack;
     unsigned index = NO_RAY;
+    float before = 0.0f;
     while (true) {
         const bool was_idle = index == NO_RAY;
         if (!rays.refill(index)) return;
-        if (was_idle) walk.begin(scene, rays.load(index));
+        if (was_idle) {
+            const NearRay near = brought_near(rays.load(index), scene.extent);
+            walk.begin(scene, near.ray);
+            before = near.before;
+        }
         while (goes_on(!walk.is_done(), rays)) {
             if (REPLACE_BELOW == 0 || !walk.is_done()) walk.advance(scene, faults);
         }
         if (walk.is_done()) {
-            rays.store(index, walk.hit());
+            rays.store(index, counted_from_origin(walk.hit(), before));
             index = NO_RAY;
         }
     }

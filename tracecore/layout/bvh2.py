@@ -17,6 +17,7 @@ from tracecore.layout.centre_box import centre_and_half
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
+from tracecore.precision import padded
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
 
@@ -71,7 +72,7 @@ def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.int64]) -> npt.NDArray
         swapped = (surface[first + 1] < surface[first]).astype(np.int32)
         for side in (0, 1):
             child = first + (swapped ^ side)
-            _set_child(nodes[piece], side, (tree.lower[child], tree.upper[child]), names[child])
+            _set_child(nodes[piece], side, padded(tree.lower[child], tree.upper[child]), names[child])
     return nodes
 
 
@@ -94,8 +95,9 @@ def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats
 def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
     """Returns one node with the leaf on the left, and on the right a leaf without triangles."""
     nodes = np.zeros(1, NODE)
-    _set_child(nodes, 0, (tree.lower[:1], tree.upper[:1]), _names(tree)[0])
-    _set_child(nodes, 1, (tree.lower[:1], tree.upper[:1]), ~0)
+    box = padded(tree.lower[:1], tree.upper[:1])
+    _set_child(nodes, 0, box, _names(tree)[0])
+    _set_child(nodes, 1, box, ~0)
     return nodes
 
 

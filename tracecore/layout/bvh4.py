@@ -18,6 +18,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
+from tracecore.precision import padded
 from tracecore.rays import Floats
 from tracecore.triangles import extent_of
 
@@ -73,7 +74,7 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
     nodes = np.zeros(len(wide.binary), NODE)
     for piece in pieces(len(nodes)):
         binary = wide.binary[piece]
-        lower, upper = tree.lower[binary], tree.upper[binary]
+        lower, upper = padded(tree.lower[binary], tree.upper[binary])
         lower[binary == EMPTY], upper[binary == EMPTY] = np.finfo(np.float32).max, np.finfo(np.float32).min
         for row, plane in enumerate((lower, upper, lower)):
             nodes["planes"][piece, :, row] = plane.transpose(0, 2, 1)

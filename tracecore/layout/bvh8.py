@@ -9,6 +9,7 @@ from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
 from tracecore.errors import KernelError
+from tracecore.precision import padded
 from tracecore.rays import Floats, Ids
 from tracecore.triangles import extent_of
 
@@ -60,9 +61,9 @@ def pack(tree: BinaryTree, wide: WideTree, triangles: Floats) -> Bvh8:
     is_leaf = filled & (wide.wide == EMPTY)
     nodes = _aligned(len(wide.binary), NODE)
     for piece in pieces(len(nodes)):
-        lower, upper = (box[wide.binary[piece]].transpose(0, 2, 1) for box in (tree.lower, tree.upper))
-        nodes["lower"][piece] = np.where(filled[piece, None], lower, np.inf)
-        nodes["upper"][piece] = np.where(filled[piece, None], upper, -np.inf)
+        lower, upper = padded(tree.lower[wide.binary[piece]], tree.upper[wide.binary[piece]])
+        nodes["lower"][piece] = np.where(filled[piece, None], lower.transpose(0, 2, 1), np.inf)
+        nodes["upper"][piece] = np.where(filled[piece, None], upper.transpose(0, 2, 1), -np.inf)
     nodes["child"] = wide.wide  # an empty child links to the first block, should a ray ever follow it
     nodes["child"][is_leaf] = ~np.arange(is_leaf.sum())
     return Bvh8(

@@ -8,7 +8,7 @@ from tracecore.rays import Floats
 def centre_and_half(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Returns centres, and halves that reach from them to both planes or farther: (..., 3) float32 each.
 
-    lower, upper: (..., 3) float32.
+    lower, upper: (..., 3) float32, with their pads.
     """
     lower64, upper64 = lower.astype(np.float64), upper.astype(np.float64)
     centre = ((lower64 + upper64) / 2).astype(np.float32)

@@ -19,6 +19,7 @@ from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import pack_triangles
+from tracecore.precision import padded
 from tracecore.rays import Floats, Ids
 from tracecore.triangles import extent_of
 
@@ -49,8 +50,8 @@ EXPONENT_BIAS = 127
 LEAST_EXPONENT = 1 - EXPONENT_BIAS  # a byte of 0 would not be a power of two
 
 #: The extent's power of two is at most so much above the shortest step's. From this the kernel knows that its products
-#: with steps do not underflow. A ray's pad is at least eight times as wide.
-EXTENT_BITS = 22
+#: with steps do not underflow.
+EXTENT_BITS = 39
 
 #: Signs by axis and position: +1 where the position is for children towards the positive end.
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
@@ -235,7 +236,7 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
 def _set_boxes(nodes: npt.NDArray[np.void], tree: BinaryTree, binary: Ints, extent: float) -> None:
     """Writes origins, steps and the children's boxes. binary: (n, 8) int32, the binary nodes that are the children."""
     filled = (binary != EMPTY)[:, :, None]
-    lower, upper = tree.lower[binary].astype(np.float64), tree.upper[binary].astype(np.float64)
+    lower, upper = (planes.astype(np.float64) for planes in padded(tree.lower[binary], tree.upper[binary]))
     origin = np.where(filled, lower, np.inf).min(axis=1, keepdims=True)
     end = np.where(filled, upper, -np.inf).max(axis=1, keepdims=True)
     exponent = _exponents(end - origin, extent)

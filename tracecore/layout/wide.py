@@ -15,6 +15,7 @@ from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.layout.packed_triangle import ROW
+from tracecore.precision import padded
 from tracecore.rays import Floats, Ids
 from tracecore.triangles import extent_of
 
@@ -67,8 +68,8 @@ def _check_limits(wide: WideTree, triangles: Floats) -> None:
 
 def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
     filled = (wide.binary != EMPTY)[:, :, None]
-    lower = np.where(filled, tree.lower[wide.binary], np.inf)
-    upper = np.where(filled, tree.upper[wide.binary], np.inf)
+    boxes = padded(tree.lower[wide.binary], tree.upper[wide.binary])
+    lower, upper = (np.where(filled, planes, np.inf) for planes in boxes)
     nodes = np.zeros(len(wide.binary), node_of(wide.binary.shape[1]))
     nodes["xy"] = np.stack([lower[:, :, 0], upper[:, :, 0], lower[:, :, 1], upper[:, :, 1]], axis=-1)
     nodes["z"]["lower"], nodes["z"]["upper"] = lower[:, :, 2], upper[:, :, 2]

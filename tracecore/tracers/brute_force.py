@@ -13,8 +13,9 @@ import numpy.typing as npt
 from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS, CutoutTables
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
+from tracecore.precision import FAR, LEAST_DIRECTION
 from tracecore.rays import HIT_FLOATS, MISS, Floats, Query
-from tracecore.triangles import LEAST_DETERMINANT
+from tracecore.triangles import LEAST_DETERMINANT, extent_of
 
 #: Pairs of ray and triangle looked at together: temporaries stay below 64 MB.
 PAIRS = 1 << 18
@@ -100,11 +101,34 @@ def _intersect(rays: Floats, triangles: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def is_valid(rays: Floats) -> npt.NDArray[np.bool_]:
-    """Returns whether each ray has a finite origin and direction, a direction that is not zero, and no NaN in its
+    """Returns whether each ray has a finite origin and direction, a direction of full precision, and no NaN in its
     interval: (r,) bool.
     """
     finite = np.isfinite(rays[:, [0, 1, 2, 4, 5, 6]]).all(axis=1)
-    return finite & (rays[:, 4:7] != 0).any(axis=1) & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
+    return finite & (np.abs(rays[:, 4:7]) >= LEAST_DIRECTION).any(axis=1) & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
+
+
+def brought_near(rays: Floats, extent: np.float32) -> tuple[Floats, Floats]:
+    """Moves rays that begin far from a scene along themselves to where they come near.
+
+    Seen from there all of the scene would be within the rounding of the origin. A ray that never comes near stays.
+
+    rays: (r, 8) float32, valid ones.
+    extent: the scene's largest coordinate by magnitude, world units.
+    Returns the rays, (r, 8) float32, and by how much each was moved, (r,) float32, in lengths of its direction.
+    """
+    edge = FAR * extent
+    origin, direction = rays[:, 0:3], rays[:, 4:7]
+    comes = (np.abs(origin) > edge) & ((origin < 0) != (direction < 0))
+    with np.errstate(all="ignore"):
+        before = np.where(comes, (np.abs(origin) - edge) / np.abs(direction), np.float32(0.0)).max(axis=1)
+        near = fma(before[:, None], direction, origin)
+    before = np.where(np.isfinite(near).all(axis=1), before, np.float32(0.0))
+    moved = before > 0
+    brought = rays.copy()
+    brought[moved, 0:3] = near[moved]
+    brought[:, [3, 7]] -= before[:, None]
+    return brought, before
 
 
 def _texel(coordinate: Floats, size: npt.NDArray[np.int64], is_clamped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -150,6 +174,7 @@ class BruteForceTracer(DirectTracer):
         super().__init__(threads)
         self._cutouts = cutouts
         self._triangles = np.ascontiguousarray(triangles.transpose(1, 2, 0))  # corner, axis, triangle
+        self._extent = extent_of(triangles)
         self.bvh = BvhStatistics(nodes=0, bytes=triangles.nbytes, sah_cost=float(len(triangles)), build_seconds=0.0)
 
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
@@ -159,7 +184,9 @@ class BruteForceTracer(DirectTracer):
         per_pass = max(PAIRS // max(self._triangles.shape[2], 1), 1)
         for start in range(0, len(valid), per_pass):
             chosen = valid[start : start + per_pass]
-            hits[chosen] = self._closest(rays[chosen])
+            near, before = brought_near(rays[chosen], self._extent)
+            hits[chosen] = self._closest(near)
+            hits[chosen[before > 0], 0] += before[before > 0]
         if query == Query.ANY:
             found = hits.view(np.uint32)[:, 3] != MISS
             hits[found] = 0.0  # `prim_id` 0 as well

@@ -7,7 +7,7 @@ import numpy as np
 from tracecore.bvh.builders import build_by
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import collapse
-from tracecore.cpu.traversal import BLOCK_BYTES, CpuTree, table, trace
+from tracecore.cpu.traversal import BLOCK_BYTES, LONG_BYTES, RAY_BYTES, CpuTree, table, trace
 from tracecore.cutouts import CutoutTables, no_cutouts
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
@@ -53,7 +53,7 @@ class CpuTracer(DirectTracer):
         )
         nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
         blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
-        self._tree = CpuTree(nodes, blocks, packed.extent, np.empty(packed.stack, np.int64), tables)
+        self._tree = CpuTree(nodes, blocks, packed.extent, np.empty(RAY_BYTES // LONG_BYTES + packed.stack, np.int64), tables)
 
     def thread_tree(self) -> CpuTree:
         """Returns the tree with a stack of its own, for one more thread."""
