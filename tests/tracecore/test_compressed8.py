@@ -157,8 +157,8 @@ def with_stack(entries: int, more: int = 0) -> KernelStrategy:
 
 
 def ray_that_meets_everything() -> Floats:
-    """From so far away that its pad is wider than the scene, of which it sees but a point."""
-    return make_rays([1e20, 1e20, 1e20], [-1.0, -1.0, -1.0])
+    """So long that its pad is wider than the scene, which lies behind it."""
+    return make_rays([5.0, 5.0, 5.0], [1e20, 1e20, 1e20])
 
 
 @pytest.mark.usefixtures("emulator")

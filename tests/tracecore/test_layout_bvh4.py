@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import soup, twice_areas
+from ray_cases import Floats, soup, twice_areas
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
@@ -18,6 +18,7 @@ from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4
 from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
 from tracecore.layout.device_layout import PackedScene
+from tracecore.precision import padded
 
 LOWER, UPPER, LOWER_AGAIN = range(3)
 
@@ -49,16 +50,24 @@ def children(packed: PackedScene, node: int) -> list[Child]:
     return found
 
 
+def padded_bounds(packed: PackedScene, some: list[Child]) -> tuple[Floats, Floats]:
+    """The box of all triangles of some leaves, with its pad."""
+    rows = packed.arrays["triangles"]["rows"]
+    corners = np.concatenate([rows[leaf.first : leaf.first + leaf.count]["component"] for leaf in some])
+    return padded(corners.min(axis=(0, 2)), corners.max(axis=(0, 2)))
+
+
 def leaves(packed: PackedScene, node: int = 0) -> list[Child]:
-    """All leaves below a node; checks that boxes of inner children are just what is below them."""
+    """All leaves below a node; checks that boxes of inner children are just what is below them, and a pad."""
     found: list[Child] = []
     for child in children(packed, node):
         if child.link < 0:
             found.append(child)
             continue
         below = leaves(packed, child.link)
-        assert (np.min([leaf.lower for leaf in below], axis=0) == child.lower).all()
-        assert (np.max([leaf.upper for leaf in below], axis=0) == child.upper).all()
+        lower, upper = padded_bounds(packed, below)
+        assert (lower == child.lower).all()
+        assert (upper == child.upper).all()
         found += below
     return found
 
@@ -73,8 +82,9 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
         chosen = leaf_indices["rows"][leaf.first : leaf.first + leaf.count]
         corners = chosen["component"].transpose(0, 2, 1)
         assert (corners == triangles[chosen["prim_id"][:, 0]]).all()
-        assert (leaf.lower == corners.min(axis=(0, 1))).all()
-        assert (leaf.upper == corners.max(axis=(0, 1))).all()
+        lower, upper = padded_bounds(packed, [leaf])
+        assert (leaf.lower == lower).all()
+        assert (leaf.upper == upper).all()
         seen.extend(chosen["prim_id"][:, 0].tolist())
     assert sorted(seen) == list(range(count))
     assert packed.bytes == packed.nodes * 160 + count * 48

@@ -18,6 +18,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
 from tracecore.layout.device_layout import PackedScene
+from tracecore.precision import padded
 
 Ints = npt.NDArray[np.int64]
 
@@ -128,7 +129,7 @@ def test_boxes_hold_what_is_below_and_little_more(scene: str) -> None:
     result = packed(SCENES[scene]())
     nodes = result.arrays["nodes"]
     found = children(nodes)
-    lower, upper = (exactly(bound) for bound in bounds_below(found, result.arrays["triangles"]))
+    lower, upper = (exactly(bound) for bound in padded(*bounds_below(found, result.arrays["triangles"])))
     planes, step = decoded(nodes, found)
     assert (planes[:, 0] <= lower).all()
     assert (planes[:, 1] >= upper).all()
@@ -145,10 +146,10 @@ def test_steps_are_as_short_as_they_may_be(scene: str) -> None:
     most = np.zeros((len(nodes), 3), np.int64)
     np.maximum.at(most, found.node, found.steps[:, 1])
     step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)
-    least = max(2.0**-126, float(np.ldexp(1.0, np.frexp(result.scalars["extent"])[1] - 23)))
+    least = max(2.0**-126, float(np.ldexp(1.0, np.frexp(result.scalars["extent"])[1] - 40)))
     assert ((nodes["exponent"] > 0) & (nodes["exponent"] < 255)).all()
     assert (step >= least).all()
-    assert (least <= max(2.0**-126, result.scalars["extent"] * 2.0**-22)) or result.scalars["extent"] == 0.0
+    assert (least <= max(2.0**-126, result.scalars["extent"] * 2.0**-39)) or result.scalars["extent"] == 0.0
     assert ((step == least) | (most > 127)).all()
 
 
@@ -195,7 +196,7 @@ def test_the_kitchen_is_held_by_full_nodes(shared_scenes: Path) -> None:
     assert len(found.node) > 7 * result.nodes
     chosen = np.random.default_rng(0).choice(len(found.node), 3000, replace=False)
     some = Children(**{name: values[chosen] for name, values in vars(found).items()})
-    lower, upper = (exactly(bound[chosen]) for bound in bounds_below(found, result.arrays["triangles"]))
+    lower, upper = (exactly(bound[chosen]) for bound in padded(*bounds_below(found, result.arrays["triangles"])))
     planes, _ = decoded(result.arrays["nodes"], some)
     assert (planes[:, 0] <= lower).all()
     assert (planes[:, 1] >= upper).all()

@@ -17,6 +17,7 @@ from tracecore.layout import wide
 from tracecore.layout.device_layout import PackedScene
 from tracecore.layout.packed_triangle import ROW
 from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
+from tracecore.precision import padded
 
 
 class Lane(NamedTuple):
@@ -45,7 +46,7 @@ def is_spare(child_index: Lane) -> bool:
 
 
 def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
-    """All leaves below a node; checks that boxes of inner children are just what is below them."""
+    """All leaves below a node; checks that boxes of inner children are just what is below them, and a pad."""
     found: list[Lane] = []
     for child_index in node_children(packed, node):
         if is_spare(child_index):
@@ -54,8 +55,9 @@ def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
             found.append(child_index)
             continue
         below = leaves(packed, child_index.child)
-        assert (np.min([leaf.lower for leaf in below], axis=0) == child_index.lower).all()
-        assert (np.max([leaf.upper for leaf in below], axis=0) == child_index.upper).all()
+        lower, upper = padded_bounds(packed, below)
+        assert (lower == child_index.lower).all()
+        assert (upper == child_index.upper).all()
         found += below
     return found
 
@@ -64,6 +66,12 @@ def rows_of(packed: PackedScene, leaf: Lane) -> npt.NDArray[np.void]:
     """(3, count) records: each axis of each triangle."""
     start = 3 * leaf.first
     return packed.arrays["rows"][start : start + 3 * leaf.count].reshape(3, leaf.count)
+
+
+def padded_bounds(packed: PackedScene, some: list[Lane]) -> tuple[Floats, Floats]:
+    """The box of all triangles of some leaves, with its pad."""
+    corners = np.concatenate([rows_of(packed, leaf)["component"] for leaf in some], axis=1)
+    return padded(corners.min(axis=(1, 2)), corners.max(axis=(1, 2)))
 
 
 def pack(triangles: Floats, width: int) -> PackedScene:
@@ -81,8 +89,9 @@ def test_walk_finds_every_triangle_once_inside_its_box(width: int, count: int) -
         corners = rows["component"].transpose(1, 2, 0)
         assert (rows["prim_id"] == rows["prim_id"][0]).all()
         assert (corners == triangles[rows["prim_id"][0]]).all()
-        assert (corners.min(axis=(0, 1)) == leaf.lower).all()
-        assert (corners.max(axis=(0, 1)) == leaf.upper).all()
+        lower, upper = padded_bounds(packed, [leaf])
+        assert (lower == leaf.lower).all()
+        assert (upper == leaf.upper).all()
         assert 1 <= leaf.count <= width
         seen.extend(rows["prim_id"][0].tolist())
     assert sorted(seen) == list(range(count))

@@ -67,6 +67,8 @@ class KernelStrategy:
             raise KernelError(f"kernel {self.name!r}: block_size {self.block_size} is no multiple of 32 up to 1024")
         if self.lanes_per_ray not in (1, 2, 4, 8, 16, 32):
             raise KernelError(f"kernel {self.name!r}: lanes_per_ray {self.lanes_per_ray} is no power of two up to 32")
+        if "extent" not in (self.layout.scene.names or ()):
+            raise KernelError(f"kernel {self.name!r}: its struct Scene has no `float extent`, the largest coordinate")
 
     def constants(
         self,

@@ -53,7 +53,9 @@ class CpuTracer(DirectTracer):
         )
         nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
         blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
-        self._tree = CpuTree(nodes, blocks, packed.extent, np.empty(RAY_BYTES // LONG_BYTES + packed.stack, np.int64), tables)
+        self._tree = CpuTree(
+            nodes, blocks, packed.extent, np.empty(RAY_BYTES // LONG_BYTES + packed.stack, np.int64), tables
+        )
 
     def thread_tree(self) -> CpuTree:
         """Returns the tree with a stack of its own, for one more thread."""
