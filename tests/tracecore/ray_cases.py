@@ -147,6 +147,16 @@ def intervals_around_hits(triangles: Floats, count: int) -> Floats:
     return rays
 
 
+def intervals_next_to_hits(triangles: Floats, count: int) -> Floats:
+    """Rays at corners, where triangles tie, whose intervals begin or end at the number next to their hit's t."""
+    rays = rays_at_edges(triangles, count)
+    with CpuTracer(triangles) as tracer:
+        t = tracer.closest_hit(rays)[:, 0]
+    rays[0::2, 3] = np.nextafter(t[0::2], np.float32(0.0))
+    rays[1::2, 7] = np.nextafter(t[1::2], np.float32(np.inf))
+    return rays
+
+
 def invalid_rays(count: int) -> Floats:
     """NaN, infinities and zeros everywhere, and no direction at all."""
     random = np.random.default_rng(5)
@@ -172,6 +182,11 @@ def degenerate_triangles() -> Floats:
     triangles[1::6] = triangles[1::6, :1]
     triangles[2::6, 2] = (triangles[2::6, 0] + triangles[2::6, 1]) / 2
     return triangles
+
+
+def copies(triangles: Floats) -> Floats:
+    """Each triangle three times."""
+    return np.concatenate([triangles, triangles[::-1], triangles])
 
 
 def scaled_directions(exponent: int, count: int, scale: float = 1.0) -> Floats:
@@ -200,6 +215,37 @@ def in_the_plane_of_a_wall(count: int) -> Case:
     return np.concatenate([[wall, front], others]).astype(np.float32), rays
 
 
+def on_a_ground(size: float) -> Floats:
+    """(302, 3, 3): small triangles, and a square of such a half width below them."""
+    ground = np.array([[-size, -2, -size], [size, -2, -size], [size, -2, size], [-size, -2, size]], np.float32)
+    return np.concatenate([soup(300), ground[[[0, 1, 2], [0, 2, 3]]]])
+
+
+def far_cameras(count: int, scale: float = 1.0) -> Floats:
+    """From far away, out to millions of times the size of the scene: to the scene, past it, and away from it, forwards
+    and backwards, some with intervals that begin or end in the scene.
+    """
+    random = np.random.default_rng(14)
+    distance = 10.0 ** random.uniform(0.5, 7, (count, 1))
+    origin = random.normal(size=(count, 3))
+    origin *= distance / np.abs(origin).max(axis=1, keepdims=True)
+    origin[::7] *= random.choice([0.0, 1.0], (len(origin[::7]), 3))  # along axes and planes
+    length = 10.0 ** random.uniform(-3, 3, (count, 1))
+    rays = make_rays(origin * scale, (random.uniform(-1, 1, (count, 3)) - origin) * scale * length)
+    rays[1::5, 4:7] = random.normal(size=(len(rays[1::5]), 3)) * scale
+    middle = np.linalg.norm(rays[:, 0:3], axis=1) / np.linalg.norm(rays[:, 4:7], axis=1)
+    rays[2::5, 7] = middle[2::5]
+    rays[3::5, 3] = middle[3::5]
+    rays[4::5, 4:7] *= -1
+    rays[4::5, 3] = -np.inf
+    return rays
+
+
+def dust_in_a_room() -> Floats:
+    """(312, 3, 3): triangles next to the origin, so small that products of their sides underflow, in a cube."""
+    return np.concatenate([soup(300, 3e-15), box_room()])
+
+
 def moved(case: Case, offset: float) -> Case:
     triangles, rays = case[0] + np.float32(offset), case[1].copy()
     rays[:, 0:3] += np.float32(offset)
@@ -220,9 +266,10 @@ CASES: dict[str, Callable[[int], Case]] = {
     "along-edges-of-grid": lambda n: (grid(8), rays_along_edges(grid(8), n)),
     "from-surfaces": lambda n: (soup(300), rays_from_surfaces(soup(300), n)),
     "intervals": lambda n: (soup(300), intervals_around_hits(soup(300), n)),
+    "next-to-hits": lambda n: (copies(soup(99)), intervals_next_to_hits(copies(soup(99)), n)),
     "invalid": lambda n: (soup(300), invalid_rays(n)),
     "degenerate": lambda n: (degenerate_triangles(), rays_at_edges(degenerate_triangles(), n)),
-    "duplicates": lambda n: (np.concatenate([soup(99), soup(99)[::-1], soup(99)]), rays_at_edges(soup(99), n)),
+    "duplicates": lambda n: (copies(soup(99)), rays_at_edges(soup(99), n)),
     "offset-1e6": lambda n: moved((soup(300), random_rays(7, n // 3)), 1e6),
     "surfaces-offset-1e6": lambda n: moved((soup(300), rays_from_surfaces(soup(300), n // 3)), 1e6),
     "scale-1e6": lambda n: (soup(300, 1e6), random_rays(8, n, scale=1e6)),
@@ -232,6 +279,13 @@ CASES: dict[str, Callable[[int], Case]] = {
     "shortest-directions": lambda n: (soup(300), scaled_directions(-37, n // 3)),
     "long-directions": lambda n: (soup(300), scaled_directions(30, n)),
     "in-the-plane-of-a-wall": in_the_plane_of_a_wall,
+    "large-ground": lambda n: (on_a_ground(1e6), np.concatenate([random_rays(11, n // 2), far_cameras(n // 2)])),
+    "far-cameras": lambda n: (soup(300), far_cameras(n)),
+    "far-cameras-of-little": lambda n: (soup(300, 1e-6), far_cameras(n, 1e-6)),
+    "no-triangles-far-away": lambda n: (soup(0), far_cameras(n // 3)),
+    "scale-3e-15": lambda n: (soup(300, 3e-15), random_rays(12, n // 3, scale=3e-15)),
+    "dust-in-a-room": lambda n: (dust_in_a_room(), random_rays(12, n // 3, scale=3e-15)),
+    "denormal-directions": lambda n: (soup(300), scaled_directions(-40, n // 3)),
     "denormal-distances": lambda n: (soup(300, 1e-4), scaled_directions(32, n // 3, scale=1e-4)),
 }
 

@@ -46,7 +46,7 @@ struct Walk {
 
     // What lies behind the nearest hit so far is passed over.
     __device__ int pop() {
-        while (!ANY_HIT && __int_as_float(stack[top].key) > best.t) --top;
+        while (!ANY_HIT && is_behind(stack[top].key, best.t)) --top;
         return stack[top--].node;
     }
 

@@ -44,7 +44,7 @@ struct Packet : PacketRay<ANY_HIT> {
    private:
     // What lies behind the nearest hits of all rays so far is passed over.
     __device__ int pop() {
-        while (!ANY_HIT && !__any_sync(WHOLE_WARP, !(__int_as_float(stack[top].key) > best.t))) --top;
+        while (!ANY_HIT && !__any_sync(WHOLE_WARP, !is_behind(stack[top].key, best.t))) --top;
         return stack[top--].node;
     }
 

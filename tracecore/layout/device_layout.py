@@ -37,7 +37,8 @@ class DeviceLayout:
     """Is a way to pack a tree for a kernel.
 
     name: as messages call it.
-    scene: the dtype of the kernel's `struct Scene`; a pointer is uint64. `extent`, a float32, is the largest coordinate.
+    scene: the dtype of the kernel's `struct Scene`; a pointer is uint64. Its `extent`, float32, is the largest
+    coordinate.
     defines: constants by which the kernel checks its structs.
     pack: takes a tree and its (t, 3, 3) float32 triangles and returns the packed scene.
     max_leaf: triangles that a leaf of the tree may have at most, None for any number.
