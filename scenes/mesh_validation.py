@@ -9,7 +9,6 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from scenes.errors import SceneFileError
 from scenes.model import Doubles
@@ -49,8 +48,8 @@ def without_nan(values: Doubles, kind: str, path: Path, notes: Notes) -> Doubles
 
     kind: what a row is called.
     """
-    bad: npt.NDArray[np.bool_] = np.isnan(values).any(axis=1)
+    bad = np.isnan(values).any(axis=1, keepdims=True)
     if not bad.any():
         return values
     notes.add(f"{kind}s that are NaN are left out: {np.count_nonzero(bad)}", path)
-    return np.where(bad[:, None], 0.0, values)
+    return np.where(bad, 0.0, values)

@@ -56,9 +56,8 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
     )
     for number in cut.crossing.tolist():
         document.notes.add("a polygon that crosses itself is cut somehow", f"{path}, face {number}")
-    document.parts.append(
-        Part(dressed(reader.with_uvs(mesh, cut, document.notes), reader, cut, document), origin=Origin(path))
-    )
+    mesh = reader.with_uvs(mesh, cut, document.notes)
+    document.parts.append(Part(dressed(mesh, reader, cut, document), origin=Origin(path)))
 
 
 def check(path: Path, kind: str, values: Doubles) -> None:
