@@ -7,20 +7,26 @@ Light comes from all around and, more of it, from a wide lamp above, to the left
 and glass have something to reflect. In a closed room a lamp hangs in its middle and one above the eye; in one with an
 opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
 
+Meshes glow for many reasons. What of a mesh file glows is a lamp where it is brighter than white under the default
+light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too.
+
 The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the lower end of the other
 axis and not on that of this one, the other one is.
 """
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, LightSource
-from scenes.geometry import double_area_normals, unit
+from scenes.document import Document, EnvironmentSource, LightSource, Part, triangle_count
+from scenes.geometry import areas, double_area_normals, unit
 from scenes.lights import DistantSource, PointSource
-from scenes.model import Camera, Color, Doubles, Floats
+from scenes.microfacets import multiplied
+from scenes.model import Camera, Color, Doubles, Floats, Material, Texture
+from scenes.palette import mean_color
 from scenes.rooms import Room, find_room, first_hits, surroundings
 
 VERTICAL_FOV = 40.0
@@ -35,6 +41,10 @@ SKY: Color = (0.35, 0.45, 0.6)
 AROUND: Color = (0.28, 0.31, 0.36)
 KEY = 0.75 * math.pi
 KEY_DEGREES = 8.0
+#: Of a mesh file: the radiance above which a surface is a lamp, and the mean over all surfaces of what lamps send out
+#: above which they light it, W/(m^2 sr). In a Cornell box that mean is about 0.07.
+LAMP_RADIANCE = 1.0
+LIT_BY_LAMPS = 0.01
 #: Upward by the axis that is up, and to the right; their cross product leads toward the viewer.
 UPWARD = {"y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 RIGHT = np.array([1.0, 0.0, 0.0])
@@ -74,16 +84,46 @@ def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Double
 
 
 def is_complete(document: Document) -> bool:
-    """Returns whether a document has a camera and light."""
+    """Returns whether a document has a camera and, without a look at its triangles, light."""
     return bool(document.cameras) and has_light(document)
 
 
 def has_light(document: Document) -> bool:
-    """Returns whether a document has a light, a surface that shines, or light from all around."""
+    """Returns whether a document has a light, a surface that is there to light it, or light from all around."""
     if document.lights or document.environment is not None:
         return True
-    used = {part.shape.material if part.material is None else part.material for part in document.parts}
-    return any(any(document.materials[index].emission) for index in used)
+    return document.is_lit_by_glow and glows(document)
+
+
+def glows(document: Document) -> bool:
+    """Returns whether a surface of a document sends out light."""
+    return any(any(document.materials[material_of(part)].emission) for part in document.parts)
+
+
+def material_of(part: Part) -> int:
+    """Returns the index of a part's material."""
+    return part.shape.material if part.material is None else part.material
+
+
+def has_lamps(document: Document, positions: Floats) -> bool:
+    """Returns whether lamps among the surfaces of a document light it. positions: (n, 3, 3), of its triangles."""
+    radiances = np.array([lamp_radiance(material, document.textures) for material in document.materials])
+    if not radiances.any():
+        return False
+    counts = [triangle_count(part.shape) for part in document.parts]
+    sizes = areas(positions)
+    sent = np.repeat(radiances[[material_of(part) for part in document.parts]], counts) @ sizes
+    return bool(sent > LIT_BY_LAMPS * sizes.sum())
+
+
+def lamp_radiance(material: Material, textures: Sequence[Texture]) -> float:
+    """Returns the mean radiance of a surface in its brightest channel, or 0 where it is no lamp."""
+    if max(material.emission) <= LAMP_RADIANCE:
+        return 0.0
+    share = (1.0, 1.0, 1.0)
+    if material.emission_map >= 0:
+        share = mean_color(textures[material.emission_map].pixels)
+    return max(multiplied(material.emission, share))
 
 
 def completed(document: Document, positions: Floats, up_axis: str | None) -> Document:
@@ -112,9 +152,16 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
         document.cameras[DEFAULT_CAMERA] = camera
         if room is not None:
             notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
-    if not has_light(document):
-        document.lights, document.environment = default_light(positions, camera, upward, room)
-        document.settings = {"exposure": 0.0} | document.settings
+    if has_light(document):
+        return document
+    if has_lamps(document, positions):
+        is_open = room is None or not room.is_closed
+        document.environment = light_from_all_around(document.background) if is_open else None
+        return document
+    if glows(document):
+        notes.add("what glows is too faint to light it, so it has the default light too", source)
+    document.lights, document.environment = default_light(positions, camera, upward, room)
+    document.settings = {"exposure": 0.0} | document.settings
     return document
 
 
@@ -202,7 +249,7 @@ def default_light(
     positions: (n, 3, 3).
     upward: (3,), the axis that is up; lights are above what they shine on.
     """
-    around = EnvironmentSource(np.full((1, 1, 3), AROUND, np.float32))
+    around = light_from_all_around(AROUND)
     if room is not None and not room.is_closed:
         return [lamp_in(room, positions, upward)], around
     if room is not None:
@@ -212,6 +259,11 @@ def default_light(
     left = np.cross(up, forward)
     source = upward + 0.6 * level(left, upward) - 0.5 * level(forward, upward)
     return [DistantSource(-source, (KEY, KEY, KEY), KEY_DEGREES)], around
+
+
+def light_from_all_around(radiance: Color) -> EnvironmentSource:
+    """Returns light that is the same from everywhere."""
+    return EnvironmentSource(np.full((1, 1, 3), radiance, np.float32))
 
 
 def level(direction: Doubles, upward: Doubles) -> Doubles:

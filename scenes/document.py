@@ -191,6 +191,7 @@ class Document:
     notes: what its files say and the document does not, or only about.
     up: "y" or "z", what is up where no camera says it.
     is_up_known: whether the format says so; else it is looked for in the triangles.
+    is_lit_by_glow: whether all that glows is there to light it; else only lamps are, see `scenes.default_view`.
     fineness: how its round shapes became triangles, if it has had any.
     pixels: of the textures that were added by `add_texture`.
     """
@@ -209,6 +210,7 @@ class Document:
     notes: Notes = field(default_factory=Notes)
     up: str = "y"
     is_up_known: bool = True
+    is_lit_by_glow: bool = True
     fineness: Fineness | None = None
     pixels: int = 0
 

@@ -51,6 +51,7 @@ def read_mesh_file(path: Path) -> Scene:
     document.background = SKY
     document.up = "z" if suffix_of(path).startswith(".stl") else "y"
     document.is_up_known = suffix_of(path) in GLTF_SUFFIXES
+    document.is_lit_by_glow = False
     return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 

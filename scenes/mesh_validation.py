@@ -1,4 +1,4 @@
-"""This module checks the counts of STL files against what the files hold, before a loader believes them.
+"""This module checks what mesh files hold: the counts of STL files, before a loader believes them, and numbers.
 
 Loaders take counts beyond the end of the file without a word. Each check here is quick, allocates in proportion to the
 file at most, and raises SceneFileError.
@@ -8,7 +8,11 @@ import re
 import struct
 from pathlib import Path
 
+import numpy as np
+
 from scenes.errors import SceneFileError
+from scenes.model import Doubles
+from scenes.notes import Notes
 
 STL_HEADER_BYTES = 84
 STL_TRIANGLE_BYTES = 50
@@ -37,3 +41,15 @@ def check_stl(path: Path, data: bytes) -> None:
     if needed != len(data):
         fault = "is cut off" if needed > len(data) else "is not a readable STL file"
         raise SceneFileError(path, None, f"{fault}: {count} triangles need {needed} bytes, there are {len(data)}")
+
+
+def without_nan(values: Doubles, kind: str, path: Path, notes: Notes) -> Doubles:
+    """Returns rows of numbers (n, k) with zeros for those with NaN, which is noted. A normal of zeros is the flat one.
+
+    kind: what a row is called.
+    """
+    bad = np.isnan(values).any(axis=1, keepdims=True)
+    if not bad.any():
+        return values
+    notes.add(f"{kind}s that are NaN are left out: {np.count_nonzero(bad)}", path)
+    return np.where(bad, 0.0, values)

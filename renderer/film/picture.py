@@ -16,9 +16,9 @@ from renderer.film.film import Film
 from renderer.film.tone_mapping import ToneMapping
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Picture:
-    """A picture as it is after some passes; it does not change when more are made.
+    """A picture as it is after some passes; it does not change when more are made. NumPy takes it for its `image`.
 
     film: the passes.
     texts: what is kept in a file: scene, driver and all settings that decide the pixels.
@@ -40,6 +40,17 @@ class Picture:
     is_denoised: bool = False
     is_finished: bool = True
     window: image_file.Window | None = None
+
+    def __repr__(self) -> str:
+        """Return what it is, in a line."""
+        height, width = self.image.shape[:2]
+        passes = f"{self.passes} pass{'' if self.passes == 1 else 'es'}{'' if self.is_finished else ', unfinished'}"
+        seconds = f"{self.statistics['seconds.total']:.1f} s"
+        return f"<Picture of {self.texts['scene']}: {width}x{height}, {self.texts['driver']}, {passes}, {seconds}>"
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return `image` to NumPy. dtype, copy: as `numpy.asarray` has them."""
+        return np.array(self.image, dtype=dtype, copy=copy)
 
     @property
     def passes(self) -> int:

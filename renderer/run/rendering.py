@@ -30,6 +30,7 @@ from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext, check_scene, viewing_of
+from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DRIVER_SETTINGS,
@@ -85,7 +86,8 @@ def changed(settings: Settings | None, changes: dict[str, Any]) -> Settings:
     known = [field.name for field in fields(Settings)]
     for name in changes:
         if name not in known:
-            raise TypeError(f"unexpected keyword argument '{name}'; settings are {', '.join(known)}")
+            listed = f"settings are {', '.join(known)}{did_you_mean(name, known)}"
+            raise TypeError(f"unexpected keyword argument '{name}'; {listed}")
     return replace(settings or Settings(), **changes)
 
 

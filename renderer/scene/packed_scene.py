@@ -141,8 +141,9 @@ def look_of(material: Material, textures: Sequence[Texture]) -> float:
 
 
 def is_known_to_columns(texture: Texture) -> bool:
-    """Returns whether loops over columns know how a texture is looked at, and its sides fit where they read them."""
-    return texture.is_plain and max(texture.pixels.shape[:2]) <= SIDE_MASK
+    """Returns whether loops over columns know how a texture is looked at, its colours are decoded bytes, and its sides
+    fit where they read them."""
+    return texture.is_plain and texture.colors is None and max(texture.pixels.shape[:2]) <= SIDE_MASK
 
 
 def texture_look(texture: Texture) -> Look:

@@ -295,7 +295,7 @@ def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32
 
 def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
     """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
-    again.
+    again. Other numbers mean nothing here: SCALAR surfaces alone have them, which read the texels themselves.
     """
     codes = np.zeros(1 << 16, np.uint32)
     codes[DECODED.view(np.uint32) >> 16] = np.arange(256)

@@ -64,9 +64,13 @@ class Whole:
         return int(text)
 
     def clean(self, value: Any) -> int:
-        """Return an `int` within the bounds; booleans are no numbers."""
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        """Return an `int` within the bounds; booleans are no numbers, and 1e5 is a whole one."""
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
             raise TypeError
+        if not isinstance(value, numbers.Integral):
+            value = float(value)
+            if not value.is_integer():
+                raise ValueError
         number = int(value)
         if not self.least <= number <= self.most or (self.is_power_of_two and number & (number - 1)):
             raise ValueError
@@ -178,7 +182,9 @@ class Size:
         return width, height
 
     def clean(self, value: Any) -> tuple[int, int]:
-        """Return (width, height) of any two numbers within the bounds."""
+        """Return (width, height) of any two numbers within the bounds, or of a text such as 800x600."""
+        if isinstance(value, str):
+            value = self.read(value)
         side = Whole(1, MAX_SIDE)
         width, height = (side.clean(number) for number in value)
         if width * height > MAX_PIXELS:

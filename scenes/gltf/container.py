@@ -50,6 +50,8 @@ READ = frozenset(
         "KHR_materials_volume",
     }
 )
+#: Extensions without which a file looks as it does at first, so that they may be required and are noted.
+DISPENSABLE = frozenset({"KHR_materials_variants"})
 
 
 class GltfFile:
@@ -75,9 +77,9 @@ class GltfFile:
             self.notes.add(text, self.path)
 
     def check_extensions(self) -> None:
-        """Raises for an extension that is required and not read; one that is only used is noted."""
+        """Raises for an extension that is required and not read; one that is only used, or dispensable, is noted."""
         for name in map(str, self.root.list_of("extensionsRequired")):
-            if name not in READ:
+            if name not in READ | DISPENSABLE:
                 message = f"the extension {quoted(name)} is not read; docs/gltf.md lists those that are"
                 raise self.root.place.inside("extensionsRequired").error(message)
         for name in map(str, self.root.list_of("extensionsUsed")):

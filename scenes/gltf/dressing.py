@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scenes.default_view import triple
 from scenes.document import Document
 from scenes.geometry import areas
 from scenes.gltf.baking import baked
@@ -90,7 +91,7 @@ class Dressing:
                 )
             if name != "cutout":
                 material = folded(material, name, self.pictures.mean(used.lookup.image, used.role))
-        return Surface(material, maps)
+        return replace(surface, material=material, maps=maps)
 
     def colored(
         self, primitive: Primitive, mesh: Mesh, surface: Surface, uvs: Doubles | None
@@ -108,18 +109,19 @@ class Dressing:
             self.file.note("the alpha of COLOR_0 is not read")
         if np.ptp(colors, axis=(0, 1)).max() <= ONE_COLOR:
             return mesh, tinted(surface, colors[0, 0]), None
+        sizes = areas(mesh.vertices[mesh.triangles])
+        weights = sizes if sizes.sum() > 0.0 else np.ones(len(sizes))
+        mean = np.average(colors.mean(axis=1), axis=0, weights=weights)
         if not surface.maps:
             painted, texture = with_vertex_colors(mesh, colors, "colours of vertices")
-            return painted, surface, texture
+            return painted, tinted_metal(surface, triple(mean)), texture
         found = self.baked(mesh, surface, uvs, colors)
         if found is not None:
-            return found[0], surface, found[1]
+            return found[0], tinted_metal(surface, triple(mean)), found[1]
         self.file.note(
             f"material {surface.material.name!r}: its pictures are multiplied by the mean of the colours of vertices"
         )
-        sizes = areas(mesh.vertices[mesh.triangles])
-        weights = sizes if sizes.sum() > 0.0 else np.ones(len(sizes))
-        return mesh, tinted(surface, np.average(colors.mean(axis=1), axis=0, weights=weights)), None
+        return mesh, tinted(surface, mean), None
 
     def baked(self, mesh: Mesh, surface: Surface, uvs: Doubles | None, colors: Doubles) -> tuple[Mesh, Texture] | None:
         """Returns a mesh and the product of its only picture with the colours (n, 3, 3) of its corners; None where
@@ -161,15 +163,22 @@ class Dressing:
 
 def tinted(surface: Surface, factors: Doubles) -> Surface:
     """Returns a surface whose colour is multiplied by factors (3,)."""
-    red, green, blue = factors.tolist()
-    tint: Color = (red, green, blue)
+    tint = triple(factors)
+    surface = tinted_metal(surface, tint)
     material = surface.material
-    return Surface(
-        replace(
+    return replace(
+        surface,
+        material=replace(
             material,
             diffuse=multiplied(material.diffuse, tint),
             specular=multiplied(material.specular, tint) if material.kind in ("metal", "mirror") else material.specular,
             backdrop=multiplied(material.backdrop, tint),
         ),
-        surface.maps,
     )
+
+
+def tinted_metal(surface: Surface, tint: Color) -> Surface:
+    """Returns a surface that is partly metal with that part's colour multiplied by a tint."""
+    metal, specular = multiplied(surface.metal, tint), surface.material.specular
+    red, green, blue = (s - old + new for s, old, new in zip(specular, surface.metal, metal, strict=True))
+    return replace(surface, material=replace(surface.material, specular=(red, green, blue)), metal=metal)

@@ -45,10 +45,13 @@ class Surface:
     """Holds a material without its textures, and the pictures that become those, by the fields of `Material`.
 
     The first picture says which texture coordinates there are.
+
+    metal: what of the specular colour is that of metal, where the rest is that of a coat.
     """
 
     material: Material
     maps: dict[str, Map] = field(default_factory=dict)
+    metal: Color = BLACK
 
 
 @dataclass(eq=False)
@@ -222,8 +225,8 @@ class Surfaces:
             surface.maps["specular_map" if kind in ("metal", "mirror") else "texture"] = Map(lookup)
         if kind == "nff":
             shining = base if lookup is None else multiplied(base, self.pictures.mean(lookup.image, COLOR))
-            coat = COAT * (1.0 - metal)
-            surface.material = replace(surface.material, specular=added(scaled(shining, metal), (coat, coat, coat)))
+            surface.metal, coat = scaled(shining, metal), COAT * (1.0 - metal)
+            surface.material = replace(surface.material, specular=added(surface.metal, (coat, coat, coat)))
             self.note(item, f"is a metal for a share of {metal:.2g}: all of it has that share of shine")
         if rough is not None and kind in ("metal", "plastic") and surface.material.roughness == roughness:
             factor = min(max(pbr.number("roughnessFactor", 1.0, 0.0), 0.0), 1.0)

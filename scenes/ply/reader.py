@@ -9,7 +9,9 @@ from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.geometry import bad_numbers
 from scenes.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.mesh_validation import without_nan
 from scenes.model import Doubles, Mesh
+from scenes.notes import Notes
 from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
 from scenes.polygons import Triangulation, triangulated
 from scenes.srgb import decoded
@@ -42,6 +44,7 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
         return
     normals = reader.values("vertex", NORMAL)
     if normals is not None:
+        normals = without_nan(normals, "normal", path, document.notes)
         check(path, "normal", normals)
     triangles = reader.indices[cut.corners].astype(np.int32)
     mesh = Mesh(
@@ -53,7 +56,8 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
     )
     for number in cut.crossing.tolist():
         document.notes.add("a polygon that crosses itself is cut somehow", f"{path}, face {number}")
-    document.parts.append(Part(dressed(reader.with_uvs(mesh, cut), reader, cut, document), origin=Origin(path)))
+    mesh = reader.with_uvs(mesh, cut, document.notes)
+    document.parts.append(Part(dressed(mesh, reader, cut, document), origin=Origin(path)))
 
 
 def check(path: Path, kind: str, values: Doubles) -> None:
@@ -156,7 +160,7 @@ class PlyMesh:
             raise SceneFileError(self.header.path, None, f"indices reach from {reach}, but there are {count} vertices")
         return values.astype(np.int64)
 
-    def with_uvs(self, mesh: Mesh, cut: Triangulation) -> Mesh:
+    def with_uvs(self, mesh: Mesh, cut: Triangulation, notes: Notes) -> Mesh:
         """Returns a mesh with texture coordinates, if there are any; v, which runs up, runs down then."""
         lists = self.columns.get("face", {}).get(CORNER_UVS)
         if isinstance(lists, Lists) and isinstance(self.faces, Lists) and (lists.counts == 2 * self.faces.counts).all():
@@ -168,6 +172,7 @@ class PlyMesh:
             if not found:
                 return mesh
             uvs, triangles = found[0], mesh.triangles
+        uvs = without_nan(uvs, "texture coordinate", self.header.path, notes)
         check(self.header.path, "texture coordinate", uvs)
         return replace(mesh, uvs=np.stack([uvs[:, 0], 1.0 - uvs[:, 1]], axis=-1), uv_triangles=triangles)
 

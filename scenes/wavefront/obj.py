@@ -9,7 +9,9 @@ from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE
 from scenes.limits import MAX_TRIANGLES
+from scenes.mesh_validation import without_nan
 from scenes.model import Doubles, Indices, Mesh
+from scenes.notes import Notes
 from scenes.polygons import triangulated
 from scenes.srgb import decoded
 from scenes.wavefront.faces import Faces, read_faces
@@ -36,7 +38,7 @@ def read_obj(path: Path, data: bytes, document: Document) -> None:
     """
     lines = Lines(path, plain_text(path, data, document.notes))
     counts = {kind: lines.of_kind(kind) for kind in VALUES}
-    values = {kind: read_values(lines, kind, np.flatnonzero(own)) for kind, own in counts.items()}
+    values = {kind: read_values(lines, kind, np.flatnonzero(own), document.notes) for kind, own in counts.items()}
     if values[b"v"].shape[1] < COLORED <= (lines.counts[counts[b"v"]] - 1).max(initial=0):
         document.notes.add("colours of some vertices only are left out", path)
     is_face = np.logical_or.reduce([lines.of_kind(kind) for kind in FACES])
@@ -48,7 +50,7 @@ def read_obj(path: Path, data: bytes, document: Document) -> None:
     Builder(lines, document, values, faces, others).build()
 
 
-def read_values(lines: Lines, kind: bytes, own: Places) -> Doubles:
+def read_values(lines: Lines, kind: bytes, own: Places, notes: Notes) -> Doubles:
     """Returns the numbers (n, k) of the lines of a kind: as many columns as the line with the fewest has."""
     needed = VALUES[kind][1]
     given = lines.counts[own] - 1
@@ -60,6 +62,8 @@ def read_values(lines: Lines, kind: bytes, own: Places) -> Doubles:
     width = int(given.min(initial=needed if not len(own) else COLORED))
     starts = np.cumsum(given) - given
     rows: Doubles = numbers[starts[:, None] + np.arange(width)]
+    if kind != b"v":
+        rows = without_nan(rows, VALUES[kind][0], lines.path, notes)
     used = rows[:, : max(needed, 2)]  # a texture coordinate has a second one as a rule
     bad = ~(np.abs(used) <= MAX_COORDINATE).all(axis=1)
     if bad.any():

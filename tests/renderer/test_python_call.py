@@ -47,6 +47,23 @@ def test_image_and_statistics(whitted: Picture) -> None:
     assert whitted.layers == {}
 
 
+def test_a_picture_is_an_array_and_a_line(whitted: Picture) -> None:
+    assert np.array_equal(np.asarray(whitted), whitted.image)
+    assert np.asarray(whitted).dtype == np.float32
+    doubles = np.array(whitted, np.float64)
+    assert (doubles.dtype, doubles.shape) == (np.float64, (6, 8, 3))
+    assert np.asarray(whitted, copy=True).flags.owndata
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(whitted, np.float64, copy=False)
+    seconds = f"{whitted.statistics['seconds.total']:.1f}"
+    assert str(whitted) == repr(whitted) == f"<Picture of cornell: 8x6, whitted, 3 passes, {seconds} s>"
+
+
+def test_a_picture_that_is_not_finished_says_so() -> None:
+    first = next(iter(renderer.render_passes("cornell", SMALL)))
+    assert re.fullmatch(r"<Picture of cornell: 8x6, whitted, 1 pass, unfinished, \d+\.\d s>", str(first))
+
+
 def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> None:
     options = ("--driver", "whitted", "--size", "8x6", "--passes", "3", "--device", "cpu", "--quiet")
     assert cli.main(["render", "cornell", *options, "-o", str(tmp_path / "command.png")]) == 0
@@ -166,6 +183,10 @@ def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) ->
         ({"passes": 0}, r"passes: expected a whole number from 1 to 1000000, got 0"),
         ({"passes": "3"}, r"passes: expected a whole number from 1 to 1000000, got '3'"),
         ({"passes": True}, r"passes: expected a whole number"),
+        ({"passes": 1.5}, r"passes: expected a whole number from 1 to 1000000, got 1.5"),
+        ({"passes": float("inf")}, r"passes: expected a whole number"),
+        ({"size": "8"}, r"size: expected WIDTHxHEIGHT such as 800x600, .*, got '8'"),
+        ({"size": "8x0"}, r"size: expected WIDTHxHEIGHT"),
         ({"size": (8, 0)}, r"size: expected WIDTHxHEIGHT"),
         ({"size": 8}, r"size: expected WIDTHxHEIGHT"),
         ({"batch_rays": 5000}, r"batch_rays: expected a power of two from 256 to 65536, got 5000"),
@@ -184,7 +205,7 @@ def test_what_cannot_be_done(changes: dict[str, Any], words: str) -> None:
 
 def test_a_keyword_that_is_no_setting() -> None:
     for call in (renderer.render, renderer.render_passes):
-        with pytest.raises(TypeError, match=r"unexpected keyword argument 'pases'; settings are camera, frame,"):
+        with pytest.raises(TypeError, match=r"argument 'pases'; settings are camera, frame,.*; did you mean passes\?$"):
             call("cornell", pases=3)
     with pytest.raises(AttributeError, match="has no attribute 'paint'"):
         renderer.paint  # noqa: B018
@@ -194,6 +215,9 @@ def test_settings_are_plain_and_frozen() -> None:
     chosen = Settings(passes=np.int64(3), exposure=np.float32(0.5), size=[8, 6], output="a.png")  # type: ignore[arg-type]
     assert chosen == Settings(passes=3, exposure=0.5, size=(8, 6), output=Path("a.png"))
     assert type(chosen.passes) is int
+    written = Settings(photons=1e5, size="48x36", passes=np.float32(3))  # type: ignore[arg-type]
+    assert written == Settings(photons=100_000, size=(48, 36), passes=3)
+    assert type(written.photons) is int
     with pytest.raises(FrozenInstanceError):
         chosen.passes = 4  # type: ignore[misc]
 

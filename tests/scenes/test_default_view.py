@@ -1,11 +1,15 @@
 """What files without a camera or light get: what is up, where the eye is, and light that reaches what is seen."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import trimesh
+from driver_passes import block_means, deviation, independent_pictures, sidak_bound
+from gltf_file import GltfBuilder
 
+from renderer.drivers import DRIVERS
 from scenes import SceneError, Viewing, load
 from scenes.rooms import find_room, hits_from_origin
 
@@ -118,12 +122,70 @@ def test_solids_and_houses_are_no_rooms():
     assert find_room(inner.triangles.astype(np.float32)) is not None
 
 
-def test_what_shines_gets_no_lamp(tmp_path):
-    (tmp_path / "m.mtl").write_text("newmtl lamp\nKd 0 0 0\nKe 3 3 3\n")
-    (tmp_path / "a.obj").write_text("mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl lamp\nf 1 2 3\n")
+def glowing(tmp_path, radiance, share=1.0):
+    """A triangle that shines, as a share of the area of an OBJ file, and others."""
+    (tmp_path / "m.mtl").write_text(f"newmtl lamp\nKd 0 0 0\nKe {radiance} 0 0\nnewmtl dark\nKd 1 1 1\n")
+    rest = 1.0 - share
+    corners = f"v 0 0 0\nv {share} 0 0\nv 0 1 0\nv 0 0 1\nv {rest} 0 1\nv 0 1 1\n"
+    faces = "usemtl lamp\nf 1 2 3\nusemtl dark\nf 4 5 6\n"
+    (tmp_path / "a.obj").write_text(f"mtllib m.mtl\n{corners}{faces}")
+    return load(tmp_path / "a.obj").at(0)
+
+
+@pytest.mark.parametrize(("radiance", "share"), [(3, 1.0), (40, 0.01), (1.5, 0.1)])
+def test_lamps_of_a_mesh_file_and_its_sky_light_it(tmp_path, radiance, share):
+    snapshot = glowing(tmp_path, radiance, share)
+    assert snapshot.lights == ()
+    assert snapshot.environment.radiance[0, 0] == pytest.approx(snapshot.background)
+
+
+@pytest.mark.parametrize(("radiance", "share"), [(0.9, 1.0), (2, 0.001)])
+def test_what_glows_faintly_leaves_the_default_light_on(tmp_path, caplog, radiance, share):
+    with caplog.at_level(logging.WARNING, "scenes"):
+        snapshot = glowing(tmp_path, radiance, share)
+    assert [light.kind for light in snapshot.lights] == ["distant"]
+    assert "too faint to light it" in caplog.text
+
+
+def test_a_closed_room_with_a_lamp_has_no_sky(tmp_path, saved):
+    (tmp_path / "m.mtl").write_text("newmtl lamp\nKd 0 0 0\nKe 30 30 30\n")
+    text = saved(*room()).read_text()
+    lamp = "v 0 1.4 0\nv 1 1.4 0\nv 0 1.4 1\nusemtl lamp\nf -3 -2 -1\n"
+    (tmp_path / "a.obj").write_text(f"mtllib m.mtl\n{text}\n{lamp}")
     snapshot = load(tmp_path / "a.obj").at(0)
     assert snapshot.lights == ()
     assert snapshot.environment is None
+
+
+def test_a_picture_dims_a_lamp(tmp_path):
+    """A lamp that is dark but for one of 256 texels."""
+    for lit in (0, 255):
+        file = GltfBuilder()
+        pixels = np.full((16, 16, 3), lit)
+        pixels[0, 0] = 255
+        strength = {"KHR_materials_emissive_strength": {"emissiveStrength": 2.0}}
+        texture = {"index": file.picture(pixels)}
+        file.add("materials", emissiveFactor=[1, 1, 1], emissiveTexture=texture, extensions=strength)
+        file.node(mesh=file.mesh(file.primitive({"TEXCOORD_0": [[0, 0], [1, 0], [0, 1]]}, material=0)))
+        assert bool(load(file.write(tmp_path / "a.gltf")).at(0).lights) == (lit == 0)
+
+
+@pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
+def test_a_faint_glow_changes_a_picture_by_no_more(tmp_path, driver):
+    corners = {"POSITION": [[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], "NORMAL": [[0, 0, 1]] * 4}
+    pictures = []
+    for emission in (0.0, 0.001):
+        file = GltfBuilder()
+        pbr = {"metallicFactor": 0, "roughnessFactor": 0.99}
+        file.add("materials", pbrMetallicRoughness=pbr, emissiveFactor=[emission] * 3)
+        file.node(mesh=file.mesh(file.primitive(corners, [0, 1, 2, 0, 2, 3], material=0)))
+        snapshot = load(file.write(tmp_path / "a.gltf")).at(0)
+        camera = replace(snapshot.camera, vertical_fov=12.0)  # within the square
+        made = independent_pictures(replace(snapshot, camera=camera), driver, 16)
+        pictures.append(block_means(made, 4) - emission)
+    dark, faint = pictures
+    assert dark.mean() > 0.5
+    assert deviation(faint, dark).max() < sidak_bound(dark[0].size, 1e-3)
 
 
 def test_rays_find_the_nearest_triangle_and_its_side():

@@ -51,6 +51,15 @@ def rich():
 RICH = rich()
 
 
+def test_a_file_that_requires_variants_shows_its_own_materials(tmp_path):
+    file = GltfBuilder()
+    file.header["extensionsUsed"] = file.header["extensionsRequired"] = ["KHR_materials_variants"]
+    file.node(mesh=file.mesh())
+    scene = load(file.write(tmp_path / "a.gltf"))
+    assert len(scene.at(0).positions) == 1
+    assert 'the extension "KHR_materials_variants" is not read' in notes_of(scene.document)
+
+
 def changed(way, value):
     """The rich file in which one value is another."""
     file = GltfBuilder()

@@ -144,6 +144,25 @@ def test_colours_of_vertices_multiply_the_material_between_them(tmp_path, pbr, k
         assert seen(snapshot, 0, weights) == pytest.approx(expected, abs=0.003)
 
 
+@pytest.mark.parametrize("metal", [0, 0.5, 1])
+@pytest.mark.parametrize("colors", [COLORS[[2, 2, 2]], COLORS], ids=["one", "three"])
+def test_colours_of_vertices_tint_what_is_metal(tmp_path, metal, colors):
+    """Shine is tinted as by a base colour: by the mean of the vertices where it is for a share of the light."""
+    shown = []
+    for base, color in (([0.5, 1, 1], colors), (colors.mean(axis=0) * [0.5, 1, 1], np.ones((3, 3)))):
+        file = GltfBuilder()
+        pbr = {"baseColorFactor": [*base, 1], "metallicFactor": metal, "roughnessFactor": 0.5}
+        file.add("materials", pbrMetallicRoughness=pbr)
+        file.mesh(file.primitive({"COLOR_0": color}, material=0))
+        shown.append(snapshot_of(file, tmp_path).materials[0])
+    one, expected = shown
+    assert one.kind == expected.kind
+    if one.specular_map < 0:
+        assert one.specular == pytest.approx(expected.specular)
+    if one.texture < 0:
+        assert one.diffuse == pytest.approx(expected.diffuse)
+
+
 def test_one_colour_of_all_vertices_is_a_factor_of_the_picture(tmp_path):
     file = GltfBuilder()
     texture = file.picture(np.full((2, 2, 3), 128))

@@ -316,6 +316,17 @@ def test_missing_buffers_of_gltf_are_named(tmp_path):
     assert re.search(r': refers to "\S+\.bin", which is not in its folder', refused(path))
 
 
+def test_normals_of_obj_that_are_no_numbers_are_left_out(tmp_path):
+    path = tmp_path / "a.obj"
+    path.write_text(SQUARE + "vn nan nan nan\nvn 0 0.6 0.8\nvt nan 0\nvt 0.5 0.5\nf 1/1/1 2/2/2 3/2/2\n")
+    scene = load(path)
+    assert scene.at(0).normals[0] == pytest.approx(np.array([(0, 0, 1), (0, 0.6, 0.8), (0, 0.6, 0.8)]))
+    assert [line.partition(": ")[2] for line in noted(scene)] == [
+        "texture coordinates that are NaN are left out: 1",
+        "normals that are NaN are left out: 1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [

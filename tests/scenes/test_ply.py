@@ -133,6 +133,21 @@ def test_other_elements_and_bytes_behind_are_noted(tmp_path):
     assert read(tmp_path, data + b"123")[1][1:] == ["a.ply: 3 bytes after the last element are left out"]
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_corners_whose_normal_is_no_number_are_flat(tmp_path, kind):
+    nan, tilted = float("nan"), (0.0, 0.6, 0.8)
+    properties = [*XYZ, "float nx", "float ny", "float nz", "float s", "float t"]
+    rows = [(0, 0, 0, *tilted, nan, 0.5), (1, 0, 0, nan, 0, 1, 0.25, 0.5), (0, 1, 0, *tilted, 0.25, 0.75)]
+    path = tmp_path / "a.ply"
+    path.write_bytes(ply(kind, ("vertex", properties, rows), ("face", FACES, [([0, 1, 2],)])))
+    scene = load(path)
+    snapshot = scene.at(0)
+    assert snapshot.normals[0] == pytest.approx(np.array([tilted, (0, 0, 1), tilted]))
+    assert snapshot.uvs[0].tolist() == [[0.0, 1.0], [0.25, 0.5], [0.25, 0.25]]
+    for name in ("normal", "texture coordinate"):
+        assert f"{path}: {name}s that are NaN are left out: 1" in scene.document.notes.lines
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

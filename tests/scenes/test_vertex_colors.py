@@ -1,12 +1,19 @@
-"""Colours of corners: what a lookup in the texture gives is their barycentric mean."""
+"""Colours of corners: what a lookup in the texture gives is their barycentric mean, and so does every driver."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from driver_passes import deviation, independent_pictures, sidak_bound
+from gltf_file import GltfBuilder
 
+from renderer.drivers import DRIVERS
 from renderer.scene.packed_scene import texture_colors, texture_look
 from scenes import load, vertex_colors
 from scenes.export import export
-from scenes.model import Mesh
+from scenes.lights import DistantLight
+from scenes.model import Camera, Mesh
+from scenes.srgb import decoded
 from scenes.vertex_colors import with_vertex_colors
 from shaders.textures import lookup, pack_textures
 
@@ -58,3 +65,76 @@ def test_a_large_mesh_has_means(monkeypatch):
     monkeypatch.setattr(vertex_colors, "MAX_PATCHES", 1)
     mesh, texture = with_vertex_colors(mesh_of(2), np.float64([np.eye(3), np.ones((3, 3))]))
     assert np.allclose(seen(mesh, texture, np.eye(3))[:, 0], [[1 / 3] * 3, [1] * 3], atol=0.004)
+
+
+# --- what is seen of them ---------------------------------------------------------------------------------------------
+
+#: A floor of 8 by 1 squares with colours of its 18 corners, sRGB bytes: red along x, green along y. The first corner of
+#: each triangle is an acute one, so that the fourth texel of its patch is no colour.
+X, Y = np.repeat(np.arange(9), 2), np.tile([0, 1], 9)
+BYTES = np.stack([np.minimum(32 * X, 255), 255 * Y, np.full(18, 128)], axis=-1)
+FLOOR = [corners for k in range(0, 16, 2) for corners in ((k, k + 2, k + 3), (k, k + 3, k + 1))]
+
+
+def ply(path):
+    """The floor as a PLY file."""
+    kinds = [f"float {name}" for name in "xyz"] + [f"uchar {name}" for name in ("red", "green", "blue")]
+    header = ["ply", "format ascii 1.0", "element vertex 18", *(f"property {kind}" for kind in kinds)]
+    header += ["element face 16", "property list uchar int vertex_indices", "end_header"]
+    rows = [f"{x} {y} 0 {r} {g} {b}" for x, y, (r, g, b) in zip(X, Y, BYTES, strict=True)]
+    faces = [f"3 {a} {b} {c}" for a, b, c in FLOOR]
+    path.write_text("\n".join([*header, *rows, *faces, ""]))
+    return path
+
+
+def obj(path):
+    """The floor as an OBJ file."""
+    rows = [f"v {x} {y} 0 {r} {g} {b}" for x, y, (r, g, b) in zip(X, Y, BYTES / 255.0, strict=True)]
+    path.write_text("\n".join(rows + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in FLOOR]))
+    return path
+
+
+def gltf(path, *, has_uvs=False, metal=0.0, color=(1.0, 1.0, 1.0)):
+    """The floor as a glTF file."""
+    file = GltfBuilder()
+    pbr = {"baseColorFactor": [*color, 1.0], "metallicFactor": metal, "roughnessFactor": 0.99}
+    file.add("materials", pbrMetallicRoughness=pbr)
+    corners = {"POSITION": np.stack([X, Y, 0 * X], axis=-1), "COLOR_0": decoded(BYTES.astype(np.uint8))}
+    if has_uvs:
+        corners["TEXCOORD_0"] = np.stack([X / 8.0, Y], axis=-1)
+    file.node(mesh=file.mesh(file.primitive(corners, np.ravel(FLOOR), material=0)))
+    return file.write(path)
+
+
+FACTOR = (0.5, 1.0, 0.25)
+FILES = {
+    "a.ply": ply,
+    "a.obj": obj,
+    "plain.gltf": gltf,
+    "uvs.gltf": lambda path: gltf(path, has_uvs=True),
+    "metal.gltf": lambda path: gltf(path, metal=0.1),
+    "both.gltf": lambda path: gltf(path, has_uvs=True, metal=0.1, color=FACTOR),
+}
+
+
+@pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
+@pytest.mark.parametrize("name", FILES)
+def test_every_driver_shows_a_linear_ramp(tmp_path, name, driver):
+    camera = Camera(eye=(4.0, 0.5, 1.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0, height=1.0)
+    light = DistantLight(direction=(0.0, 0.0, -1.0), irradiance=(np.pi, np.pi, np.pi))
+    lit = {"lights": (light,), "environment": None, "background": (0.0, 0.0, 0.0)}
+    snapshot = replace(load(FILES[name](tmp_path / name)).at(0), camera=camera, **lit)
+    usual = {"radius": 0.1, "max_bounces": 2} if driver == "photons-only" else {}
+    pictures = independent_pictures(snapshot, driver, 12, width=32, height=4, **usual)
+    columns = decoded(BYTES[::2].astype(np.uint8))
+    x, y = (np.arange(32) + 0.5) / 4.0, (3.5 - np.arange(4)) / 4.0
+    expected = np.zeros((4, 32, 3))
+    expected[..., 0] = np.interp(x, np.arange(9), columns[:, 0])
+    expected[..., 1] = y[:, None]
+    expected[..., 2] = columns[0, 2]
+    if name == "both.gltf":
+        expected *= FACTOR
+    inner = (slice(1, -1), slice(1, -1))  # at borders a search finds fewer photons, and at corners the ramp bends
+    seen = (pictures[(slice(None), *inner)], expected[inner])
+    bound = sidak_bound(seen[1].size)
+    assert deviation(*seen, tolerance=0.05 if driver == "photons-only" else 1e-5).max() < bound

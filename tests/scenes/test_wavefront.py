@@ -180,7 +180,7 @@ def test_a_path_of_another_machine_is_looked_for_beside(pictures):
 
 def test_all_maps_that_are_read(pictures):
     maps = "map_Kd t.png\nmap_Ks t.png\nmap_Ke h.png\nmap_d h.png\nnorm n.png\nmap_Bump -bm 2 h.png\n"
-    picture, notes = dressed(pictures, "Ks 0.5 0.5 0.5\nNs 9\nKe 1 1 1\n" + maps)
+    picture, notes = dressed(pictures, "Ks 0.5 0.5 0.5\nNs 9\nKe 2 2 2\n" + maps)
     (material,) = picture.materials
     names = {field: picture.textures[index].name for field, index in material.pictures.items()}
     assert names == {
