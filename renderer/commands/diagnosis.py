@@ -26,7 +26,7 @@ EXTRAS = {
     "denoise": ("render --denoise", ("pyoidn",)),
     "draco": ("glTF files whose meshes are packed by Draco", ("DracoPy",)),
     "plot": ("bench --plot and --html", ("matplotlib",)),
-    "cluster": ("render and photons --cluster", ("distributed",)),
+    "cluster": ("render and photons --cluster", ("distributed", "cryptography")),
     "completion": ("tracecore --print-completion", ("shtab",)),
     "peers": ("bench --peers warp,optix,embree", ("warp-lang", "mitsuba", "embreex")),
 }

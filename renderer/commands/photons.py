@@ -74,8 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
+    members = arguments.gpus, arguments.cluster, arguments.device, arguments.threads, arguments.insecure_cluster
     with (
-        open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,
+        open_fleet(*members) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         context_of(snapshot, choice := chosen.building_only if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),
@@ -130,7 +131,7 @@ def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
 
 def _check_shared(arguments: argparse.Namespace) -> None:
     """Raises `UsageError` for options that are for one process, with those that share the work out."""
-    names = ("device", "gpus", "cluster", "fallback", "timeline")
+    names = ("device", "gpus", "cluster", "insecure_cluster", "fallback", "timeline")
     Settings(**{name: getattr(arguments, name) for name in names})
 
 
