@@ -110,7 +110,9 @@ class ClusterFleet:
     device: what each member traces with, as `tracecore.open_tracer` takes it.
     threads: of each member, or None for its share of its host's cores.
 
-    Those on this host know each other by a certificate of this run. Raises `UsageError` where there is no such cluster, or no worker.
+    Those on this host know each other by a certificate of this run.
+
+    Raises `UsageError` where there is no such cluster, or no worker.
     """
 
     def __init__(self, address: str, device: str, threads: int | None) -> None:

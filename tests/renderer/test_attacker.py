@@ -70,7 +70,9 @@ def planted(tmp_path: Path) -> Path:
     for name in PLANTED:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"with open({str(mark)!r}, 'a') as file:\n    file.write({name + ' '!r})\nraise SystemExit(3)\n")
+        path.write_text(
+            f"with open({str(mark)!r}, 'a') as file:\n    file.write({name + ' '!r})\nraise SystemExit(3)\n"
+        )
     for name in PLANTED_HEADERS:
         (folder / name).write_text(f"#error {name} was planted\n")
     return folder
@@ -89,7 +91,9 @@ def test_no_process_runs_what_lies_in_the_current_folder(kind: str, planted: Pat
         "PYTHONPATH": os.pathsep.join([str(HERE), str(ROOT)]),
         "TRACECORE_CACHE": str(planted.parent / "cache"),
     }
-    done = subprocess.run([sys.executable, str(script)], cwd=planted, env=environment, capture_output=True, text=True, timeout=250)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=planted, env=environment, capture_output=True, text=True, timeout=250
+    )
     mark = planted.parent / "mark"
     assert not mark.exists(), f"run: {mark.read_text()}"
     assert done.returncode == 0, done.stderr[-2000:]
