@@ -57,8 +57,9 @@ def in_process(module: str, way: str, order: PeerOrder) -> list[PeerPicture]:
     """Returns what a peer renders in a process of its own, of whose words only its error is heard. Raises what it
     raises, and `RenderError` where that process has crashed.
     """
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with start_python(["-m", __name__], **streams) as process:
+    with start_python(
+        ["-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         answer, _ = process.communicate(pickle.dumps((module, way, order)))
     if process.returncode != 0:
         raise RenderError(f"its process ended with status {process.returncode}")

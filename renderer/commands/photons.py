@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
 from renderer.commands.wrong_rays import wrong_ray_kept
+from renderer.plain_text import as_it_is
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -163,7 +164,7 @@ def _trace(
 
     wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()
-    options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
+    options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": as_it_is(sys.stderr), "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
             containment,

@@ -24,6 +24,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -36,6 +37,7 @@ from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening,
 from renderer.fleet.seats import LOCAL, Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
 from tracecore.child_process import start_python
+from tracecore.compilation.cache_folder import private_folder
 from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
 
@@ -184,7 +186,8 @@ class ClusterFleet:
         try:
             if address.startswith(LOCAL):
                 security = Security.temporary()  # a certificate that nobody else has, and that ends with this process
-                with _without_pages():
+                scratch = self._stack.enter_context(_scratch_folder())
+                with _alone(scratch):
                     cluster = LocalCluster(
                         n_workers=0,
                         host=LOOPBACK,
@@ -195,7 +198,7 @@ class ClusterFleet:
                     )
                 self._stack.enter_context(cluster)
                 for _ in range(self._expected):
-                    self._stack.callback(_end, _started_worker(cluster.scheduler_address, security))
+                    self._stack.callback(_end, _started_worker(cluster.scheduler_address, scratch, security))
                 address = cluster.scheduler_address
             return self._stack.enter_context(Client(address, timeout=PATIENCE, security=security))
         except ImportError as error:
@@ -308,16 +311,32 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _without_pages() -> AbstractContextManager[Any]:
-    """Has a scheduler that is started meanwhile answer nothing on the port of its dashboard, which has no password."""
+def _scratch_folder() -> AbstractContextManager[str]:
+    """Returns a folder that ends with the block. Dask's processes look for modules in theirs before all other places,
+    and without one they would take /tmp/dask-scratch-space, whosever that is.
+
+    Raises `UsageError` where there is no folder of this user's alone.
+    """
+    folder = private_folder("cluster")
+    if folder is None:
+        raise UsageError(f"--cluster {LOCAL}N needs a folder of your own; set TRACECORE_CACHE to one")
+    with folder:
+        return TemporaryDirectory(dir=folder.path, ignore_cleanup_errors=True)
+
+
+def _alone(scratch: str) -> AbstractContextManager[Any]:
+    """Has a scheduler that is started meanwhile keep its files in a folder, and answer nothing on the port of its
+    dashboard, which has no password.
+    """
     import dask
 
-    return dask.config.set({"distributed.scheduler.http.routes": []})
+    return dask.config.set({"distributed.scheduler.http.routes": [], "temporary-directory": scratch})
 
 
-def _started_worker(scheduler: str, security: Security | None = None) -> subprocess.Popen[bytes]:
+def _started_worker(scheduler: str, scratch: str, security: Security | None = None) -> subprocess.Popen[bytes]:
     """Starts a worker on this host, as a user would. It ends by itself where the scheduler is gone.
 
+    scratch: a folder that nobody else can write to.
     security: what it shows the scheduler, or None for what Dask's configuration says. It is handed over in the
     environment, which this user alone can read.
     """
@@ -326,7 +345,7 @@ def _started_worker(scheduler: str, security: Security | None = None) -> subproc
     # Dask would end a worker that takes more of the memory than its threads are of the cores.
     limits = ["--memory-limit", "0", "--death-timeout", str(int(PATIENCE))]
     options = ["--nthreads", str(LOCAL_THREADS), *nowhere_else, *limits]
-    environment = {"DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]"}
+    environment = {"DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]", "DASK_TEMPORARY_DIRECTORY": scratch}
     if security is not None:
         environment |= {
             "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
