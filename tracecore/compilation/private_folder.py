@@ -80,7 +80,13 @@ class PrivateFolder:
 
     def names(self) -> list[str]:
         """Returns the names of its files."""
-        return os.listdir(self.path if self._number is None else self._number)
+        if self._number is None:
+            return os.listdir(self.path)
+        own = os.open(".", os.O_RDONLY | os.O_DIRECTORY | OPEN, dir_fd=self._number)  # threads share where they are
+        try:
+            return os.listdir(own)
+        finally:
+            os.close(own)
 
     def has(self, name: str) -> bool:
         """Returns whether there is such a file."""
@@ -110,9 +116,10 @@ class PrivateFolder:
         """Returns what `write_checked` wrote. Raises `OSError` where there is no such file, or it has been damaged."""
         with self.open(name) as file:
             data = file.read()
-        if hashlib.sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
+        content, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
+        if hashlib.sha256(content).digest() != digest:
             raise OSError(f"{self.path / name} is damaged")
-        return data[:-DIGEST_BYTES]
+        return content
 
     def write_checked(self, name: str, data: bytes) -> None:
         """Writes a file, as `write` does, with its SHA-256 at its end, which loaders of programs look past."""
