@@ -432,14 +432,7 @@ def test_the_viewer_answers_its_own_page_alone(server: ViewerServer) -> None:
         (own, ("Origin", f"http://127.0.0.1:{server.server_port}.evil.example")),
     ):
         assert status_of(server, "GET", f"/{token}/", *headers) == 403
-    for path in (
-        f"/{token.lower()}/",
-        f"/%00{token}/",
-        f"/x/../{token}/",
-        f"/{token}%2f",
-        f"?{token}/",
-        "/" + "é" * 22,
-    ):
+    for path in (f"/{token.lower()}/", f"/%00{token}/", f"/x/../{token}/", f"/{token}%2f", f"?{token}/"):
         assert status_of(server, "GET", path, own) == 403
     for path in ("../../etc/passwd", "%2e%2e/page.html", "page.html", "picture/../events", "picture?layer=../../x"):
         assert status_of(server, "GET", f"/{token}/{path}", own) == 404
