@@ -351,15 +351,6 @@ def test_orders_to_a_terminal_are_printed_as_words() -> None:
     assert line("a\nb\tc\x1b") == r"a\nb\tc\x1b"
 
 
-SCENE = """
-[camera]
-eye = [0, 0, 5]
-look_at = [0, 0, 0]
-
-[[camera_unknown]]
-"""
-
-
 def triangle_file(folder: Path) -> Path:
     """A scene whose file, material and texture have names that are orders."""
     path = folder / f"a{ORDERS.replace('/', '')}.obj"
@@ -388,6 +379,13 @@ def test_names_give_a_terminal_no_orders(tmp_path: Path, capsys: pytest.CaptureF
     assert "u202e" in told.out
     assert told.err.count("u202e") >= 4
     assert unseen(told.out + told.err) == set()
+
+
+def test_a_name_takes_one_line_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = triangle_file(tmp_path).rename(tmp_path / "a\nlights     none.obj")
+    assert cli.main(["scene", "info", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [one for one in lines if "lights     none" in one] == [one for one in lines if one.startswith("scene ")]
 
 
 def test_a_note_takes_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
