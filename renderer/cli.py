@@ -32,6 +32,7 @@ from renderer.commands import (
 from renderer.commands.arguments import Parser
 from renderer.commands.completion import PrintCompletion
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
+from renderer.plain_text import line, plainly_printed
 from renderer.version import __version__
 
 EXIT_DONE, EXIT_FAILED, EXIT_BAD_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -97,15 +98,16 @@ def make_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     command_line = list(sys.argv[1:] if argv is None else argv)
-    arguments = make_parser().parse_args(_with_one_name(command_line))
-    arguments.command_line = command_line
-    with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
-        status = _run(arguments)
-        if status == EXIT_INTERRUPTED:
-            status = interrupted_status()
-            if argv is None:
-                ignore_from_now_on()
-        return status
+    with plainly_printed():
+        arguments = make_parser().parse_args(_with_one_name(command_line))
+        arguments.command_line = command_line
+        with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
+            status = _run(arguments)
+            if status == EXIT_INTERRUPTED:
+                status = interrupted_status()
+                if argv is None:
+                    ignore_from_now_on()
+            return status
 
 
 def _with_one_name(words: list[str]) -> list[str]:
@@ -114,11 +116,19 @@ def _with_one_name(words: list[str]) -> list[str]:
     return [name, *words[2:]] if name in COMMANDS else words
 
 
+class _Line(logging.Formatter):
+    """Has what is logged take a line, whatever names are in it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802, as it is called
+        """Returns the line. `logging` calls this."""
+        return line(super().formatMessage(record))
+
+
 @contextmanager
 def _logs_heard(*, quiet: bool) -> Iterator[None]:
     """Shows on stderr what packages have to say, a line each. quiet: scenes have errors alone to say."""
     logs, handler = [logging.getLogger(name) for name in ("tracecore", "scenes", "renderer")], logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
+    handler.setFormatter(_Line("tracecore: %(message)s"))
     for log in logs:
         log.addHandler(handler)
         log.setLevel(logging.ERROR if quiet and log.name == "scenes" else logging.INFO)
@@ -147,8 +157,8 @@ def _run(arguments: argparse.Namespace) -> int:
         status = status_of(error)
         if status is None:
             raise
-        for line in _lines(error):
-            print(f"tracecore: error: {line}", file=sys.stderr)
+        for told in _lines(error):
+            print(f"tracecore: error: {told}", file=sys.stderr)
         return status
 
 

@@ -4,15 +4,17 @@ It imports nothing that is heavy, as that process does so too.
 """
 
 import os
+import pickle
+import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 
+from renderer.errors import RenderError
 from scenes.model import Camera, Floats
+from tracecore.child_process import start_python
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +55,34 @@ class PeerPicture:
 
 def in_process(module: str, way: str, order: PeerOrder) -> list[PeerPicture]:
     """Returns what a peer renders in a process of its own, of whose words only its error is heard. Raises what it
-    raises, and `BrokenProcessPool` where that process has crashed.
+    raises, and `RenderError` where that process has crashed.
     """
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_silence) as process:
-        return process.submit(_render, module, way, order).result()
+    with start_python(
+        ["-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        answer, _ = process.communicate(pickle.dumps((module, way, order)))
+    if process.returncode != 0:
+        raise RenderError(f"its process ended with status {process.returncode}")
+    made: list[PeerPicture] | Exception = pickle.loads(answer)
+    if isinstance(made, Exception):
+        raise made
+    return made
 
 
-def _silence() -> None:
-    """Has this process print nothing more: renderers have logs of their own, and compilers dump what they fail at."""
-    with open(os.devnull, "w") as nowhere:
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere.fileno(), stream.fileno())
+def answer() -> None:
+    """Renders what standard input asks for, and tells standard output. Nothing else is printed: renderers have logs of
+    their own, and compilers dump what they fail at.
+    """
+    module, way, order = pickle.load(sys.stdin.buffer)
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as told, open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        try:
+            render: Callable[[str, PeerOrder], list[PeerPicture]] = import_module(module).render
+            made: list[PeerPicture] | Exception = render(way, order)
+        except Exception as error:
+            made = error
+        told.write(pickle.dumps(made))
 
 
-def _render(module: str, way: str, order: PeerOrder) -> list[PeerPicture]:
-    render: Callable[[str, PeerOrder], list[PeerPicture]] = import_module(module).render
-    return render(way, order)
+if __name__ == "__main__":
+    answer()

@@ -240,7 +240,7 @@ def add_tracing(parser: argparse.ArgumentParser, *, is_shared: bool = False) -> 
     """
     group = parser.add_argument_group(TRACING)
     if is_shared:
-        add_settings(group, Settings, "gpus", "cluster")
+        add_settings(group, Settings, "gpus", "cluster", "insecure_cluster")
     names = ("device", "kernel", "dispatch", "threads", "builder", "batch_rays", "verify", "fallback", "seed")
     add_settings(group, Settings, *names)
 

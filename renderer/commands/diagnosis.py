@@ -26,7 +26,7 @@ EXTRAS = {
     "denoise": ("render --denoise", ("pyoidn",)),
     "draco": ("glTF files whose meshes are packed by Draco", ("DracoPy",)),
     "plot": ("bench --plot and --html", ("matplotlib",)),
-    "cluster": ("render and photons --cluster", ("distributed",)),
+    "cluster": ("render and photons --cluster", ("distributed", "cryptography")),
     "completion": ("tracecore --print-completion", ("shtab",)),
     "peers": ("bench --peers warp,optix,embree", ("warp-lang", "mitsuba", "embreex")),
 }
@@ -136,7 +136,7 @@ def compile_cache() -> list[Finding]:
     """Examines the folder where machine code is kept between runs."""
     from tracecore.compilation.cache_folder import cache_folder, cache_root, has_cached_code
 
-    folder, wanted = cache_folder("renderer"), cache_root()
+    folder, wanted = cache_folder("renderer").path, cache_root().resolve()
     state = "filled" if has_cached_code("renderer") else "empty: the first run compiles"
     return [
         Finding(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
 from renderer.commands.wrong_rays import wrong_ray_kept
+from renderer.plain_text import as_it_is
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -74,8 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
+    members = arguments.gpus, arguments.cluster, arguments.device, arguments.threads, arguments.insecure_cluster
     with (
-        open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,
+        open_fleet(*members) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         context_of(snapshot, choice := chosen.building_only if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),
@@ -130,7 +132,7 @@ def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
 
 def _check_shared(arguments: argparse.Namespace) -> None:
     """Raises `UsageError` for options that are for one process, with those that share the work out."""
-    names = ("device", "gpus", "cluster", "fallback", "timeline")
+    names = ("device", "gpus", "cluster", "insecure_cluster", "fallback", "timeline")
     Settings(**{name: getattr(arguments, name) for name in names})
 
 
@@ -162,7 +164,7 @@ def _trace(
 
     wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()
-    options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
+    options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": as_it_is(sys.stderr), "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
             containment,

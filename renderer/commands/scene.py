@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_plugin, add_scene
+from renderer.plain_text import line
 from renderer.settings.setting import Definitions
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def print_info(arguments: argparse.Namespace) -> None:
     scene = loaded(arguments)
     facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
     for name, text in table(facts).items():
-        print(f"{name:<10} {text}")
+        print(f"{name:<10} {line(text)}")
 
 
 def write_files(arguments: argparse.Namespace) -> None:
@@ -112,9 +113,9 @@ def write_files(arguments: argparse.Namespace) -> None:
     time = scene.animation.time_of(arguments.frame) if arguments.time is None else arguments.time
     exported = export(scene, arguments.to, time)
     for file in exported.files:
-        print(f"written    {file}")
+        print(f"written    {line(str(file))}")
     for loss in exported.losses:
-        print(f"lost       {loss}")
+        print(f"lost       {line(loss)}")
 
 
 def table(facts: SceneFacts) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_scene, add_setting, chosen_settings, whole
+from renderer.plain_text import as_it_is
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
 
@@ -129,7 +130,7 @@ def print_picture(pixels: npt.NDArray[np.uint8] | None) -> bool:
     protocol = protocol_of(os.environ) if sys.stdout.isatty() else None
     if protocol is None or pixels is None:
         return False
-    print(picture_text(pixels, protocol), flush=True)
+    print(picture_text(pixels, protocol), file=as_it_is(sys.stdout), flush=True)
     return True
 
 

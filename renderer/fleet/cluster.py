@@ -13,7 +13,6 @@ import logging
 import os
 import pickle
 import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -21,10 +20,13 @@ import zlib
 from collections import Counter
 from collections.abc import Generator, Hashable
 from concurrent.futures import CancelledError
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,11 +36,13 @@ from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening, Shares, Supply
 from renderer.fleet.seats import LOCAL, Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
+from tracecore.child_process import start_python
+from tracecore.compilation.cache_folder import private_folder
 from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Security
 
 #: Where nobody else's machine can reach what is started here.
 LOOPBACK = "127.0.0.1"
@@ -52,7 +56,10 @@ PATIENCE = 30.0
 #: Seconds after which something is sent again that a worker which is lost did not take.
 RETRY_SECONDS = 0.5
 
-INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
+INSTALL = "Dask or cryptography is not installed; pip install 'tracecore[cluster]'"
+
+#: Protocols of Dask's that have TLS.
+WITH_TLS = ("tls", "wss")
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +111,8 @@ class ClusterFleet:
     address: of a scheduler, such as tcp://10.0.0.1:8786 or tls://..., or "local:N" for N workers on this host.
     device: what each member traces with, as `tracecore.open_tracer` takes it.
     threads: of each member, or None for its share of its host's cores.
+
+    Those on this host know each other by a certificate of this run.
 
     Raises `UsageError` where there is no such cluster, or no worker.
     """
@@ -170,19 +179,30 @@ class ClusterFleet:
 
     def _connected(self, address: str) -> Client:
         try:
-            from distributed import Client, LocalCluster
+            from distributed import Client, LocalCluster, Security
         except ImportError as error:
             raise UsageError(INSTALL) from error
+        security = None
         try:
             if address.startswith(LOCAL):
-                cluster = LocalCluster(
-                    n_workers=0, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.ERROR
-                )
+                security = Security.temporary()  # a certificate that nobody else has, and that ends with this process
+                scratch = self._stack.enter_context(_scratch_folder())
+                with _alone(scratch):
+                    cluster = LocalCluster(
+                        n_workers=0,
+                        host=LOOPBACK,
+                        dashboard_address=f"{LOOPBACK}:0",
+                        scheduler_kwargs={"dashboard": False},
+                        silence_logs=logging.ERROR,
+                        security=security,
+                    )
                 self._stack.enter_context(cluster)
                 for _ in range(self._expected):
-                    self._stack.callback(_end, _started_worker(cluster.scheduler_address))
+                    self._stack.callback(_end, _started_worker(cluster.scheduler_address, scratch, security))
                 address = cluster.scheduler_address
-            return self._stack.enter_context(Client(address, timeout=PATIENCE))
+            return self._stack.enter_context(Client(address, timeout=PATIENCE, security=security))
+        except ImportError as error:
+            raise UsageError(INSTALL) from error
         except (OSError, ValueError, TimeoutError, TypeError) as error:  # the last one where certificates are missing
             self._stack.close()
             raise UsageError(f"--cluster {address}: {error or 'no answer'}") from error
@@ -263,19 +283,84 @@ class ClusterFleet:
         return sealed.result, name
 
 
-def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
-    """Starts a worker on this host, as a user would. It ends by itself where the scheduler is gone."""
+def check_address(address: str, *, is_insecure: bool) -> None:
+    """Tells of a cluster whose scheduler asks nobody who they are.
+
+    address: as of `ClusterFleet`. is_insecure: whether the user has said that this is meant.
+    Raises `UsageError` where anybody may be on the way to it, unless it is meant so.
+    """
+    protocol, _, place = address.rpartition("://")
+    if address.startswith(LOCAL) or protocol in WITH_TLS:
+        return
+    if _is_loopback(urlsplit(f"//{place}").hostname or ""):
+        log.info("note: other users of this host who reach %s can run code as you; tls:// keeps them out", address)
+    elif is_insecure:
+        log.warning("note: whoever reaches %s, or is on the way to it, can run code here and there", address)
+    else:
+        raise UsageError(
+            f"--cluster {address} has no TLS: whoever reaches it, or is on the way to it, can run code here and there; "
+            "give it certificates and take tls:// (docs/several-gpus.md), or say --insecure-cluster where the network "
+            "is yours alone"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _scratch_folder() -> AbstractContextManager[str]:
+    """Returns a folder that ends with the block. Dask's processes look for modules in theirs before all other places,
+    and without one they would take /tmp/dask-scratch-space, whosever that is.
+
+    Raises `UsageError` where there is no folder of this user's alone.
+    """
+    folder = private_folder("cluster")
+    if folder is None:
+        raise UsageError(f"--cluster {LOCAL}N needs a folder of your own; set TRACECORE_CACHE to one")
+    with folder:
+        return TemporaryDirectory(dir=folder.path, ignore_cleanup_errors=True)
+
+
+def _alone(scratch: str) -> AbstractContextManager[Any]:
+    """Has a scheduler that is started meanwhile keep its files in a folder, and answer nothing on the port of its
+    dashboard, which has no password.
+    """
+    import dask
+
+    return dask.config.set({"distributed.scheduler.http.routes": [], "temporary-directory": scratch})
+
+
+def _started_worker(scheduler: str, scratch: str, security: Security | None = None) -> subprocess.Popen[bytes]:
+    """Starts a worker on this host, as a user would. It ends by itself where the scheduler is gone.
+
+    scratch: a folder that nobody else can write to.
+    security: what it shows the scheduler, or None for what Dask's configuration says. It is handed over in the
+    environment, which this user alone can read.
+    """
     # A worker has a page of its figures also without a dashboard.
     nowhere_else = ["--host", LOOPBACK, "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"]
     # Dask would end a worker that takes more of the memory than its threads are of the cores.
     limits = ["--memory-limit", "0", "--death-timeout", str(int(PATIENCE))]
     options = ["--nthreads", str(LOCAL_THREADS), *nowhere_else, *limits]
-    return subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options],
+    environment = {"DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]", "DASK_TEMPORARY_DIRECTORY": scratch}
+    if security is not None:
+        environment |= {
+            "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": security.tls_ca_file,
+            "DASK_DISTRIBUTED__COMM__TLS__WORKER__KEY": security.tls_worker_key,
+            "DASK_DISTRIBUTED__COMM__TLS__WORKER__CERT": security.tls_worker_cert,
+        }
+    started: subprocess.Popen[bytes] = start_python(
+        ["-m", "distributed.cli.dask_worker", scheduler, *options],
+        environment,
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C is for this process alone
     )
+    return started
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:

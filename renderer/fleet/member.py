@@ -19,6 +19,7 @@ from typing import Any
 from renderer.fleet.fleet import Maker, Opening
 from renderer.fleet.messages import Arena, SharedView, receive, send
 from renderer.fleet.seats import Seat
+from renderer.plain_text import plainly_printed
 from tracecore.errors import TraceError
 
 #: Seconds between two signs of life.
@@ -101,7 +102,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process says when to end
     channel, number, *files = sys.argv[1:]
     arenas = [None if file == "-" else int(file) for file in files]
-    serve(socket.socket(fileno=int(channel)), Arena(arenas[int(number)], int(number)), SharedView(arenas))
+    with plainly_printed():
+        serve(socket.socket(fileno=int(channel)), Arena(arenas[int(number)], int(number)), SharedView(arenas))
 
 
 def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:

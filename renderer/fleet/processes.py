@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Generator, Hashable
@@ -19,6 +18,7 @@ from renderer.fleet.ending import END_SECONDS, await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
 from renderer.fleet.messages import Place, SharedView, arena_file, receive, send
 from renderer.fleet.seats import Seat
+from tracecore.child_process import start_python
 
 log = logging.getLogger(__name__)
 
@@ -79,8 +79,8 @@ class Member:
         self._channel.settimeout(PATIENCE)
         files = [file for file in memory.files if file is not None]
         words = ["-" if file is None else str(file) for file in memory.files]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "renderer.fleet.member", str(other.fileno()), str(number), *words],
+        self.process: subprocess.Popen[bytes] = start_python(
+            ["-m", "renderer.fleet.member", str(other.fileno()), str(number), *words],
             pass_fds=[other.fileno(), *files],
             stdin=subprocess.DEVNULL,
         )

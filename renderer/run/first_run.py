@@ -11,6 +11,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, cast
 
+from renderer.plain_text import as_it_is
 from tracecore.compilation.watching import watched_by
 
 if TYPE_CHECKING:
@@ -92,4 +93,4 @@ class CompilerBar:
 
         shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}]" if self._parts > 1 else "{desc} [{elapsed}]"
         words = f"compiling {self._name}, first run only"
-        return tqdm(total=self._parts, desc=words, bar_format=shape, file=sys.stderr, leave=False)
+        return tqdm(total=self._parts, desc=words, bar_format=shape, file=as_it_is(sys.stderr), leave=False)

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_fleet(gpus: int | str | None, cluster: str | None, device: str, threads: int | None) -> Iterator[Fleet | None]:
+def open_fleet(
+    gpus: int | str | None, cluster: str | None, device: str, threads: int | None, insecure_cluster: bool = False
+) -> Iterator[Fleet | None]:
     """Returns the fleet that the settings of these names choose, or None; its members end with the block."""
     if cluster is not None:
-        from renderer.fleet.cluster import ClusterFleet
+        from renderer.fleet.cluster import ClusterFleet, check_address
 
+        check_address(cluster, is_insecure=insecure_cluster)
         with closing(ClusterFleet(cluster, device, threads)) as workers:
             yield workers
     elif gpus is not None:
@@ -38,7 +41,7 @@ def open_fleet(gpus: int | str | None, cluster: str | None, device: str, threads
 def fleet_of(plan: Plan) -> AbstractContextManager[Fleet | None]:
     """Returns what `open_fleet` does for a plan."""
     chosen = plan.settings
-    return open_fleet(chosen.gpus, chosen.cluster, chosen.device, chosen.threads)
+    return open_fleet(chosen.gpus, chosen.cluster, chosen.device, chosen.threads, chosen.insecure_cluster)
 
 
 def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSettings], Driver]:

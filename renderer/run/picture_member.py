@@ -53,6 +53,7 @@ class MemberOrder:
             threads=seat.threads,
             gpus=None,
             cluster=None,
+            insecure_cluster=False,
             quiet=True,
             output=None,
             checkpoint=None,

@@ -12,6 +12,7 @@ from renderer.drivers.driver import Driver, passes_of
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
+from renderer.plain_text import as_it_is
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -199,4 +200,6 @@ def _progress_bar(limits: Limits, done: int, quiet: bool) -> "AbstractContextMan
         return nullcontext()
     from tqdm.auto import tqdm
 
-    return tqdm(total=limits.passes, initial=done, desc="rendering", unit="pass", file=sys.stderr, leave=False)
+    return tqdm(
+        total=limits.passes, initial=done, desc="rendering", unit="pass", file=as_it_is(sys.stderr), leave=False
+    )

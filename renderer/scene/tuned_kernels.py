@@ -11,15 +11,15 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from renderer.atomic_file import write_whole
 from renderer.version import __version__
+from scenes.written_file import WriteError
 from tracecore.compilation.cache_folder import cache_root
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.kernels.choice import RateFacts, RayClass, Way
 from tracecore.kernels.strategies import strategy_names
 
@@ -71,9 +71,11 @@ def remember(gpu: TunedGpu, facts: Sequence[RateFacts]) -> Path:
         {"way": one.way.value, "rays": one.rays.value, "rates": dict(one.rates), "source": one.source} for one in facts
     ]
     kept = {**_read(path), gpu.key: {"version": __version__, "facts": rows}}
-    with suppress(OSError):  # the error of writing says more
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(path, (json.dumps({"gpus": kept}, indent=2) + "\n").encode())
+    try:
+        with PrivateFolder(path.parent) as folder:
+            folder.write(path.name, [(json.dumps({"gpus": kept}, indent=2) + "\n").encode()])
+    except OSError as error:
+        raise WriteError(path, error) from error
     _read.cache_clear()
     return path
 

@@ -313,6 +313,12 @@ class Settings(Checked):
         otherwise="no cluster",
         group=TRACING,
     )
+    insecure_cluster: bool = setting(
+        Flag(),
+        "take a scheduler on another machine that has no TLS: whoever reaches it can run code here and there",
+        default=False,
+        group=TRACING,
+    )
     threads: int | None = setting(Whole(1, 1024), "CPU threads", otherwise="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
@@ -353,6 +359,8 @@ class Settings(Checked):
         super().__post_init__()
         if self.time is not None and self.frame != 0:
             raise UsageError("frame and time cannot both be given; leave one out")
+        if self.insecure_cluster and self.cluster is None:
+            raise UsageError("insecure_cluster says what cluster may be, and there is none; leave it out")
         if self.is_shared:
             self._check_shared()
 

@@ -3,6 +3,7 @@
 import json
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,7 +86,10 @@ def test_error_at_equal_time_and_estimates(measured, tmp_path, capsys):
 
 
 def played(monkeypatch, **ways):
-    """Has a peer of the tests be the only one, which does what its ways say, each on a device."""
+    """Has a peer of the tests be the only one, which does what its ways say, each on a device. Its process finds it by
+    the environment.
+    """
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setitem(
         picture_peers.PEERS, "played", picture_peers.PeerModule(module="played_peer", package="played", ways=ways)
     )

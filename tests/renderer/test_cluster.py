@@ -182,8 +182,8 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: 
     started: list[subprocess.Popen[bytes]] = []
     start = cluster._started_worker
 
-    def started_worker(scheduler: str) -> "subprocess.Popen[bytes]":
-        started.append(start(scheduler))
+    def started_worker(*words: Any) -> "subprocess.Popen[bytes]":
+        started.append(start(*words))
         return started[-1]
 
     def add(film: Any, radiance: Any, *, original: Any = renderer.film.film.Film.add) -> None:
@@ -243,7 +243,7 @@ def test_an_encrypted_cluster(tmp_path: Path) -> None:
             n_workers=0, protocol="tls://", host="127.0.0.1", dashboard_address=None, security=Security()
         ) as scheduler:
             assert scheduler.scheduler_address.startswith("tls://")
-            worker = cluster._started_worker(scheduler.scheduler_address)
+            worker = cluster._started_worker(scheduler.scheduler_address, str(tmp_path))
             try:
                 with closing(ClusterFleet(scheduler.scheduler_address, "cpu", 1)) as fleet:
                     assert squares(fleet, Trouble()) == {item: float(item) ** 2 for item in range(30)}

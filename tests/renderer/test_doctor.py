@@ -111,9 +111,10 @@ def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tracecore.compilation import cache_folder as compiled
+    from tracecore.compilation.private_folder import PrivateFolder
 
     monkeypatch.setattr(compiled, "cache_root", lambda: tmp_path / "wanted")
-    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path / "other")
+    monkeypatch.setattr(compiled, "cache_folder", lambda package: PrivateFolder(tmp_path / "other"))
     (finding,) = doctor.compile_cache()
     assert finding.mark == "absent"
     assert "TRACECORE_CACHE" in finding.remedy

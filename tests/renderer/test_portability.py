@@ -41,18 +41,22 @@ from renderer.photons.store import new_words
 from scenes import memory, source_file, written_file
 from tracecore import cores
 from tracecore.compilation import cache_folder, cached
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.workers.pool import signals_held
 folder = Path(sys.argv[1])
-with interruptible(), signals_held(), cached.only_process(folder / "lock"):
+with interruptible(), signals_held(), cached.only_process(PrivateFolder(folder), "lock"):
     (folder / "written").write_bytes(b"seen")
     os.close(written_file.opened(folder / "written"))
+own = PrivateFolder(folder / "own" / "code")
+own.write_checked("code", b"machine")
+own.touch("code")
 told = {
     "failed": failed,
     "read": source_file.read_bytes(folder / "written", 9).decode(),
     "limit": memory.free_of_process(),
     "own": memory.own_bytes(),
     "cores": cores.usable_cores() > 0,
-    "private": cache_folder.is_private(folder),
+    "private": [own.read_checked("code").decode(), own.names(), own.has("none")],
     "root": cache_folder._temporary_root().name,
     "words": len(new_words(4096)),
 }
@@ -72,7 +76,7 @@ def test_all_modules_do_without_what_windows_has_not(tmp_path: Path) -> None:
         "limit": None,
         "own": 0,
         "cores": True,
-        "private": True,
+        "private": ["machine", ["code"], False],
         "root": "tracecore-cache-user",
         "words": 4096,
         "free": None,

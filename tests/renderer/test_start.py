@@ -17,6 +17,7 @@ from renderer.photons.tracing import run_photons
 from renderer.run import first_run
 from tracecore.compilation import side_by_side
 from tracecore.compilation.cached import Cached, only_process
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
@@ -104,10 +105,11 @@ def test_the_helper_does_what_it_is_for() -> None:
 
 def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
     inside: list[int] = []
+    folder = PrivateFolder(tmp_path / "folder")
 
     def enter() -> None:
         for _ in range(5):
-            with only_process(tmp_path / "folder" / "function.lock"):
+            with only_process(folder, "function.lock"):
                 inside.append(1)
                 time.sleep(0.002)
                 together.append(len(inside))

@@ -10,7 +10,8 @@ import pytest
 from test_units import RUN, Place
 
 from tracecore.compilation import cache_folder as cache
-from tracecore.compilation.cache_folder import cache_folder, is_private
+from tracecore.compilation.cache_folder import cache_folder
+from tracecore.compilation.private_folder import PrivateFolder, UnsafeFolderError
 
 users_only = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
 
@@ -24,11 +25,19 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
+def is_private(folder: Path) -> bool:
+    try:
+        PrivateFolder(folder).close()
+    except UnsafeFolderError:
+        return False
+    return True
+
+
 @users_only
 @pytest.mark.parametrize(
     ("mode", "parent", "right"),
     [(0o700, 0o755, True), (0o755, 0o755, True), (0o770, 0o755, False), (0o707, 0o755, False), (0o700, 0o777, False)]
-    + [(0o700, 0o775, True), (0o700, 0o1777, True)],
+    + [(0o700, 0o775, False), (0o700, 0o2775, False), (0o700, 0o1777, True), (0o1777, 0o755, False)],
 )
 def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(
     own: Path, mode: int, parent: int, right: bool
@@ -36,32 +45,93 @@ def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(
     own.chmod(mode)
     own.parent.chmod(parent)
     assert is_private(own) == right
+    own.parent.chmod(0o755)
+    (own / "below").mkdir(mode=0o700)
+    own.chmod(parent)
+    assert is_private(own / "below") == right or mode != 0o700
 
 
 @users_only
-def test_a_link_and_a_folder_of_another_user_are_not_private(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (own / "link").symlink_to(own)
+def test_a_link_is_followed_and_a_folder_of_another_user_is_not_private(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own / "link").symlink_to(own / "there")
+    with PrivateFolder(own / "link") as folder:
+        assert folder.path == own / "there"
+    (own / "there").chmod(0o770)
     assert not is_private(own / "link")
     (own / "file").touch(mode=0o600)
-    assert not is_private(own / "file")
+    with pytest.raises(NotADirectoryError):
+        PrivateFolder(own / "file")
     monkeypatch.setattr("os.getuid", lambda: own.stat().st_uid + 1)
     assert not is_private(own)
 
 
 @users_only
-def test_no_code_is_loaded_from_where_others_write(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_made_for_nobody_else(own: Path) -> None:
+    before = os.umask(0)
+    try:
+        with PrivateFolder(own / "a" / "b") as folder:
+            folder.write_checked("code", b"")
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE((own / name).stat().st_mode) for name in ("a", "a/b", "a/b/code")] == [0o700, 0o700, 0o600]
+
+
+@users_only
+def test_a_folder_put_in_its_place_is_not_looked_into(own: Path) -> None:
+    """Whatever is at the path by then."""
+    with PrivateFolder(own / "code") as folder:
+        folder.write_checked("right", b"right")
+        (own / "code").rename(own / "away")
+        (own / "code").mkdir()
+        (own / "code" / "planted").write_bytes((own / "away" / "right").read_bytes())
+        assert folder.names() == ["right"]
+        assert folder.read_checked("right") == b"right"
+        assert not folder.has("planted")
+        folder.write_checked("more", b"more")
+        assert sorted(path.name for path in (own / "away").iterdir()) == ["more", "right"]
+
+
+@users_only
+def test_links_and_files_that_others_write_to_are_not_read(own: Path) -> None:
+    with PrivateFolder(own / "code") as folder:
+        folder.write_checked("code", b"right")
+        (own / "code" / "link").symlink_to(own / "code" / "code")
+        with pytest.raises(OSError, match="symbolic link"):
+            folder.read_checked("link")
+        foreign = own / "foreign"
+        foreign.write_bytes(b"precious")
+        (own / "code" / "out").symlink_to(foreign)
+        folder.write_checked("out", b"code")
+        assert folder.read_checked("out") == b"code"
+        assert foreign.read_bytes() == b"precious"
+        (own / "code" / "code").chmod(0o660)
+        with pytest.raises(PermissionError, match="no file of yours alone"):
+            folder.read_checked("code")
+        assert os.listdir(f"/proc/self/fd/{folder._number}") == folder.names()
+
+
+@users_only
+def test_no_code_is_loaded_from_where_others_write(
+    own: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """First the folder asked for, then the one for temporary files, then one that nobody knows of."""
+    caplog.set_level("INFO", "tracecore")
     places = own / "asked", own / "temporary"
     monkeypatch.setattr(cache, "cache_root", lambda: places[0])
     monkeypatch.setattr(cache, "_temporary_root", lambda: places[1])
     for expected in places:
         folder = cache_folder.__wrapped__("tracecore")
-        assert folder.parent == expected
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        folder.chmod(0o777)
+        assert folder.path.parent == expected
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+        folder.path.chmod(0o777)
     last = cache_folder.__wrapped__("tracecore")
-    assert last.parent not in places
-    assert is_private(last)
+    assert last.path.parent not in places
+    assert is_private(last.path)
+    assert [record.message.partition(" (")[0] for record in caplog.records] == [
+        f"note: others may write to {place / last_name}" for place in places for last_name in [folder.path.name]
+    ]
 
 
 def empty(path: Path) -> None:
@@ -78,13 +148,19 @@ def change(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-@pytest.mark.parametrize(
-    ("suffix", "damages"), [("nbi", (empty, cut, empty, cut)), ("nbc", (empty, cut, change, change))]
-)
-def test_damaged_code_is_made_anew(suffix: str, damages: Sequence[Callable[[Path], None]], tmp_path: Path) -> None:
+def take_away(path: Path) -> None:
+    path.unlink()
+
+
+def replace_by_link(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_suffix(".else")))
+
+
+@pytest.mark.parametrize("damages", [(empty, cut, change, take_away), (replace_by_link,) * 4])
+def test_damaged_code_is_made_anew(damages: Sequence[Callable[[Path], None]], tmp_path: Path) -> None:
     place = Place(tmp_path, processes=1)
     place.run(RUN)
-    files = sorted(tmp_path.rglob(f"called.*.{suffix}"))
+    files = sorted(tmp_path.rglob("called.*.nbc"))
     for damage, path in zip(damages, files, strict=True):
         damage(path)
     again, then = (json.loads(place.run(RUN)) for _ in range(2))
@@ -110,7 +186,7 @@ def test_a_full_disk_keeps_no_code_and_ends_nothing(tmp_path: Path) -> None:
 #: Prints of each file how long machine code, what it was made of, and its source with types are.
 KEPT = """
 import json, pathlib, pickle, called
-files = [pickle.loads(path.read_bytes()[32:]) for path in pathlib.Path("FOLDER").rglob("called.*.nbc")]
+files = [pickle.loads(path.read_bytes())[1] for path in pathlib.Path("FOLDER").rglob("called.*.nbc")]
 print(json.dumps([[*map(len, kept[0][2]), len(kept[6])] for kept in files]))
 """
 

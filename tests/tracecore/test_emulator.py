@@ -3,7 +3,7 @@
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 from ray_cases import answers, assert_same_bits, invalid_rays, random_rays, soup
 
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer
 from tracecore.emulator.library import compile_library, emulator_unavailable_reason
@@ -686,14 +687,13 @@ def test_fibers_by_ucontext_do_the_same(kernels: Kernels, monkeypatch: pytest.Mo
 @pytest.fixture
 def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What is compiled from now on, into a folder of its own."""
-    folder = tmp_path / "libraries"
-    folder.mkdir()
+    folder = PrivateFolder(tmp_path / "libraries")
     done: list[Path] = []
     compile_one = library._compile
 
-    def watched(text: str, path: Path) -> str:
-        done.append(path)
-        return compile_one(text, path)
+    def watched(text: str, file: str) -> str:
+        done.append(folder.path / file)
+        return compile_one(text, file)
 
     monkeypatch.setattr(library, "_folder", lambda: folder)
     monkeypatch.setattr(library, "_compile", watched)
@@ -741,9 +741,26 @@ def test_what_does_not_compile_leaves_nothing(kernels: Kernels, compilations: li
     assert list(compilations[0].parent.iterdir()) == []
 
 
-def test_a_library_that_cannot_be_loaded(kernels: Kernels, compilations: list[Path]) -> None:
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:99] + b"?" + data[100:]]
+)
+def test_a_library_that_was_damaged_is_compiled_anew(
+    damage: Callable[[bytes], bytes], kernels: Kernels, compilations: list[Path]
+) -> None:
     strategy = kernels.strategy(EMPTY)
-    compile_library(strategy, 32).write_bytes(b"no library")
+    path = compile_library(strategy, 32)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert compile_library(strategy, 32).read_bytes() == whole
+    assert len(compilations) == 2
+
+
+def test_a_library_that_cannot_be_loaded(
+    kernels: Kernels, compilations: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategy = kernels.strategy(EMPTY)
+    compile_library(strategy, 32)
+    monkeypatch.setattr(PrivateFolder, "read_checked", lambda *_: b"no library")
     with pytest.raises(DeviceError, match=r"cannot load .*libraries/mine-.*; .*set TRACECORE_CACHE"):
         EmulatedTracer(soup(1), strategy)
 

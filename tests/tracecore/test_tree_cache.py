@@ -18,6 +18,7 @@ from tracecore.bvh.builders import build_by
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.compilation import cache_folder
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.errors import KernelError
 from tracecore.rays import Floats
 
@@ -35,6 +36,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tree_of(triangles: Floats = TRIANGLES) -> BinaryTree:
     return build_by(None, triangles, max_leaf=1)
+
+
+def write(path: Path, tree: BinaryTree) -> None:
+    with PrivateFolder(path.parent) as folder:
+        tree_cache._write(folder, path.stem, tree)
 
 
 def kept_files(folder: Path) -> list[Path]:
@@ -147,7 +153,7 @@ def count_more(path: Path) -> None:
 
 def be_of_others(path: Path) -> None:
     other = tree_cache._key(TRIANGLES[::-1], "x") + tree_cache.SUFFIX
-    tree_cache._write(path.with_name(other), build_by("binned", TRIANGLES[::-1], max_leaf=1))
+    write(path.with_name(other), build_by("binned", TRIANGLES[::-1], max_leaf=1))
     path.with_name(other).replace(path)
 
 
@@ -247,7 +253,7 @@ def test_a_file_of_no_tree_is_not_used(name: str, folder: Path, caplog: pytest.L
     built = tree_of(triangles)
     wrong = WRONG[name](built)
     assert len(wrong.order) == len(triangles)
-    tree_cache._write(kept_files(folder)[0], wrong)
+    write(kept_files(folder)[0], wrong)
     again = tree_of(triangles)
     assert not again.is_cached
     assert same(again, built)

@@ -72,7 +72,7 @@ with event.install_recorder("numba:compile") as compiled:
             thread.join()
     ready = bool(called.whole.overloads)
     if ready:
-        shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
+        shutil.rmtree(os.environ["TRACECORE_CACHE"])
         ready = called.whole(12.0, False) == 7.0
 print(json.dumps({"compiled": len(compiled.buffer), "ready": ready}))
 """
@@ -89,8 +89,7 @@ class Place:
         self.folder = folder
         self.environment = {
             "PYTHONPATH": f"{folder}:{Path(__file__).resolve().parents[2]}",
-            "NUMBA_CACHE_DIR": str(folder / "cache"),
-            "TRACECORE_CACHE": str(folder / "other"),
+            "TRACECORE_CACHE": str(folder / "cache"),
             PROCESSES: str(processes),
         }
 

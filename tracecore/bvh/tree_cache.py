@@ -8,7 +8,6 @@ checked: a file that is damaged, cut off or of something else is as if it were n
 import hashlib
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,6 +21,7 @@ import numpy.typing as npt
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import leaf_ranges
 from tracecore.compilation.cache_folder import private_folder, source_hash
+from tracecore.compilation.private_folder import UNFINISHED, PrivateFolder
 from tracecore.errors import KernelError
 from tracecore.rays import Floats
 
@@ -33,8 +33,8 @@ LEAST_TRIANGLES = 100_000
 #: Bytes of all trees on disk at most, unless `TRACECORE_TREE_BYTES` says otherwise.
 MOST_BYTES = 4_000_000_000
 
-#: Names of trees, and of files that are still written. What is older than an hour will not be finished.
-SUFFIX, UNFINISHED, HOUR_SECONDS = ".tree", ".part-", 3600.0
+#: Names of trees end so. What is still written and older than an hour will not be finished.
+SUFFIX, HOUR_SECONDS = ".tree", 3600.0
 
 DIGEST_BYTES = 32
 
@@ -78,13 +78,14 @@ def kept(triangles: Floats, settings: str, build: Callable[[], BinaryTree]) -> B
     folder = private_folder("trees") if limit > 0 and len(triangles) >= LEAST_TRIANGLES else None
     if folder is None:
         return build()
-    path = folder / (_key(triangles, settings) + SUFFIX)
-    if tree := _read(path, len(triangles)):
-        return replace(tree, read_seconds=time.perf_counter() - start)
-    tree = build()
-    with suppress(OSError):  # a full disk: the next run builds again
-        _write(path, tree)
-        _make_room(folder, limit)
+    with folder:
+        key = _key(triangles, settings)
+        if tree := _read(folder, key, len(triangles)):
+            return replace(tree, read_seconds=time.perf_counter() - start)
+        tree = build()
+        with suppress(OSError):  # a full disk: the next run builds again
+            _write(folder, key, tree)
+            _make_room(folder, limit)
     return tree
 
 
@@ -113,16 +114,17 @@ def _key(triangles: Floats, settings: str) -> str:
 # ------------------------------------------------------------------------------------------------------------- the file
 
 
-def _read(path: Path, triangles: int) -> BinaryTree | None:
-    """Returns the tree of so many triangles in a file, or None where there is none that can be used."""
+def _read(folder: PrivateFolder, key: str, triangles: int) -> BinaryTree | None:
+    """Returns the tree of so many triangles in the file of a key, or None where there is none that can be used."""
+    name = key + SUFFIX
     try:
-        with path.open("rb") as file:
-            tree = _checked(file, bytes.fromhex(path.stem), triangles)
-        os.utime(path)  # the least recently used go first
+        with folder.open(name) as file:
+            tree = _checked(file, bytes.fromhex(key), triangles)
+        folder.touch(name)  # the least recently used go first
     except FileNotFoundError:
         return None
     except (OSError, _DamagedError) as error:
-        log.warning("note: the tree in %s cannot be used and is built anew: %s", path, error)
+        log.warning("note: the tree in %s cannot be used and is built anew: %s", folder.path / name, error)
         return None
     return tree
 
@@ -181,26 +183,14 @@ def _depth(child: npt.NDArray[np.int32]) -> int:
     return depth
 
 
-def _write(path: Path, tree: BinaryTree) -> None:
+def _write(folder: PrivateFolder, key: str, tree: BinaryTree) -> None:
     """Writes a tree, in full or not at all."""
     header = np.zeros(1, HEADER)
-    header["key"] = np.frombuffer(bytes.fromhex(path.stem), np.uint8)
+    header["key"] = np.frombuffer(bytes.fromhex(key), np.uint8)
     header["nodes"], header["triangles"] = len(tree.child), len(tree.order)
     header["triangle_block"], header["build_seconds"] = tree.triangle_block, tree.build_seconds
     header["digest"] = np.frombuffer(_digest(header, tree), np.uint8)
-    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(header.tobytes())
-            for array in _arrays(tree):
-                file.write(array.data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    folder.write(key + SUFFIX, (header.tobytes(), *(array.data for array in _arrays(tree))))
 
 
 def _digest(header: npt.NDArray[np.void], tree: BinaryTree) -> bytes:
@@ -217,21 +207,21 @@ def _arrays(tree: BinaryTree) -> Iterator[npt.NDArray[Any]]:
     yield np.ascontiguousarray(tree.order, ORDER)
 
 
-def _make_room(folder: Path, limit: int) -> None:
+def _make_room(folder: PrivateFolder, limit: int) -> None:
     """Removes the least recently used trees, so that those that stay take at most so many bytes, and what nobody will
     finish. Other processes may do so at the same time.
     """
-    for path in folder.glob(f"{UNFINISHED}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > HOUR_SECONDS:
-                path.unlink()
     found = []
-    for path in folder.glob(f"*{SUFFIX}"):
+    for name in folder.names():
         with suppress(OSError):
-            found.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+            told = folder.stat(name)
+            if name.endswith(SUFFIX):
+                found.append((told.st_mtime_ns, told.st_size, name))
+            elif name.startswith(UNFINISHED) and time.time() - told.st_mtime > HOUR_SECONDS:
+                folder.remove(name)
     total = 0
-    for _, size, path in sorted(found, reverse=True):
+    for _, size, name in sorted(found, reverse=True):
         total += size
         if total > limit:
             with suppress(OSError):
-                path.unlink()
+                folder.remove(name)

@@ -7,10 +7,9 @@ can be loaded. Those of older sources are removed after a month without use.
 import atexit
 import functools
 import hashlib
-import itertools
+import logging
 import os
 import shutil
-import stat
 import sys
 import tempfile
 import time
@@ -19,8 +18,15 @@ from pathlib import Path
 import llvmlite
 import numba
 
+from tracecore.compilation.private_folder import PrivateFolder, UnsafeFolderError
+
+log = logging.getLogger(__name__)
+
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
+#: How names of files of machine code end.
+CODE_SUFFIX = ".nbc"
+
 MONTH_SECONDS = 30 * 24 * 3600.0
 
 
@@ -62,54 +68,42 @@ def _temporary_root() -> Path:
 
 
 @functools.cache
-def cache_folder(package: str) -> Path:
+def cache_folder(package: str) -> PrivateFolder:
     """Returns the folder of a package's compiled code for these very sources: a private one, or where there is none a
-    new one, which goes when the process ends.
+    new one, which goes when the process ends. Code of others than these packages may call what the renderer's may.
     """
-    if folder := private_folder(f"{package}-{source_hash(package)}"):
-        _remove_unused(folder.parent)
+    known = package if package in REACH else "renderer"
+    if folder := private_folder(f"{known}-{source_hash(known)}"):
+        _remove_unused(folder.path.parent)
         return folder
-    folder = Path(tempfile.mkdtemp(prefix="tracecore-cache-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    new = Path(tempfile.mkdtemp(prefix="tracecore-cache-"))
+    atexit.register(shutil.rmtree, new, ignore_errors=True)
+    return PrivateFolder(new, is_new=True)
 
 
-def private_folder(name: str) -> Path | None:
+def private_folder(name: str) -> PrivateFolder | None:
     """Returns the folder of a name for what is kept between runs: it exists, can be written to, and nobody else can
-    have written to it, as what lies there is believed. None where there is no such folder.
+    have written to it, as what lies there is believed. None where there is no such folder, and a note where others can.
     """
-    for root in (cache_root(), _temporary_root()):
-        folder = root / name
+    for root in (cache_root, _temporary_root):
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if not is_private(folder):
-                continue
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-            os.utime(folder)
+            folder = PrivateFolder(root() / name)
+            os.utime(folder.path)
+        except UnsafeFolderError as error:
+            _tell(str(error))
         except OSError:
             continue
-        return folder
+        else:
+            if os.access(folder.path, os.W_OK):
+                return folder
+            folder.close()
     return None
 
 
-def is_private(folder: Path) -> bool:
-    """Returns whether a folder is this user's, nobody else may write to it, and nobody else can put another one in its
-    place: where others may write to a folder above it, they may not move what is not theirs.
-    """
-    if not hasattr(os, "getuid"):  # Windows keeps users' folders apart by itself
-        return True
-    own, path = folder.lstat(), folder.absolute()
-    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.getuid() or own.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return False
-    return all(_is_held(child, parent) for child, parent in itertools.pairwise((path, *path.parents)))
-
-
-def _is_held(child: Path, parent: Path) -> bool:
-    """Returns whether nobody else can replace what a folder holds."""
-    mode = parent.stat().st_mode
-    return not mode & stat.S_IWOTH or bool(mode & stat.S_ISVTX and child.lstat().st_uid in (0, os.getuid()))
+@functools.cache
+def _tell(what: str) -> None:
+    """Notes once that a folder is not used."""
+    log.info("note: %s: no compiled code is kept or believed there; set TRACECORE_CACHE to a folder of your own", what)
 
 
 def _remove_unused(root: Path) -> None:
@@ -121,4 +115,4 @@ def _remove_unused(root: Path) -> None:
 
 def has_cached_code(package: str) -> bool:
     """Returns whether some of a package's code, as it is now, has been compiled before."""
-    return any(cache_folder(package).rglob("*.nbi"))
+    return any(name.endswith(CODE_SUFFIX) for name in cache_folder(package).names())

@@ -8,20 +8,20 @@ file that is damaged is made anew (`tracecore.compilation.cache_file`).
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 from numba.core import event as events
 from numba.core.compiler_lock import global_compiler_lock
 
 from tracecore.collector import collector_paused
-from tracecore.compilation.cache_file import CheckedCache
+from tracecore.compilation.cache_file import CodeCache
 from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.merging import Merged, Whole
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.watching import made, making, reached
@@ -45,7 +45,7 @@ class Cached(Whole):
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
         with global_compiler_lock, collector_paused(), self._watched(sig):
-            with only_process(self._lock):
+            with only_process(self._folder, self._lock):
                 entry_point = super().compile(sig)
             while self._made:
                 code = self._made.pop()
@@ -76,9 +76,8 @@ class Cached(Whole):
 
     def load(self) -> None:
         """Loads what code of it there is on disk, for whatever arguments, so that the first call need not."""
-        for sig in self._cache.signatures():
-            if self.is_on_disk(sig):
-                self.compile(sig)
+        for sig in self._cache.signatures(self.targetctx):
+            self.compile(sig)
 
     def add_overload(self, cres: Any) -> None:
         """Keeps machine code back from callers. Numba calls this while it holds its lock."""
@@ -90,7 +89,7 @@ class Cached(Whole):
 
     def enable_caching(self) -> None:
         """Has the code kept on disk. Numba calls this."""
-        self._cache = CheckedCache(self.py_func)
+        self._cache = CodeCache(self.py_func, self._folder)
 
     def is_on_disk(self, sig: Any) -> bool:
         """Returns whether there is a file of the code for a signature."""
@@ -98,11 +97,15 @@ class Cached(Whole):
 
     def is_free(self) -> bool:
         """Returns whether no process compiles it at the moment."""
-        return is_free(self._lock)
+        return is_free(self._folder, self._lock)
 
     @property
-    def _lock(self) -> Path:
-        return Path(str(self.stats.cache_path)) / f"{self.py_func.__name__}.lock"
+    def _folder(self) -> PrivateFolder:
+        return cache_folder(self.py_func.__module__.partition(".")[0])
+
+    @property
+    def _lock(self) -> str:
+        return f"{self.py_func.__module__}.{self.py_func.__name__}.lock"
 
 
 class _Parts(events.Listener):
@@ -117,29 +120,28 @@ class _Parts(events.Listener):
 
 
 @contextmanager
-def only_process(path: Path) -> Iterator[None]:
-    """Lets one process at a time, and one thread, run the block; a file stands for it. (All of them on systems that
-    cannot lock files so.)
+def only_process(folder: PrivateFolder, name: str) -> Iterator[None]:
+    """Lets one process at a time, and one thread, run the block; a file of a folder stands for it. (All of them on
+    systems that cannot lock files so.)
     """
     if fcntl is None:
         yield
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("w")
+        file = folder.descriptor(name, os.O_WRONLY | os.O_CREAT)
     except OSError:  # a full disk, which cannot keep what is compiled either
         yield
         return
-    with file:
+    with os.fdopen(file, "w"):
         fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield
 
 
-def is_free(path: Path) -> bool:
+def is_free(folder: PrivateFolder, name: str) -> bool:
     """Returns whether nobody runs the block of `only_process` that a file stands for."""
-    if fcntl is None or not path.exists():
+    if fcntl is None or not folder.has(name):
         return True
-    with path.open("w") as file:
+    with os.fdopen(folder.descriptor(name, os.O_WRONLY), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -156,7 +158,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def keep_on_disk(function: Kept) -> Kept:
     """Returns the function, whose machine code is kept from now on."""
-    numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
     function.enable_caching()
     return function
 

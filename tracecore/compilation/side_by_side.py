@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
 from pickle import loads
 
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
+from tracecore.child_process import start_python
 from tracecore.compilation.unit_calls import Call
 from tracecore.cores import usable_cores
 
@@ -104,14 +104,8 @@ def beside(programs: Sequence[tuple[str, bytes]]) -> Iterator[None]:
 
 def start(program: str, text: bytes) -> "subprocess.Popen[bytes]":
     """Starts a program in Python that compiles, with a standard input, by itself. Returns its process."""
-    places = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(places), PROCESSES: "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process: subprocess.Popen[bytes] = start_python(["-c", program], {PROCESSES: "1"}, **streams)
     assert process.stdin is not None
     with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(text)

@@ -4,13 +4,11 @@ import ctypes
 import functools
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Self
@@ -18,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from tracecore.compilation.cache_folder import cache_folder
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.program import Program
@@ -112,11 +111,19 @@ def _compiler() -> str:
     return version.stdout + native.stdout
 
 
-def _run(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "LC_ALL": "C"}
+def _run(command: Sequence[str], text: str = "", folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs g++ in a folder, where it also keeps what it makes on its way; nobody else may write to its files."""
+    environment = {**os.environ, "LC_ALL": "C"} | ({} if folder is None else {"TMPDIR": "."})
     try:
         return subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=COMPILE_TIMEOUT
+            command,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            env=environment,
+            cwd=folder,
+            umask=0o077,
+            timeout=COMPILE_TIMEOUT,
         )
     except OSError as error:
         raise DeviceError(f"the emulator needs g++, which cannot be started ({error}); {REMEDY}") from error
@@ -157,10 +164,17 @@ def compile_program(program: Program) -> Path:
 
 def _compiled(source: Path, name: str, constants: Mapping[str, str]) -> Path:
     text = _whole_source(source, constants)
-    path = _folder() / f"{source.stem}-{_key(text)}.so"
-    if not path.exists() and (messages := _compile(text, path)):
+    file = f"{source.stem}-{_key(text)}.so"
+    if not _is_whole(file) and (messages := _compile(text, file)):
         raise KernelError(f"kernel {name!r} does not compile for the emulator:\n{messages}")
-    return path
+    return _folder().path / file
+
+
+def _is_whole(file: str) -> bool:
+    with suppress(OSError):
+        _folder().read_checked(file)
+        return True
+    return False
 
 
 def _whole_source(source: Path, constants: Mapping[str, str]) -> str:
@@ -170,10 +184,8 @@ def _whole_source(source: Path, constants: Mapping[str, str]) -> str:
     return f'{headers}{defines}{flatten(source)}#include "entry.hpp"\n'
 
 
-def _folder() -> Path:
-    folder = cache_folder("tracecore") / "emulator"
-    folder.mkdir(exist_ok=True)
-    return folder
+def _folder() -> PrivateFolder:
+    return cache_folder("tracecore")
 
 
 def _key(text: str) -> str:
@@ -181,14 +193,18 @@ def _key(text: str) -> str:
     return hashlib.sha256("\0".join((_compiler(), *FLAGS, *headers, text)).encode()).hexdigest()[:16]
 
 
-def _compile(text: str, path: Path) -> str:
-    """Makes a library, while other processes may do the same. Returns g++'s errors, or nothing."""
-    with making(f"{path.stem} by g++"), tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder) / path.name
-        result = _run(("g++", *FLAGS, "-o", str(made), "-"), text)
+def _compile(text: str, file: str) -> str:
+    """Makes a library, while other processes may do the same. Returns g++'s errors, or nothing.
+
+    g++ runs in the folder, as it looks for headers where it runs first.
+    """
+    folder = _folder()
+    with making(f"{Path(file).stem} by g++"), folder.unfinished() as made:
+        result = _run(("g++", *FLAGS, "-o", made, "-"), text, folder.working_path)
         if result.returncode:
             return _first_lines(result.stderr)
-        made.replace(path)
+        with folder.open(made) as library:
+            folder.write_checked(file, library.read())
         return ""
 
 
@@ -212,14 +228,16 @@ class Library:
     """Holds a compiled strategy in memory, with variables of its own: it does one launch at a time."""
 
     def __init__(self, path: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            copy = shutil.copy(path, folder)  # the loader would give the same variables for the same file
-            try:
-                self._emulate = ctypes.CDLL(copy).tracecore_emulate
-            except OSError as error:
-                raise DeviceError(
-                    f"cannot load {path}: {error}; set TRACECORE_CACHE to a folder from which programs may be run"
-                ) from error
+        folder = _folder()
+        try:
+            content = folder.read_checked(path.name)
+            with folder.unfinished() as copy:  # the loader would give the same variables for the same file
+                folder.write(copy, (content,))
+                self._emulate = ctypes.CDLL(f"{folder.working_path}/{copy}").tracecore_emulate
+        except OSError as error:
+            raise DeviceError(
+                f"cannot load {path}: {error}; set TRACECORE_CACHE to a folder from which programs may be run"
+            ) from error
         self._emulate.restype = ctypes.c_char_p
 
     def emulate(self, request: Request) -> str | None:
