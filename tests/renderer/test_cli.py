@@ -34,7 +34,7 @@ from renderer.photons.photon_file import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
-from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
@@ -748,11 +748,11 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", *files) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "5000", *files) == 0
     text = capsys.readouterr().out
     figures = json.loads((tmp_path / "a.json").read_text())
     assert list(figures) == list(FIELDS)
-    assert figures["photons.stored"] >= 1000
+    assert figures["photons.stored"] >= 5000
     assert (
         figures["photons.emitted"]
         == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
@@ -785,6 +785,17 @@ def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rows["transfer"] == "none, there is no bus"
     assert rows["order"].startswith(f"{figures['seconds.map']:.3f} s")
     assert rows["limit"] == figures["limited_by"] in ("kernel", "shading")
+
+
+def test_no_rate_is_told_of_a_run_that_its_pilot_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", "--json", tmp_path / "a.json") == 0
+    told = capsys.readouterr().out
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["rays.timed"] == 0 < figures["rays.photon"]
+    assert [figures[key] for key in OF_TIMED_RAYS] == [None] * len(OF_TIMED_RAYS)
+    assert f"\nrays          {figures['rays.photon']}, all of the pilot, which is not timed" in told
+    assert "limited by" not in told
+    assert "/s" not in told
 
 
 def test_report_of_a_device() -> None:
