@@ -27,11 +27,11 @@ class Notes:
     def lines(self) -> list[str]:
         """Returns the notes, a line each, with the file and line of the first place and the number of the others."""
         told = list(self._first.items())[:MAX_NOTES]
-        lines = [f"{place}: {message}{_others(self._counts[message] - 1)}" for message, place in told]
+        lines = [f"{place}: {message}{in_others(self._counts[message] - 1)}" for message, place in told]
         left = len(self._first) - len(told)
         return [*lines, f"{left} more notes"] if left else lines
 
 
-def _others(count: int) -> str:
+def in_others(count: int) -> str:
     """Returns, as text, in how many other places the same is to be said."""
     return f" (and in {count} more place{'s' if count > 1 else ''})" if count else ""

@@ -5,7 +5,7 @@ import logging
 import scenes
 from renderer import cli
 from scenes.document import Document
-from scenes.errors import MAX_PROBLEMS, SceneFileError, SceneProblemsError
+from scenes.errors import MAX_PROBLEM_LINES, SceneFileError, SceneProblemsError
 from scenes.notes import MAX_NOTES, Notes
 from scenes.scene import Scene
 
@@ -36,8 +36,8 @@ def test_loading_logs_the_notes(monkeypatch, caplog):
 
 
 def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
-    """And the same one is told once."""
-    errors = [SceneFileError("a.bad", line % 50, "expected less") for line in range(100)]
+    """At most ten lines in all, and the same problem is told once, with the number of its other places."""
+    errors = [SceneFileError("a.bad", line, f"expected less than {line % 50}") for line in range(100)]
 
     def refuse(_):
         raise SceneProblemsError(errors)
@@ -46,6 +46,11 @@ def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(scenes.READERS, ".bad", refuse)
     assert cli.main(["scene", "info", str(tmp_path / "a.bad")]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "tracecore: error: a.bad:0: expected less"
-    assert len(lines) == len(set(lines)) == MAX_PROBLEMS + 1
-    assert lines[-1] == "tracecore: error: 10 more problems"
+    assert lines[0] == "tracecore: error: a.bad:0: expected less than 0 (and in 1 more place)"
+    assert len(lines) == len(set(lines)) == MAX_PROBLEM_LINES == 10
+    assert lines[-1] == "tracecore: error: 41 more problems"
+
+
+def test_ten_problems_are_all_told():
+    errors = [SceneFileError("a.bad", line, f"expected less than {line}") for line in range(MAX_PROBLEM_LINES)]
+    assert str(SceneProblemsError(errors)).splitlines() == [str(error) for error in errors]
