@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from scenes.advice import missing_file, unknown_scene
-from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
 from scenes.evaluator import viewed
 from scenes.facts import SceneFacts, describe
 from scenes.lights import DistantLight, PointLight, SpotLight
@@ -75,6 +75,9 @@ READERS: dict[str, Callable[..., Scene]] = {
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
 }
 
+#: What is said of a file that could not be used, where that is an error.
+AS_STRICT = "(an error by --strict)"
+
 #: Formats that have parameters, whose readers take values of them by name.
 PARAMETRISED = (".xml",)
 
@@ -105,6 +108,7 @@ def load(
     parameters: Mapping[str, str] | None = None,
     *,
     allow_outside: bool = False,
+    strict: bool = False,
 ) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
@@ -113,6 +117,7 @@ def load(
         shapes are.
     parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
     allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
+    strict: pictures and files of materials that are not there or cannot be read are errors, and not noted.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
@@ -137,6 +142,8 @@ def load(
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error
+    if strict and (losses := scene.document.notes.losses):
+        raise SceneProblemsError([SceneFileError(*place, f"{message} {AS_STRICT}") for *place, message in losses])
     scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)

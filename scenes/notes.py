@@ -9,10 +9,19 @@ MAX_NOTES = 40
 
 @dataclass(eq=False)
 class Notes:
-    """Holds notes in the order in which they came, each once: where it came first, and how often."""
+    """Holds notes in the order in which they came, each once: where it came first, and how often.
+
+    losses: path, line and message of those about files that could not be used, all of them.
+    """
 
     _first: dict[str, str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
+    losses: list[tuple[Path | str, int | None, str]] = field(default_factory=list)
+
+    def add_loss(self, message: str, path: Path | str, line: int | None = None) -> None:
+        """Takes in a note of a file that is not there, or cannot be used, as `add` does."""
+        self.losses.append((path, line, message))
+        self.add(message, path, line)
 
     def add(self, message: str, path: Path | str, line: int | None = None) -> None:
         """Takes in a note.

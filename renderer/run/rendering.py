@@ -112,7 +112,13 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene, viewing_of(settings), settings.define, allow_outside=settings.allow_outside)
+        scene = scenes.load(
+            scene,
+            viewing_of(settings),
+            settings.define,
+            allow_outside=settings.allow_outside,
+            strict=settings.strict,
+        )
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):

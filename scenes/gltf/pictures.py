@@ -145,7 +145,7 @@ class Pictures:
             except OutsideError:
                 raise
             except SceneFileError as error:
-                self.file.note(f"{error.message}: colours alone are used")
+                self.file.notes.add_loss(f"{error.message}: colours alone are used", self.file.path)
                 return None
         else:
             data = bytes(self.file.view(view))

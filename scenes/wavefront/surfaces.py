@@ -175,7 +175,7 @@ class Surfaces:
         be read, which is noted."""
         path = found_file(file.parent, name)
         if path is None:
-            self.document.notes.add(f"there is no picture {name[:MAX_QUOTE]!r}: it is left out", file, line)
+            self.document.notes.add_loss(f"there is no picture {name[:MAX_QUOTE]!r}: it is left out", file, line)
             return -1
         key = (path, wrap, is_linear)
         if key not in self._textures:
@@ -186,7 +186,7 @@ class Surfaces:
             except SceneFileError as error:
                 why = error.message if isinstance(error, SizeError) else f"it is no {KINDS} that can be read"
                 message = f"picture {name[:MAX_QUOTE]!r} is left out: {why}"
-                self.document.notes.add(message, file, line)
+                self.document.notes.add_loss(message, file, line)
                 return -1
             own = replace(read, name=name, wrap=wrap, is_linear=is_linear)
             self._textures[key] = self.document.add_texture(own)

@@ -2,6 +2,10 @@
 
 import logging
 
+import pytest
+from gltf_file import CORNERS as TEXTURE_CORNERS
+from gltf_file import TRIANGLE, GltfBuilder
+
 import scenes
 from renderer import cli
 from scenes.document import Document
@@ -54,3 +58,62 @@ def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
 def test_ten_problems_are_all_told():
     errors = [SceneFileError("a.bad", line, f"expected less than {line}") for line in range(MAX_PROBLEM_LINES)]
     assert str(SceneProblemsError(errors)).splitlines() == [str(error) for error in errors]
+
+CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
+FACE = "usemtl a\nf 1/1 2/2 3/3\n"
+PLY = (
+    "ply\nformat ascii 1.0\ncomment TextureFile none.png\nelement vertex 3\nproperty float x\nproperty float y\n"
+    "property float z\nproperty float u\nproperty float v\nelement face 1\nproperty list uchar int vertex_indices\n"
+    "end_header\n0 0 0 0 0\n1 0 0 1 0\n0 1 0 0 1\n3 0 1 2\n"
+)
+
+
+def gltf_of_a_picture():
+    """A triangle with a picture that is in no file."""
+    file = GltfBuilder()
+    corners = {"POSITION": file.accessor(TRIANGLE), "TEXCOORD_0": file.accessor(TEXTURE_CORNERS)}
+    texture = file.add("textures", source=file.add("images", uri="none.png"))
+    material = file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}})
+    file.node(mesh=file.add("meshes", primitives=[{"attributes": corners, "material": material}]))
+    return file
+
+
+LACKING = {
+    "no MTL file": ({"a.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"}, "a.obj:1: there is no file 'none.mtl'"),
+    "no picture of an MTL file": (
+        {"a.obj": f"mtllib m.mtl\n{CORNERS}{FACE}", "m.mtl": "newmtl a\nmap_Kd none.png\n"},
+        "m.mtl:2: there is no picture 'none.png'",
+    ),
+    "a picture that is none": (
+        {"a.obj": f"mtllib m.mtl\n{CORNERS}{FACE}", "m.mtl": "newmtl a\nmap_Kd t.png\n", "t.png": "text"},
+        "m.mtl:2: picture 't.png' is left out: it is no PNG",
+    ),
+    "no picture of a PLY file": ({"a.ply": PLY}, "a.ply:3: there is no picture 'none.png'"),
+    "no picture of a glTF file": ({"a.gltf": ""}, "refers to \"none.png\", which is not in its folder"),
+    "no MTL file of a mesh of a scene": (
+        {"a.toml": '[[object]]\nfile = "m.obj"\n', "m.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"},
+        "m.obj:1: there is no file 'none.mtl'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_strict_reader_refuses_files_that_it_cannot_use(tmp_path, capsys, name):
+    texts, told = LACKING[name]
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    path = tmp_path / next(iter(texts))
+    if path.suffix == ".gltf":
+        gltf_of_a_picture().write(path)
+    noted = scenes.load(path).document.notes.lines
+    assert [told in line for line in noted].count(True) == 1
+    for command in (["scene", "info"], ["render", "-o", str(tmp_path / "a.png")]):
+        assert cli.main([command[0], *command[1:], str(path), "--strict"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert told in line
+        assert line.endswith("(an error by --strict)")
+
+
+def test_a_strict_reader_reads_what_is_only_approximated(tmp_path):
+    (tmp_path / "a.obj").write_text(f"{CORNERS}l 1 2\nf 1 2 3\n")
+    assert scenes.load(tmp_path / "a.obj", strict=True).document.notes.lines
