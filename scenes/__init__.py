@@ -143,7 +143,9 @@ def load(
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error
     if strict and (losses := scene.document.notes.losses):
-        raise SceneProblemsError([SceneFileError(*place, f"{message} {AS_STRICT}") for *place, message in losses])
+        raise SceneProblemsError(
+            [SceneFileError(file, line, f"{message} {AS_STRICT}") for file, line, message in losses]
+        )
     scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)

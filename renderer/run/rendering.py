@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,16 @@ from scenes.evaluator import viewed
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
+from scenes.written_file import target_of
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
 
 #: What helps where there is too little memory.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
+
+#: What an interrupt says that comes before there is a picture.
+NOTHING_SAVED = "before the first pass was finished; nothing is saved"
 
 log = logging.getLogger(__name__)
 
@@ -150,14 +154,25 @@ def render_plan(plan: Plan) -> Picture:
 
     Raises `KeyboardInterrupt` where Ctrl-C came before the first pass was finished.
     """
-    with fleet_of(plan) as fleet, opened(plan) as context:
+    with ExitStack() as stack:
+        with nothing_saved():
+            fleet, context = stack.enter_context(fleet_of(plan)), stack.enter_context(opened(plan))
         order = replace(plan.order(), checkpoint=plan.checkpoint_order(context.snapshot))
         if fleet is not None:
             order = replace(order, shared=shared_driver(plan, fleet))
         made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
-        raise KeyboardInterrupt("before the first pass was finished")
+        raise KeyboardInterrupt(NOTHING_SAVED)
     return made.picture
+
+
+@contextmanager
+def nothing_saved() -> Iterator[None]:
+    """Has an interrupt within the block say that it leaves nothing."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(NOTHING_SAVED) from interrupt
 
 
 @contextmanager
@@ -220,9 +235,10 @@ def check_files(settings: Settings) -> None:
 
 
 def check_resuming(settings: Settings) -> None:
-    """Raise `UsageError` for settings of checkpoints of a picture that is not written."""
-    if settings.output is None and (settings.resume or settings.checkpoint is not None):
-        raise UsageError("checkpoint and resume need output, beside which a picture's checkpoint is kept")
+    """Raise `UsageError` for settings of checkpoints of a picture that is not written, or not to a file."""
+    is_kept = settings.output is not None and target_of(settings.output) is not None
+    if not is_kept and (settings.resume or settings.checkpoint is not None):
+        raise UsageError("checkpoint and resume need output, a file beside which a picture's checkpoint is kept")
 
 
 def check_output(settings: Settings, path: Path) -> None:

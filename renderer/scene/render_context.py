@@ -83,8 +83,7 @@ class SceneView:
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        read = {"allow_outside": self.allow_outside, "strict": self.strict}
-        return self.of(scenes.load(scene, parameters=self.define, **read))
+        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""

@@ -50,7 +50,7 @@ class Reader:
 
     def read(self) -> Document:
         """Reads all statements. Raises SceneFileError with all that is wrong, each with its file and line, but for names
-        that are not there, as something before them is wrong that may have made them."""
+        that what is wrong before them may have made."""
         for found in self.files.statements():
             try:
                 if isinstance(found, SceneFileError):

@@ -34,6 +34,7 @@ from renderer.photons.photon_file import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
+from renderer.run.rendering import NOTHING_SAVED
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS
@@ -631,10 +632,10 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
     )
-    saved = "tracecore: interrupted: 2 passes saved in a.png\n"
+    saved = "tracecore: interrupted: 2 passes saved in a.png; the same command with --resume goes on\n"
     status = 128 + getattr(signal, first)
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png", "a.png.checkpoint"]
 
 
 def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -643,7 +644,7 @@ def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsy
 
     flat.at_pass = staticmethod(interrupt)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert "before the first pass" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -655,7 +656,7 @@ def test_interrupt_while_the_scene_is_read(
 
     monkeypatch.setattr("scenes.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert capsys.readouterr().err == "tracecore: interrupted\n"
+    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
 
 
 def test_interrupt_that_a_module_in_c_makes_an_error_of_import(

@@ -59,6 +59,7 @@ def test_ten_problems_are_all_told():
     errors = [SceneFileError("a.bad", line, f"expected less than {line}") for line in range(MAX_PROBLEM_LINES)]
     assert str(SceneProblemsError(errors)).splitlines() == [str(error) for error in errors]
 
+
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
 FACE = "usemtl a\nf 1/1 2/2 3/3\n"
 PLY = (
@@ -89,7 +90,7 @@ LACKING = {
         "m.mtl:2: picture 't.png' is left out: it is no PNG",
     ),
     "no picture of a PLY file": ({"a.ply": PLY}, "a.ply:3: there is no picture 'none.png'"),
-    "no picture of a glTF file": ({"a.gltf": ""}, "refers to \"none.png\", which is not in its folder"),
+    "no picture of a glTF file": ({"a.gltf": ""}, 'refers to "none.png", which is not in its folder'),
     "no MTL file of a mesh of a scene": (
         {"a.toml": '[[object]]\nfile = "m.obj"\n', "m.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"},
         "m.obj:1: there is no file 'none.mtl'",
