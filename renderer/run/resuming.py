@@ -1,4 +1,4 @@
-"""This module has a picture go on from its newest checkpoint that is sound, and keeps those of one that is being made."""
+"""This module has a picture go on from its newest sound checkpoint, and keeps those of one that is being made."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ class Reader:
         self.is_broken = False
 
     def read(self) -> Document:
-        """Reads all statements. Raises SceneFileError with all that is wrong, each with its file and line, but for names
-        that what is wrong before them may have made."""
+        """Reads all statements. Raises SceneFileError with all that is wrong, each with its file and line, but for what
+        may follow from it: names that are not there."""
         for found in self.files.statements():
             try:
                 if isinstance(found, SceneFileError):
