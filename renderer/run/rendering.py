@@ -131,6 +131,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         check_outputs(written_files(settings), scene.files)
         if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
             check_camera(scene.name, settings.camera, scene.document.cameras)
+        note_stillness(scene, settings, is_sequence=is_sequence)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
@@ -141,6 +142,16 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
         filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
+
+
+def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> None:
+    """Logs that frames are chosen of a scene that stands still, unless errors alone are wanted."""
+    if settings.quiet or scene.animation.start != scene.animation.end:
+        return
+    if settings.frame:
+        log.warning("note: scene %s stands still: --frame %d changes nothing", scene.name, settings.frame)
+    elif is_sequence:
+        log.warning("note: scene %s stands still: all frames show the same moment", scene.name)
 
 
 def written_files(settings: Settings) -> list[Path | None]:

@@ -27,8 +27,8 @@ HOST = "127.0.0.1"
 #: So many are answered at a time, and a request may take so many seconds to come, and so many bytes.
 MOST_CLIENTS, REQUEST_SECONDS, MOST_BYTES = 32, 30.0, 1 << 16
 
-#: News are sent no faster, and where there are none a sign of life after so many seconds. At its end a server waits so long
-#: at most until all pages have been told.
+#: News are sent no faster, and where there are none a sign of life after so many seconds. At its end a server waits so
+#: long at most until all pages have been told.
 NEWS_SECONDS, SILENCE_SECONDS, END_SECONDS = 0.1, 5.0, 1.0
 
 #: A page shows no more pixels: larger pictures have columns and rows left out.

@@ -567,6 +567,38 @@ def test_denoising_without_the_extra_names_the_remedy(
     assert re.fullmatch(r"tracecore: error: cannot denoise: .* pip install pyoidn\n", capsys.readouterr().err)
 
 
+def test_frames_of_a_scene_that_stands_still_are_told(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    still = "tracecore: note: scene cornell stands still: "
+    assert run_flat("-o", tmp_path / "a.png", "--frame", "5", "--passes", "1") == 0
+    assert f"{still}--frame 5 changes nothing\n" in capsys.readouterr().err
+    assert run_flat("-o", tmp_path / "b.png", "--frames", "0:1", "--passes", "1") == 0
+    assert capsys.readouterr().err.count(f"{still}all frames show the same moment\n") == 1
+    assert run_flat("-o", tmp_path / "c.png", "--passes", "1") == 0
+    assert "stands still" not in capsys.readouterr().err
+
+
+def test_frames_of_a_scene_that_moves_are_not_told(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--driver", "flat", "--device", "cpu", "--size", "4x3", "--passes", "1")
+    assert run("render", "museum:10k", *small, "-o", tmp_path / "a.png", "--frame", "5") == 0
+    assert "stands still" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scene", "told"),
+    [
+        ("kitchen:", "scene 'kitchen' has one size; leave out ':'"),
+        ("museum:", "expected 'museum' or 'museum:SIZE' with"),
+    ],
+)
+def test_a_colon_without_a_size_is_an_error(scene: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", scene, "--dry-run") == 2
+    assert_one_line(capsys.readouterr().err, told)
+
+
 def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
     assert run_flat("-o", tmp_path / "a.png", "--time-limit", "0.5") == 0
     assert json.loads(read_texts(tmp_path / "a.png")["settings"])["passes"] > DEFAULT_PASSES

@@ -118,3 +118,21 @@ def test_a_strict_reader_refuses_files_that_it_cannot_use(tmp_path, capsys, name
 def test_a_strict_reader_reads_what_is_only_approximated(tmp_path):
     (tmp_path / "a.obj").write_text(f"{CORNERS}l 1 2\nf 1 2 3\n")
     assert scenes.load(tmp_path / "a.obj", strict=True).document.notes.lines
+
+
+@pytest.mark.parametrize(
+    ("vertices", "is_told"),
+    [
+        ("v 0.1 0.1 0.1\nv 0.3 0.3 0.3\nv 0.7 0.7 0.7\n", True),
+        ("v 1 2 3\nv 1 2 3\nv 1 2 3\n", True),
+        ("v 0 0 0\nv 1000 0 0\nv 500 1e-4 0\n", False),
+        ("v 0 0 0\nv 1e-9 0 0\nv 0 1e-9 0\n", False),
+    ],
+)
+def test_a_scene_of_triangles_without_area_alone_is_told(tmp_path, vertices, is_told):
+    """However long or small those are that have one; a single sound triangle behind many others is enough."""
+    note = f"{tmp_path / 'a.obj'}: there is nothing to be seen: no triangle has an area"
+    (tmp_path / "a.obj").write_text(vertices + "f 1 2 3\n" * 5000)
+    assert (note in scenes.load(tmp_path / "a.obj").document.notes.lines) == is_told
+    (tmp_path / "a.obj").write_text(f"{vertices}v 0 0 5\nv 1 0 5\nv 0 1 5\n" + "f 1 2 3\n" * 5000 + "f 4 5 6\n")
+    assert note not in scenes.load(tmp_path / "a.obj").document.notes.lines
