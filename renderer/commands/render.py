@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
+from renderer.interrupts import nothing_saved
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
 from renderer.settings.setting import settings_of
 
@@ -169,12 +170,11 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture; returns whether it is finished."""
     from tracecore.collector import modules_kept
 
-    with modules_kept():
-        from renderer.film.image_file import check_writable, make_default_folder
-        from renderer.run.earlier_picture import asked, check_replaceable, files_of
-        from renderer.run.rendering import nothing_saved, plan_picture, render_plan, written_files
-
     with nothing_saved():
+        with modules_kept():
+            from renderer.film.image_file import check_writable, make_default_folder
+            from renderer.run.earlier_picture import asked, check_replaceable, files_of
+            from renderer.run.rendering import plan_picture, render_plan, written_files
         plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent)

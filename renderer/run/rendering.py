@@ -22,6 +22,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
+from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.plugins import load_installed
 from renderer.run import first_run
 from renderer.run.earlier_picture import files_of
@@ -47,9 +48,6 @@ AnyScene = str | Path | Scene | Snapshot
 
 #: What helps where there is too little memory.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
-
-#: What an interrupt says that comes before there is a picture.
-NOTHING_SAVED = "before the first pass was finished; nothing is saved"
 
 log = logging.getLogger(__name__)
 
@@ -175,15 +173,6 @@ def render_plan(plan: Plan) -> Picture:
     if made.picture is None:
         raise KeyboardInterrupt(NOTHING_SAVED)
     return made.picture
-
-
-@contextmanager
-def nothing_saved() -> Iterator[None]:
-    """Has an interrupt within the block say that it leaves nothing."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(NOTHING_SAVED) from interrupt
 
 
 @contextmanager

@@ -30,11 +30,11 @@ from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.film.picture_file import read_picture
+from renderer.interrupts import NOTHING_SAVED
 from renderer.photons.photon_file import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
-from renderer.run.rendering import NOTHING_SAVED
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS
