@@ -34,5 +34,9 @@ class CheckpointError(UsageError):
         super().__init__(f"cannot resume: '{path}' {why}; leave out --resume to begin anew")
 
 
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint does not have the bytes that were written."""
+
+
 class PhotonFileError(UsageError):
     """A file is not a photon map that this program saved."""

@@ -15,6 +15,9 @@ from types import FrameType
 #: Those that interrupt; not every system knows all of them.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
+#: What an interrupt says that comes before there is a picture.
+NOTHING_SAVED = "before the first pass was finished; nothing is saved"
+
 #: What a shell adds to the number of the signal that ended a program.
 SIGNAL_STATUS = 128
 
@@ -72,6 +75,15 @@ def let_through() -> Iterator[None]:
         if interrupted():
             raise KeyboardInterrupt
         yield
+
+
+@contextmanager
+def nothing_saved() -> Iterator[None]:
+    """Has an interrupt within the block say that it leaves nothing."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(NOTHING_SAVED) from interrupt
 
 
 def interrupted() -> bool:

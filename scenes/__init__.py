@@ -10,9 +10,11 @@ from importlib import import_module
 from pathlib import Path
 
 from scenes.advice import missing_file, unknown_scene
-from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+from scenes.document import Document
+from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
 from scenes.evaluator import viewed
 from scenes.facts import SceneFacts, describe
+from scenes.geometry import has_area
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
@@ -75,6 +77,9 @@ READERS: dict[str, Callable[..., Scene]] = {
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
 }
 
+#: What is said of a file that could not be used, where that is an error.
+AS_STRICT = "(an error by --strict)"
+
 #: Formats that have parameters, whose readers take values of them by name.
 PARAMETRISED = (".xml",)
 
@@ -99,12 +104,21 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
     return SHIPPED
 
 
+def note_unseen(document: Document) -> None:
+    """Notes that no mesh of a document has a triangle with an area."""
+    shapes = [part.shape for part in document.parts]
+    if shapes and not any(not isinstance(shape, Mesh) or has_area(shape) for shape in shapes):
+        message = "there is nothing to be seen: no triangle has an area"
+        document.notes.add(message, document.parts[0].origin.path)
+
+
 def load(
     name_or_path: str | Path,
     viewing: Viewing = AS_THE_FILE_SAYS,
     parameters: Mapping[str, str] | None = None,
     *,
     allow_outside: bool = False,
+    strict: bool = False,
 ) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
@@ -113,18 +127,19 @@ def load(
         shapes are.
     parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
     allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
+    strict: pictures and files of materials that are not there or cannot be read are errors, and not noted.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
-    name, _, size = str(name_or_path).partition(":")
+    name, colon, size = str(name_or_path).partition(":")
     path = Path(name_or_path)
     if parameters and path.suffix.lower() not in PARAMETRISED:
         raise SceneError(f"{name_or_path} has no parameters; files have some that end in {' '.join(PARAMETRISED)}")
     for row in SHIPPED:
         if row.name == name:
-            return viewed(row.built(size), viewing)
+            return viewed(row.built(size if colon else None), viewing)
     reader = READERS.get(suffix_of(path))
     if reader is None:
         raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
@@ -137,6 +152,11 @@ def load(
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error
+    if strict and (losses := scene.document.notes.losses):
+        raise SceneProblemsError(
+            [SceneFileError(file, line, f"{message} {AS_STRICT}") for file, line, message in losses]
+        )
+    note_unseen(scene.document)
     scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)

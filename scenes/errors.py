@@ -1,10 +1,13 @@
 """This module holds every error that reading a scene raises."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-#: So many problems of a file are told, the others counted.
-MAX_PROBLEMS = 40
+from scenes.notes import in_others
+
+#: Lines of a message about a file, of which the last counts the problems that are not told.
+MAX_PROBLEM_LINES = 10
 
 
 class SceneError(Exception):
@@ -30,10 +33,16 @@ class SceneProblemsError(SceneFileError):
         self.problems = tuple(problems)
 
     def __str__(self) -> str:
-        """Returns a line for each problem, up to a number of them."""
-        lines = list(dict.fromkeys(str(problem) for problem in self.problems))
-        left = len(lines) - MAX_PROBLEMS
-        return "\n".join([*lines[:MAX_PROBLEMS], *([f"{left} more problems"] if left > 0 else [])])
+        """Returns a line for each problem, up to a number of them. The same one in several places is told once."""
+        places = {str(problem): problem.message for problem in self.problems}
+        counts = Counter(places.values())
+        lines: dict[str, str] = {}
+        for line, message in places.items():
+            lines.setdefault(message, f"{line}{in_others(counts[message] - 1)}")
+        told = list(lines.values())
+        if len(told) > MAX_PROBLEM_LINES:
+            told[MAX_PROBLEM_LINES - 1 :] = [f"{len(told) - MAX_PROBLEM_LINES + 1} more problems"]
+        return "\n".join(told)
 
 
 class UnknownSceneError(SceneError):

@@ -10,6 +10,10 @@ from scenes.model import Doubles, Floats, Mesh
 #: Coordinates, in a file and in the world, reach so far, so that areas and squares of lengths are finite in float32.
 MAX_COORDINATE = 1e9
 
+#: The area of a triangle that has one, as a share of the square of its longest side; and triangles that are looked at
+#: at a time.
+LEAST_AREA, RUN = 1e-12, 4096
+
 
 def unit(vectors: Doubles) -> Doubles:
     """Divides vectors by their length, along the last axis; those without length stay zero. No size over- or
@@ -31,6 +35,16 @@ def double_area_normals(positions: Doubles) -> Doubles:
 def areas(positions: Doubles | Floats) -> Doubles:
     """Returns the areas, (n,) float64, of triangles (n, 3, 3)."""
     return 0.5 * np.linalg.norm(double_area_normals(positions.astype(np.float64)), axis=-1)
+
+
+def has_area(mesh: Mesh) -> bool:
+    """Returns whether any triangle of a mesh has an area that is more than rounding gives; looks no further than it."""
+    for first in range(0, len(mesh.triangles), RUN):
+        corners = mesh.vertices[mesh.triangles[first : first + RUN]]
+        longest = np.square(corners - np.roll(corners, 1, axis=1)).sum(axis=-1).max(axis=-1)
+        if np.any(areas(corners) > LEAST_AREA * longest):
+            return True
+    return False
 
 
 def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:

@@ -12,8 +12,9 @@ MAX_PARTS = 1_000_000
 MAX_CORNERS = 100_000
 #: Files that are included, those included again and again counted each time, and words of those read again.
 MAX_INCLUDES, MAX_WORDS_AGAIN = 20_000, 20_000_000
-#: Pixels of a picture, and of all pictures of a scene together, or all textures that are made of them.
-MAX_PIXELS, MAX_ALL_PIXELS = 1 << 26, 1 << 30
+#: Pixels of a picture, which are those of 16384 x 16384, and of all pictures of a scene together, or all textures that
+#: are made of them.
+MAX_PIXELS, MAX_ALL_PIXELS = 1 << 28, 1 << 30
 #: Of these, all pictures of a scene may have so many whatever their files hold, and beyond them so many for each byte.
 FREE_PIXELS, MAX_PIXELS_PER_BYTE = 1 << 27, 100
 #: How many times larger than packed what is unpacked may be, from a size on, in bytes.

@@ -1,7 +1,8 @@
 """This module reads and writes textures as pictures."""
 
 import io
-import warnings
+import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +21,14 @@ MAX_FILE_BYTES = 1 << 29
 OPAQUE = 255
 #: Bytes of a pixel while a picture is decoded: as Pillow has it, and as arrays of colours and of alpha.
 DECODED_BYTES = 4 + 3 + 1
+#: Held while Pillow's own limit of pixels, which is one for all threads, is set aside.
+PILLOW_LIMIT = threading.Lock()
 #: Rows that are turned from Pillow's pixels to an array at a time, while they are in the processor's cache.
 STRIP_ROWS = 64
+
+
+class SizeError(SceneFileError):
+    """A picture has more pixels than are read, or than there is memory for."""
 
 
 def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
@@ -29,14 +36,14 @@ def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
 
     formats: Pillow's names of those allowed.
 
-    Raises SceneFileError when the file cannot be read or holds too many pixels; of this kind PixelsError where all
-    pictures of the scene do.
+    Raises SceneFileError when the file cannot be read; of this kind SizeError where it holds too many pixels, and
+    PixelsError where all pictures of the scene do.
     """
     data = read_bytes(path, MAX_FILE_BYTES)
     try:
         with opened_picture(path, data, formats) as image:
             return image_texture(path.name, image)
-    except PixelsError:
+    except (PixelsError, SizeError):
         raise
     except Exception as error:  # Pillow raises many kinds on bad files
         raise SceneFileError(path, None, f"expected a {' or '.join(formats)} picture: {reason(error)}") from error
@@ -48,25 +55,35 @@ def opened_picture(path: Path, data: bytes, formats: tuple[str, ...]) -> Iterato
 
     path: of the file that has them.
 
-    Raises ValueError for one that is too large or not whole, PixelsError where all of the scene are too large, and
-    whatever Pillow raises.
+    Raises SizeError for one that is too large, PixelsError where all of the scene are, ValueError for one that is not
+    whole, and whatever Pillow raises.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+    with _opened(data, formats) as image:
+        pixels = image.width * image.height
+        size = f"it has {image.width} x {image.height} pixels"
+        if pixels > MAX_PIXELS:
+            side = math.isqrt(MAX_PIXELS)
+            raise SizeError(path, None, f"{size}, and at most {side} x {side} are read; make it smaller")
+        count_pixels(path, pixels, len(data))
+        free = free_bytes()
+        if free is not None and DECODED_BYTES * pixels > free:
+            needed = gigabytes(DECODED_BYTES * pixels)
+            raise SizeError(path, None, f"{size}, which take {needed}, and {gigabytes(free)} are free; make it smaller")
+        if wrong := missing_rows(data):
+            raise ValueError(wrong)
+        yield image
+
+
+def _opened(data: bytes, formats: tuple[str, ...]) -> Image.Image:
+    """Returns a picture of which the header alone has been read, however large it is."""
+    with PILLOW_LIMIT:
+        limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
         try:
-            image = Image.open(io.BytesIO(data), formats=formats)
+            return Image.open(io.BytesIO(data), formats=formats)
         except UnidentifiedImageError as error:
             raise ValueError("it is of no format that is known") from error
-        with image:
-            if image.width * image.height > MAX_PIXELS:
-                raise ValueError(f"{image.width} x {image.height} pixels, at most {MAX_PIXELS} are read")
-            count_pixels(path, image.width * image.height, len(data))
-            free = free_bytes()
-            if free is not None and DECODED_BYTES * image.width * image.height > free:
-                raise ValueError(f"{image.width} x {image.height} pixels, and {gigabytes(free)} are free")
-            if wrong := missing_rows(data):
-                raise ValueError(wrong)
-            yield image
+        finally:
+            Image.MAX_IMAGE_PIXELS = limit
 
 
 def image_texture(name: str, image: Image.Image) -> Texture:

@@ -176,7 +176,7 @@ def add_scenes(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
-    add_settings(parser, Settings, "allow_outside", "camera")
+    add_settings(parser, Settings, "allow_outside", "strict", "camera")
     add_settings(parser.add_mutually_exclusive_group(), Settings, "frame", "time")
     add_plugin(parser)
 

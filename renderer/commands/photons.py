@@ -40,7 +40,8 @@ examples:
   tracecore photons kitchen.aff --store 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
 
-A pilot of up to 65536 photons comes first. They count, but are not timed.
+A pilot of up to 65536 photons comes first. They count, but are not timed: of a run that stores enough by then, no rate
+is told.
 Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early: photons of the rounds that are finished are reported, and kept
 with --save-photons. A hard kill keeps nothing of a run; files that are there stay whole. A run has no checkpoint: the
 same command traces the same photons again.
@@ -102,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         figures = statistics.collect(context, "photons", settings, _measured(context, photon_run))
         figures["coprocessor.faults"] = containment.faults
         figures |= photon_run.members
+        if not photon_run.rays:
+            figures |= dict.fromkeys(statistics.OF_TIMED_RAYS)
         _write(arguments, photon_run, figures)
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
@@ -248,6 +251,7 @@ def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
 
 def report(figures: Statistics) -> str:
     """Returns the statistics of a photon run as text, to be read by people."""
+    untimed = {"rays": f"{figures['rays.photon']}, all of the pilot, which is not timed; a larger --store is measured"}
     rows = {
         "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
         f"{'read' if figures['bvh.update'] == 'cached' else 'built'} in {figures['bvh.build_seconds']:.2f} s",
@@ -256,6 +260,14 @@ def report(figures: Statistics) -> str:
         "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "
         f"{figures['photons.absorbed']} absorbed, {figures['photons.escaped']} escaped, "
         f"{figures['photons.terminated']} terminated",
+        **(_timed_rows(figures) if figures["rays.timed"] else untimed),
+    }
+    return "\n".join(f"{name:<13} {text}" for name, text in rows.items())
+
+
+def _timed_rows(figures: Statistics) -> dict[str, str]:
+    """Returns rows on how fast what came after the pilot was traced, and why not faster."""
+    return {
         "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: "
         f"{_mega(figures['rays_per_second'])} Mrays/s" + _spread(figures),
         "co-processor": f"busy {figures['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
@@ -265,7 +277,6 @@ def report(figures: Statistics) -> str:
         "order": f"{figures['seconds.map']:.3f} s to put photons in order",
         "limited by": figures["limited_by"],
     }
-    return "\n".join(f"{name:<13} {text}" for name, text in rows.items())
 
 
 def _thread_rows(figures: Statistics) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
+from renderer.interrupts import nothing_saved
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
 from renderer.settings.setting import settings_of
 
@@ -64,11 +65,12 @@ what is written:
 A picture is written over one of the same command, and over no other: that takes --force. Where the key 'asked' of
 FILE.json says other things, it is another. A file that the scene is read from is never written over.
 
-Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early, and save the passes that are finished. A render of more than
-two minutes, or one with --checkpoint, keeps FILE.png.checkpoint beside FILE.png until it is finished. After an
-interrupt, or where the machine has failed, the same command with --resume goes on from there, on whatever device and
-threads, and makes the same picture bit for bit. A checkpoint that is damaged, or of another scene, other settings or
-another version of the program, is refused; without --resume the picture begins anew.
+Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early, and save the passes that are finished, also in
+FILE.png.checkpoint. A render of more than two minutes, or one with --checkpoint, keeps that from time to time, and the
+one before as FILE.png.checkpoint.before, until the picture is finished. After an interrupt, or where the machine has
+failed, the same command with --resume goes on from there, on whatever device and threads, and makes the same picture
+bit for bit. If the newest is damaged or missing it goes on from the one before. A checkpoint of another scene, other
+settings or another version of the program is refused; without --resume the picture begins anew.
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
 FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
@@ -168,12 +170,12 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture; returns whether it is finished."""
     from tracecore.collector import modules_kept
 
-    with modules_kept():
-        from renderer.film.image_file import check_writable, make_default_folder
-        from renderer.run.earlier_picture import asked, check_replaceable, files_of
-        from renderer.run.rendering import plan_picture, render_plan, written_files
-
-    plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
+    with nothing_saved():
+        with modules_kept():
+            from renderer.film.image_file import check_writable, make_default_folder
+            from renderer.run.earlier_picture import asked, check_replaceable, files_of
+            from renderer.run.rendering import plan_picture, render_plan, written_files
+        plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent)
     plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
@@ -265,7 +267,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 
     passes = f"{picture.passes} pass" if picture.passes == 1 else f"{picture.passes} passes"
     if not picture.is_finished:
-        more = "; go on with --resume" if checkpoint_path(path).exists() else ""
+        more = "; the same command with --resume goes on" if checkpoint_path(path).exists() else ""
         print(f"tracecore: interrupted: {passes} saved in {path}{more}", file=sys.stderr)
     elif not quiet:
         figures = picture.statistics

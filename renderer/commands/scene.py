@@ -89,7 +89,9 @@ def loaded(arguments: argparse.Namespace) -> Scene:
     import scenes
 
     parameters = Definitions().clean(arguments.define or {})
-    return scenes.load(arguments.scene, parameters=parameters, allow_outside=arguments.allow_outside)
+    return scenes.load(
+        arguments.scene, parameters=parameters, allow_outside=arguments.allow_outside, strict=arguments.strict
+    )
 
 
 def print_info(arguments: argparse.Namespace) -> None:

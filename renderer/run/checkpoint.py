@@ -1,4 +1,5 @@
-"""A checkpoint is a file by which a picture that is not finished goes on where it stopped, with the same bits.
+"""A checkpoint is a file by which a picture that is not finished goes on where it stopped, with the same bits. Two are
+kept, the newest and the one before.
 
 It holds the sums of the film, what the driver carries from pass to pass, and what the passes have taken. A line says
 what the file is and of which version, a line of JSON has its key, its numbers and the types and shapes of its arrays;
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,7 +22,7 @@ import numpy.typing as npt
 
 from renderer.atomic_file import atomic_file
 from renderer.drivers.driver import Carried, RayCounts, Work
-from renderer.errors import CheckpointError
+from renderer.errors import CheckpointError, DamagedCheckpointError
 from renderer.photons.counts import PhotonCounts
 from renderer.run.motion import NO_WORK, both, summed
 from tracecore.dispatch.tracer import TracerStatistics
@@ -28,8 +30,8 @@ from tracecore.dispatch.tracer import TracerStatistics
 #: How a checkpoint begins, with the version of its format.
 FIRST_LINE = b"tracecore checkpoint 1\n"
 
-#: What is behind the name of the picture in that of its checkpoint.
-SUFFIX = ".checkpoint"
+#: What is behind the name of the picture in that of its checkpoint, and behind that in the name of the one before.
+SUFFIX, BEFORE = ".checkpoint", ".before"
 
 DIGEST_BYTES = 32
 
@@ -46,7 +48,7 @@ Sums = dict[str, npt.NDArray[np.float64]]
 class CheckpointOrder:
     """Says whether and where checkpoints of a picture are kept.
 
-    path: of the file.
+    path: of the newest one; that before it is kept beside it.
     key_of: returns the key of the picture, of the number of passes that have looked at the scene.
     seconds: between two, at least; None for the usual.
     resume: whether to go on with one that is there.
@@ -59,7 +61,7 @@ class CheckpointOrder:
 
     @property
     def is_asked_for(self) -> bool:
-        """Returns whether the user has said anything of checkpoints; if not, a short render leaves none."""
+        """Returns whether the user has said anything of checkpoints."""
         return self.resume or self.seconds is not None
 
     @property
@@ -69,7 +71,7 @@ class CheckpointOrder:
 
     @property
     def first(self) -> float:
-        """Returns the seconds of a render before its first checkpoint."""
+        """Returns the seconds of a render before its first checkpoint, unless it ends early."""
         return self.interval if self.is_asked_for else DEFAULT_FIRST
 
 
@@ -122,14 +124,33 @@ def checkpoint_path(picture: Path) -> Path:
     return picture.with_name(picture.name + SUFFIX)
 
 
+def path_before(path: Path) -> Path:
+    """Returns the path of the checkpoint before the newest one, of which the path is given."""
+    return path.with_name(path.name + BEFORE)
+
+
 def write(path: Path, key: str, checkpoint: Checkpoint) -> None:
-    """Writes a checkpoint in full, or leaves what is there. key: of the picture."""
+    """Writes a checkpoint in full, or leaves what is there. The one that was the newest becomes the one before.
+
+    key: of the picture.
+    """
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     with atomic_file(path) as file:
         for part in _parts(key, checkpoint):
             digest.update(part)
             file.write(part)
         file.write(digest.digest())
+        file.flush()
+        os.fsync(file.fileno())
+        with suppress(FileNotFoundError):
+            os.replace(path, path_before(path))
+
+
+def remove(path: Path) -> None:
+    """Removes the newest checkpoint and the one before, as far as they are there."""
+    for each in (path, path_before(path)):
+        with suppress(OSError):
+            each.unlink()
 
 
 def read(path: Path, key_of: Callable[[int], str]) -> Checkpoint:
@@ -137,12 +158,13 @@ def read(path: Path, key_of: Callable[[int], str]) -> Checkpoint:
 
     key_of: returns the key that it has to have, of the number of its passes.
 
-    Raises `CheckpointError` for one that is damaged or of another picture, and `OSError` where it cannot be read.
+    Raises `DamagedCheckpointError` for one that is damaged, `CheckpointError` for one of another picture, and `OSError`
+    where it cannot be read.
     """
     with path.open("rb") as file:
         end = os.fstat(file.fileno()).st_size - DIGEST_BYTES
         if file.read(len(FIRST_LINE)) != FIRST_LINE or not _is_whole(file, end):
-            raise CheckpointError(path, "is damaged, or no checkpoint of this version of the program")
+            raise DamagedCheckpointError(path, "is damaged, or no checkpoint of this version of the program")
         file.seek(len(FIRST_LINE))
         header = json.loads(file.readline())
         if header["key"] != key_of(header["passes"]):

@@ -20,7 +20,7 @@ Asked = Mapping[str, Any]
 
 #: Groups of settings that do not decide a picture, but for the seed; and others that do not.
 NOT_ASKED_GROUPS = ("files", TRACING)
-NOT_ASKED = ("update", "allow_outside")
+NOT_ASKED = ("update", "allow_outside", "strict")
 
 #: Statistics are smaller.
 LARGEST_STATISTICS = 1 << 26

@@ -38,6 +38,7 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
+from scenes.written_file import target_of
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.ahead import begin_to_load
 from tracecore.cores import usable_cores
@@ -126,9 +127,9 @@ class Plan:
         return chosen.building_only if self.settings.is_shared else chosen
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
-        """Return how a picture of a snapshot can be resumed, if it is written to a file."""
+        """Return how a picture of a snapshot can be resumed, if it is written to a file and no device or pipe."""
         chosen = self.settings
-        if chosen.output is None:
+        if chosen.output is None or target_of(chosen.output) is None:
             return None
         return CheckpointOrder(
             path=checkpoint_path(chosen.output),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
+from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.plugins import load_installed
 from renderer.run import first_run
 from renderer.run.earlier_picture import files_of
@@ -41,6 +42,7 @@ from scenes.evaluator import viewed
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
+from scenes.written_file import target_of
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
@@ -114,7 +116,13 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene, viewing_of(settings), settings.define, allow_outside=settings.allow_outside)
+        scene = scenes.load(
+            scene,
+            viewing_of(settings),
+            settings.define,
+            allow_outside=settings.allow_outside,
+            strict=settings.strict,
+        )
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):
@@ -123,6 +131,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         check_outputs(written_files(settings), scene.files)
         if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
             check_camera(scene.name, settings.camera, scene.document.cameras)
+        note_stillness(scene, settings, is_sequence=is_sequence)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
@@ -133,6 +142,16 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
         filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
+
+
+def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> None:
+    """Logs that frames are chosen of a scene that stands still, unless errors alone are wanted."""
+    if settings.quiet or scene.animation.start != scene.animation.end:
+        return
+    if settings.frame:
+        log.warning("note: scene %s stands still: --frame %d changes nothing", scene.name, settings.frame)
+    elif is_sequence:
+        log.warning("note: scene %s stands still: all frames show the same moment", scene.name)
 
 
 def written_files(settings: Settings) -> list[Path | None]:
@@ -146,13 +165,15 @@ def render_plan(plan: Plan) -> Picture:
 
     Raises `KeyboardInterrupt` where Ctrl-C came before the first pass was finished.
     """
-    with fleet_of(plan) as fleet, opened(plan) as context:
+    with ExitStack() as stack:
+        with nothing_saved():
+            fleet, context = stack.enter_context(fleet_of(plan)), stack.enter_context(opened(plan))
         order = replace(plan.order(), checkpoint=plan.checkpoint_order(context.snapshot))
         if fleet is not None:
             order = replace(order, shared=shared_driver(plan, fleet))
         made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
-        raise KeyboardInterrupt("before the first pass was finished")
+        raise KeyboardInterrupt(NOTHING_SAVED)
     return made.picture
 
 
@@ -216,9 +237,10 @@ def check_files(settings: Settings) -> None:
 
 
 def check_resuming(settings: Settings) -> None:
-    """Raise `UsageError` for settings of checkpoints of a picture that is not written."""
-    if settings.output is None and (settings.resume or settings.checkpoint is not None):
-        raise UsageError("checkpoint and resume need output, beside which a picture's checkpoint is kept")
+    """Raise `UsageError` for settings of checkpoints of a picture that is not written, or not to a file."""
+    is_kept = settings.output is not None and target_of(settings.output) is not None
+    if not is_kept and (settings.resume or settings.checkpoint is not None):
+        raise UsageError("checkpoint and resume need output, a file beside which a picture's checkpoint is kept")
 
 
 def check_output(settings: Settings, path: Path) -> None:

@@ -1,17 +1,25 @@
-"""This module has a picture go on from its checkpoint, and keeps the checkpoint of one that is being made."""
+"""This module has a picture go on from its newest sound checkpoint, and keeps those of one that is being made."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from renderer.drivers.driver import resumable
-from renderer.errors import CheckpointError, UsageError
-from renderer.run.checkpoint import NOTHING_SPENT, Checkpoint, CheckpointOrder, Spent, read, write
+from renderer.errors import CheckpointError, DamagedCheckpointError, UsageError
+from renderer.run.checkpoint import (
+    NOTHING_SPENT,
+    Checkpoint,
+    CheckpointOrder,
+    Spent,
+    path_before,
+    read,
+    remove,
+    write,
+)
 from renderer.run.session import Saving
 
 if TYPE_CHECKING:
@@ -32,7 +40,6 @@ class Resuming:
 
     def __init__(self, order: CheckpointOrder | None, *, quiet: bool) -> None:
         self._order, self._is_quiet = order, quiet
-        self._start = time.perf_counter()
         self._driver: ResumableDriver | None = None
         self._checkpoint = None if order is None else self._found(order)
         self.spent = NOTHING_SPENT if self._checkpoint is None else self._checkpoint.spent
@@ -70,32 +77,40 @@ class Resuming:
         return [Saving(what="a checkpoint", save=save, interval=order.interval, first=order.first)]
 
     def save_last(self, film: Film, spent: Spent) -> None:
-        """Writes the checkpoint of a picture that ends early, unless it has just begun and nobody asked for one."""
+        """Writes the checkpoint of a picture that ends early."""
         order = self._order
-        if order is None or self._driver is None:
-            return
-        if order.is_asked_for or time.perf_counter() - self._start >= order.first:
+        if order is not None and self._driver is not None:
             try:
                 self._save(order, self._driver, lambda _: spent, film)
             except OSError as error:
                 log.warning("note: cannot save a checkpoint: %s", error)
 
     def remove(self) -> None:
-        """Removes the checkpoint of a picture that is finished."""
+        """Removes the checkpoints of a picture that is finished."""
         if self._order is not None:
-            with suppress(OSError):
-                self._order.path.unlink()
+            remove(self._order.path)
 
     def _found(self, order: CheckpointOrder) -> Checkpoint | None:
         """Returns the checkpoint from which to go on; None where there is none, or nobody wants to."""
-        is_there, found = order.path.is_file(), None
-        if is_there and order.resume:
-            found = read(order.path, order.key_of)
-            self._note(f"going on after pass {found.passes} of '{order.path}'")
-        elif is_there:
-            self._note(f"'{order.path}' is left of a render that was not finished; --resume goes on with it")
-        elif order.resume:
-            self._note(f"there is no '{order.path}'; beginning anew")
+        there = [path for path in (order.path, path_before(order.path)) if path.is_file()]
+        if not there:
+            if order.resume:
+                self._note(f"there is no '{order.path}'; beginning anew")
+            return None
+        if not order.resume:
+            self._note(f"'{there[0]}' is left of a render that was not finished; --resume goes on with it")
+            return None
+        path, why = there[0], "" if there[0] == order.path else f"there is no '{order.path}'; "
+        try:
+            found = read(path, order.key_of)
+        except (DamagedCheckpointError, OSError):
+            if len(there) == 1:
+                raise
+            path, why = there[1], f"'{path}' is damaged; "
+            found = read(path, order.key_of)
+            with suppress(OSError):
+                order.path.unlink()  # or else it would become the one before
+        self._note(f"{why}going on after pass {found.passes} of '{path}'")
         return found
 
     def _note(self, text: str) -> None:

@@ -3,10 +3,10 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol
 
 from renderer.drivers.driver import Driver, passes_of
 from renderer.errors import UsageError
@@ -22,8 +22,6 @@ SAVE_SPACING = 20.0
 
 #: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +163,8 @@ class _Clocked:
 def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
     """Add passes to a film up to the limits, and yield after each whether it was the last; none where they are reached.
 
-    Where time is limited, passes that are under way when it is over are added too.
+    Where time is limited, passes that are under way when it is over are added too. A pass that is finished is in the
+    film before another one is waited for.
     """
     if limits.reached(film):
         return
@@ -175,23 +174,16 @@ def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
         return limits.allow(index, time.perf_counter() - start)
 
     with closing(passes_of(driver, film.passes, may_begin)) as passes:
-        for image, has_next in with_outlook(passes) if limits.seconds is not None else ((p, True) for p in passes):
+        image = next(passes, None)
+        while image is not None:
             film.add(image)
-            is_last = not has_next or limits.reached(film)
+            is_last, image = limits.reached(film), None
+            if not is_last and limits.seconds is not None:  # whether another one follows is known when it is there
+                image = next(passes, None)
+                is_last = image is None
             yield is_last
-            if is_last:
-                return
-
-
-def with_outlook(items: Iterable[T]) -> Iterator[tuple[T, bool]]:
-    """Yields each item, and whether another one follows, which is waited for."""
-    missing = object()
-    iterator = iter(items)
-    item = next(iterator, missing)
-    while item is not missing:
-        following = next(iterator, missing)
-        yield cast("T", item), following is not missing
-        item = following
+            if not is_last and image is None:
+                image = next(passes, None)
 
 
 def _progress_bar(limits: Limits, done: int, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":

@@ -71,7 +71,8 @@ FIELDS = {
     "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
     "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
     "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
-    "limited_by": "what to make faster first: kernel, transfer, shading, lookup, map, python or queue",
+    "limited_by": "what to make faster first: kernel, transfer, shading, lookup, map, python or queue; null, as rates "
+    "are, where nothing was timed",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
     "photons.aimed": "of these sent to what there is to light, to mirrors or to glass, and nowhere else",
     "photons.stored": "photons kept in maps, any number for a path",
@@ -101,6 +102,12 @@ OF_PICTURES = (
     *("samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
 )
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
+
+#: Keys that nobody knows of a photon run of which nothing was timed.
+OF_TIMED_RAYS = (
+    *("rays_per_second", "rays_per_second_of_runs", "coprocessor.busy_fraction", "shading.rays_per_second"),
+    *("transfer.bytes_per_second", "limited_by"),
+)
 
 #: So many passes with samples that were left out are told one by one.
 MOST_PASSES_TOLD = 100

@@ -49,6 +49,7 @@ class SceneView:
     is_plain: whether the scene is made plain by `scenes.plain`.
     define: values of the parameters of a scene file, by name, or None.
     allow_outside: whether files that the scene names may be outside of its folder.
+    strict: whether files that cannot be used are errors.
     """
 
     frame: int = 0
@@ -61,6 +62,7 @@ class SceneView:
     is_plain: bool = False
     define: Mapping[str, str] | None = None
     allow_outside: bool = False
+    strict: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
@@ -76,11 +78,12 @@ class SceneView:
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().clean(getattr(arguments, "define", None) or {}),
             allow_outside=getattr(arguments, "allow_outside", False),
+            strict=getattr(arguments, "strict", False),
         )
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside))
+        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -224,6 +227,7 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
         arguments.scene if name is None else name,
         parameters=parameters,
         allow_outside=given.get("allow_outside", False),
+        strict=given.get("strict", False),
     )
     written, read = [given.get(one) for one in WRITTEN], [given.get(one) for one in READ]
     if reference := given.get("reference"):

@@ -91,6 +91,12 @@ class Settings(Checked):
     allow_outside: bool = setting(
         Flag(), "read files that the scene names outside of its own folder too", default=False, group="scene"
     )
+    strict: bool = setting(
+        Flag(),
+        "a picture or a file of materials that is missing, or cannot be read, is an error and not a note",
+        default=False,
+        group="scene",
+    )
     driver: str | None = setting(
         Name(),
         "name of a driver, which is a way to make a picture",

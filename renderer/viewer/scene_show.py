@@ -89,7 +89,10 @@ class SceneShow:
         """Renders a picture, and shows it pass by pass until it has all, or there is another wish."""
         if self._scene is None:
             self._scene = scenes.load(
-                self.name, parameters=wish.settings.define, allow_outside=wish.settings.allow_outside
+                self.name,
+                parameters=wish.settings.define,
+                allow_outside=wish.settings.allow_outside,
+                strict=wish.settings.strict,
             )
         plan = plan_picture(self._scene, replace(wish.settings, define=None))
         order = draft_of(plan.order()) if wish.is_draft else plan.order()

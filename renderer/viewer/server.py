@@ -11,6 +11,7 @@ import hmac
 import json
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
@@ -26,8 +27,9 @@ HOST = "127.0.0.1"
 #: So many are answered at a time, and a request may take so many seconds to come, and so many bytes.
 MOST_CLIENTS, REQUEST_SECONDS, MOST_BYTES = 32, 30.0, 1 << 16
 
-#: News are sent no faster, and where there are none a sign of life after so many seconds.
-NEWS_SECONDS, SILENCE_SECONDS = 0.1, 5.0
+#: News are sent no faster, and where there are none a sign of life after so many seconds. At its end a server waits so
+#: long at most until all pages have been told.
+NEWS_SECONDS, SILENCE_SECONDS, END_SECONDS = 0.1, 5.0, 1.0
 
 #: A page shows no more pixels: larger pictures have columns and rows left out.
 MOST_SHOWN_PIXELS = 1 << 23
@@ -48,6 +50,7 @@ class ViewerServer(ThreadingHTTPServer):
 
     live: what is shown, and where wishes go.
     port: that it listens on, 0 for any that is free.
+    listeners: threads that send news.
 
     Raises `UsageError` where the port is taken.
     """
@@ -58,6 +61,7 @@ class ViewerServer(ThreadingHTTPServer):
     def __init__(self, live: LivePicture, port: int = 0) -> None:
         self.live = live
         self.token = secrets.token_urlsafe(16)
+        self.listeners: set[threading.Thread] = set()
         self._places = threading.BoundedSemaphore(MOST_CLIENTS)
         try:
             super().__init__((HOST, port), Answer)
@@ -74,8 +78,11 @@ class ViewerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, name="viewer", daemon=True).start()
 
     def close(self) -> None:
-        """Answers no more."""
+        """Tells the pages that it ends, and answers no more."""
         self.live.close()
+        end = time.monotonic() + END_SECONDS
+        for thread in tuple(self.listeners):
+            thread.join(max(0.0, end - time.monotonic()))
         self.shutdown()
         self.server_close()
 
@@ -141,19 +148,29 @@ class Answer(BaseHTTPRequestHandler):
         self._send(200, page, "text/html; charset=utf-8")
 
     def _send_news(self) -> None:
-        """Sends what is shown, whenever it is something else, until the client has gone."""
+        """Sends what is shown, whenever it is something else, until the client has gone or the viewer ends."""
         self.close_connection = True
-        self._begin(200, {"Content-Type": "text/event-stream"})
-        number, live = -1, self.server.live
-        while not live.is_closed:
-            found = live.newer_than(number, SILENCE_SECONDS)
-            if found is None:
-                self.wfile.write(b": still here\n\n")
-                continue
-            number, shown = found
-            news = json.dumps({"number": number, **shown.facts})
-            self.wfile.write(f"data: {news}\n\n".encode())
-            live.wait(NEWS_SECONDS)
+        thread, listeners = threading.current_thread(), self.server.listeners
+        listeners.add(thread)
+        try:
+            self._begin(200, {"Content-Type": "text/event-stream"})
+            number, live = -1, self.server.live
+            while not live.is_closed:
+                found = live.newer_than(number, SILENCE_SECONDS)
+                if found is None:
+                    self._send_event("alive")
+                    continue
+                number, shown = found
+                news = json.dumps({"number": number, **shown.facts})
+                self.wfile.write(f"data: {news}\n\n".encode())
+                live.wait(NEWS_SECONDS)
+            self._send_event("ended")
+        finally:
+            listeners.discard(thread)
+
+    def _send_event(self, name: str) -> None:
+        """Sends an event that says nothing but its name."""
+        self.wfile.write(f"event: {name}\ndata:\n\n".encode())
 
     def _send_picture(self) -> None:
         """Sends a layer of what is shown: rows of float32, the least byte first."""

@@ -22,7 +22,7 @@ from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color
 from scenes.source_file import OutsideError, PixelsError, reason
 from scenes.srgb import decoded, encoded
-from scenes.texture_file import OPAQUE, image_texture, opened_picture
+from scenes.texture_file import OPAQUE, SizeError, image_texture, opened_picture
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TGA", "PPM")
 REPEAT, CLAMP, MIRROR = 10497, 33071, 33648
@@ -145,14 +145,14 @@ class Pictures:
             except OutsideError:
                 raise
             except SceneFileError as error:
-                self.file.note(f"{error.message}: colours alone are used")
+                self.file.notes.add_loss(f"{error.message}: colours alone are used", self.file.path)
                 return None
         else:
             data = bytes(self.file.view(view))
         try:
             with opened_picture(self.file.path, data, FORMATS) as image:
                 return image_texture(self.name_of(item, image), image)
-        except PixelsError as error:
+        except (PixelsError, SizeError) as error:
             raise item.place.error(error.message) from error
         except Exception as error:  # Pillow raises many kinds on bad files
             message = f"expected a picture, {', '.join(FORMATS)}: {reason(error)}"

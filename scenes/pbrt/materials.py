@@ -59,7 +59,7 @@ class Looks:
     def of_name(self, name: str, place: Place) -> Look | None:
         """Returns the look of a named material. place: where it is asked for."""
         if name not in self.named:
-            raise place.error(f"no material {name[:80]!r} was made before this")
+            raise place.unmade("material", name)
         return self.named[name]
 
     def with_picture(self, look: Look, field_name: str, pattern: Pattern, parameters: Parameters) -> Look:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from scenes.document import Document
-from scenes.errors import MAX_PROBLEMS, SceneFileError, SceneProblemsError
+from scenes.errors import SceneFileError, SceneProblemsError
 from scenes.evaluator import DEFAULT_CAMERA
+from scenes.limits import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, Files
@@ -17,7 +18,7 @@ from scenes.pbrt.materials import PLAIN, Looks
 from scenes.pbrt.parameters import Parameters, first_text, parameters_of
 from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import Textures
-from scenes.pbrt.tokens import MAX_QUOTE, Statement, Word
+from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
 from scenes.transforms import IDENTITY
 
@@ -45,18 +46,23 @@ class Reader:
         self.is_world = False
         self.within: str | None = None
         self.problems: list[SceneFileError] = []
+        self.is_broken = False
 
     def read(self) -> Document:
-        """Reads all statements. Raises SceneFileError with all that is wrong, each with its file and line."""
+        """Reads all statements. Raises SceneFileError with all that is wrong, each with its file and line, but for what
+        may follow from it: names that are not there."""
         for found in self.files.statements():
-            if isinstance(found, SceneFileError):
-                self.problems.append(found)
-                continue
             try:
+                if isinstance(found, SceneFileError):
+                    raise found
                 self.take(found)
+            except UnmadeError as error:
+                if not self.is_broken:
+                    self.problems.append(error)
             except SceneFileError as error:
+                self.is_broken = True
                 self.problems.append(error)
-            if len(self.problems) > MAX_PROBLEMS:
+            if len(self.problems) >= MAX_FAULTS:
                 break
         self.finish()
         return self.world.document
@@ -139,7 +145,7 @@ class Reader:
         """Takes the transform of a name."""
         name = first_text(statement, "the name of a coordinate system")
         if name not in self.systems:
-            raise statement.error(f"no coordinate system {name[:MAX_QUOTE]!r} was made before this")
+            raise statement.place.unmade("coordinate system", name)
         self.state = replace(self.state, matrix=self.systems[name])
 
     def reverse(self, _: Statement) -> None:

@@ -140,8 +140,7 @@ class Textures:
         assert item is not None
         found = self.named.get((is_number, item.text()))
         if found is None:
-            kind = "float" if is_number else "spectrum"
-            raise item.error(f"no {kind} texture {item.text()[:80]!r} was made before this")
+            raise item.place.unmade(f"{'float' if is_number else 'spectrum'} texture", item.text())
         return found
 
     def made(self, kind: str, is_number: bool, parameters: Parameters) -> Pattern:

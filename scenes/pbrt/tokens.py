@@ -25,6 +25,10 @@ MOMENTS = (b"All", b"StartTime", b"EndTime")
 NUMBER_STARTS = b"+-.0123456789"
 
 
+class UnmadeError(SceneFileError):
+    """A name is used that nothing before has made, which may follow from something else that is wrong."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Names a line of a file."""
@@ -35,6 +39,10 @@ class Place:
     def error(self, message: str) -> SceneFileError:
         """Returns the error to raise about what is there."""
         return SceneFileError(self.path, self.line, message)
+
+    def unmade(self, kind: str, name: str) -> UnmadeError:
+        """Returns the error to raise about the name of a kind of thing that is used there and was not made."""
+        return UnmadeError(self.path, self.line, f"no {kind} {name[:80]!r} was made before this")
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ class World:
     def add_instance(self, name: str, state: State, place: Place) -> None:
         """Puts an object into the world."""
         if name not in self.objects:
-            raise place.error(f"no object {name[:80]!r} was made before this")
+            raise place.unmade("object", name)
         self.place(self.objects[name], state.matrix, place)
 
     # --- lights -------------------------------------------------------------------------------------------------------

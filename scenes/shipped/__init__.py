@@ -37,19 +37,18 @@ class ShippedScene:
         scene: Callable[..., Scene] = import_module(f"scenes.shipped.{self.name}").scene
         return scene
 
-    def built(self, size: str) -> Scene:
-        """Makes the scene at a size such as 3000, 250k or 2M; an empty text stands for the default. Raises
-        UnknownSceneError."""
+    def built(self, size: str | None) -> Scene:
+        """Makes the scene at a size such as 3000, 250k or 2M, or None for the default. Raises UnknownSceneError."""
         sizes = self.sizes
         if sizes is None:
-            if size:
+            if size is not None:
                 raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
             return self.make()
-        triangles = count_of(size) if size else sizes.default
+        triangles = sizes.default if size is None else count_of(size)
         if triangles is None or not sizes.least <= triangles <= sizes.most:
             raise UnknownSceneError(
-                f"expected '{self.name}:SIZE' with {sizes.least} to {sizes.most} triangles, such as 3000, 250k or 2M, "
-                f"got {size!r}"
+                f"expected '{self.name}' or '{self.name}:SIZE' with {sizes.least} to {sizes.most} triangles, such as "
+                f"3000, 250k or 2M, got '{self.name}:{size}'"
             )
         return self.make(triangles)
 

@@ -83,7 +83,7 @@ def read_libraries(path: Path, named: list[tuple[int, str]], notes: Notes) -> di
                 continue
             found = whole or found_file(path.parent, name)
             if found is None:
-                notes.add(f"there is no file {name[:MAX_QUOTE]!r}: its materials are plain", path, line)
+                notes.add_loss(f"there is no file {name[:MAX_QUOTE]!r}: its materials are plain", path, line)
                 missing.add(name)
             elif found not in seen:
                 seen.add(found)

@@ -22,7 +22,7 @@ from scenes.mesh_materials import PLAIN
 from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.source_file import OutsideError, PixelsError
-from scenes.texture_file import read_texture
+from scenes.texture_file import SizeError, read_texture
 from scenes.vertex_colors import with_vertex_colors
 from scenes.wavefront.lines import MAX_QUOTE
 from scenes.wavefront.mtl import Entry, Picture, found_file
@@ -175,7 +175,7 @@ class Surfaces:
         be read, which is noted."""
         path = found_file(file.parent, name)
         if path is None:
-            self.document.notes.add(f"there is no picture {name[:MAX_QUOTE]!r}: it is left out", file, line)
+            self.document.notes.add_loss(f"there is no picture {name[:MAX_QUOTE]!r}: it is left out", file, line)
             return -1
         key = (path, wrap, is_linear)
         if key not in self._textures:
@@ -183,9 +183,10 @@ class Surfaces:
                 read = read_texture(path, PICTURE_FORMATS)
             except (OutsideError, PixelsError):
                 raise
-            except SceneFileError:
-                message = f"picture {name[:MAX_QUOTE]!r} is left out: it is no {KINDS} that can be read"
-                self.document.notes.add(message, file, line)
+            except SceneFileError as error:
+                why = error.message if isinstance(error, SizeError) else f"it is no {KINDS} that can be read"
+                message = f"picture {name[:MAX_QUOTE]!r} is left out: {why}"
+                self.document.notes.add_loss(message, file, line)
                 return -1
             own = replace(read, name=name, wrap=wrap, is_linear=is_linear)
             self._textures[key] = self.document.add_texture(own)

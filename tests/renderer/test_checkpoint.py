@@ -93,7 +93,7 @@ def interrupted(driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.
     path = tmp_path / "a.png"
     interrupt_at(driver, 4)
     assert render(path, "--checkpoint", "1000") == 130
-    assert f"interrupted: 4 passes saved in {path}; go on with --resume\n" in capsys.readouterr().err
+    assert f"interrupted: 4 passes saved in {path}; the same command with --resume goes on\n" in capsys.readouterr().err
     interrupt_at(driver, -1)
     return path
 
@@ -165,15 +165,105 @@ def test_without_resume_it_begins_anew_and_says_so(interrupted: Path, capsys: py
     assert "there is no" in capsys.readouterr().err
 
 
-def test_a_short_render_leaves_no_checkpoint_that_nobody_asked_for(
-    driver: type[RememberingDriver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("passes", [1, 5])
+def test_the_shortest_render_that_is_interrupted_goes_on(
+    passes: int, driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    path, whole = tmp_path / "a.png", tmp_path / "whole.png"
+    assert render(whole) == 0
+    interrupt_at(driver, passes)
+    assert render(path) == 130
+    assert capsys.readouterr().err.endswith(f"saved in {path}; the same command with --resume goes on\n")
+    interrupt_at(driver, -1)
+    assert render(path, "--resume") == 0
+    assert f"going on after pass {passes} of" in capsys.readouterr().err
+    assert path.with_suffix(".npy").read_bytes() == whole.with_suffix(".npy").read_bytes()
+
+
+def test_a_render_without_a_finished_pass_leaves_nothing(
+    driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupt_at(driver, 0)
+    assert render(tmp_path / "a.png") == 130
+    assert "interrupted: before the first pass was finished; nothing is saved\n" in capsys.readouterr().err
+    assert files(tmp_path) == []
+
+
+def test_a_pass_is_kept_while_another_is_waited_for(driver: type[RememberingDriver], tmp_path: Path) -> None:
+    """Where time is limited, it is known after the next pass alone whether a pass was the last."""
+    interrupt_at(driver, 1)
+    assert render(tmp_path / "a.png", "--time-limit", "1000") == 130
+    assert json.loads((tmp_path / "a.json").read_text())["passes"] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="there are no devices")
+def test_a_device_has_no_checkpoint(
+    driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.png"
+    path.symlink_to("/dev/null")
     interrupt_at(driver, 2)
-    assert render(tmp_path / "a.png") == 130
-    assert not checkpoint.checkpoint_path(tmp_path / "a.png").exists()
-    monkeypatch.setattr(checkpoint, "DEFAULT_FIRST", 0.0)  # as if it were a long one
-    assert render(tmp_path / "a.png") == 130
-    assert checkpoint.checkpoint_path(tmp_path / "a.png").exists()
+    assert render(path) == 130
+    assert f"passes saved in {path}\n" in capsys.readouterr().err
+    assert not checkpoint.checkpoint_path(path).exists()
+    assert render(path, "--resume") == 2
+    assert "checkpoint and resume need output, a file beside which" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_kept(driver: type[RememberingDriver], tmp_path: Path) -> Path:
+    """A picture that was interrupted after four of six passes, and has checkpoints of three and of four."""
+    path = tmp_path / "a.png"
+    interrupt_at(driver, 3)
+    assert render(path) == 130
+    interrupt_at(driver, 4)
+    assert render(path, "--resume") == 130
+    interrupt_at(driver, -1)
+    return path
+
+
+def damaged(path: Path, how: str) -> None:
+    """Truncates a file, turns one of its bits over, or removes it."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    match how:
+        case "truncated":
+            path.write_bytes(content[: len(content) // 2])
+        case "flipped":
+            path.write_bytes(content)
+        case "missing":
+            path.unlink()
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "missing"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(
+    how: str, two_kept: Path, driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest, whole = checkpoint.checkpoint_path(two_kept), tmp_path / "whole.png"
+    before = checkpoint.path_before(newest)
+    kept = before.read_bytes()
+    damaged(newest, how)
+    interrupt_at(driver, 3)
+    assert render(two_kept, "--resume") == 130
+    why = f"there is no '{newest}'" if how == "missing" else f"'{newest}' is damaged"
+    assert f"note: {why}; going on after pass 3 of '{before}'\n" in capsys.readouterr().err
+    assert before.read_bytes() == kept  # and not what was damaged
+    interrupt_at(driver, -1)
+    assert render(whole) == 0
+    assert render(two_kept, "--resume") == 0
+    assert two_kept.with_suffix(".npy").read_bytes() == whole.with_suffix(".npy").read_bytes()
+    assert not newest.exists()
+    assert not before.exists()
+
+
+def test_two_damaged_checkpoints_are_refused(two_kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newest = checkpoint.checkpoint_path(two_kept)
+    for path in (newest, checkpoint.path_before(newest)):
+        damaged(path, "flipped")
+    there = files(two_kept.parent)
+    assert render(two_kept, "--resume") == 2
+    assert f"cannot resume: '{checkpoint.path_before(newest)}' is damaged" in capsys.readouterr().err
+    assert files(two_kept.parent) == there
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_note(
@@ -348,3 +438,4 @@ def test_what_a_signal_has_ended_goes_on_with_the_same_bits(name: str, killed: P
     for suffix in (".png", ".npy"):
         assert path.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
     assert not checkpoint.checkpoint_path(path).exists()
+    assert not checkpoint.path_before(checkpoint.checkpoint_path(path)).exists()

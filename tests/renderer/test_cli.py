@@ -30,11 +30,12 @@ from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.film.picture_file import read_picture
+from renderer.interrupts import NOTHING_SAVED
 from renderer.photons.photon_file import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
-from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
@@ -566,6 +567,38 @@ def test_denoising_without_the_extra_names_the_remedy(
     assert re.fullmatch(r"tracecore: error: cannot denoise: .* pip install pyoidn\n", capsys.readouterr().err)
 
 
+def test_frames_of_a_scene_that_stands_still_are_told(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    still = "tracecore: note: scene cornell stands still: "
+    assert run_flat("-o", tmp_path / "a.png", "--frame", "5", "--passes", "1") == 0
+    assert f"{still}--frame 5 changes nothing\n" in capsys.readouterr().err
+    assert run_flat("-o", tmp_path / "b.png", "--frames", "0:1", "--passes", "1") == 0
+    assert capsys.readouterr().err.count(f"{still}all frames show the same moment\n") == 1
+    assert run_flat("-o", tmp_path / "c.png", "--passes", "1") == 0
+    assert "stands still" not in capsys.readouterr().err
+
+
+def test_frames_of_a_scene_that_moves_are_not_told(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--driver", "flat", "--device", "cpu", "--size", "4x3", "--passes", "1")
+    assert run("render", "museum:10k", *small, "-o", tmp_path / "a.png", "--frame", "5") == 0
+    assert "stands still" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scene", "told"),
+    [
+        ("kitchen:", "scene 'kitchen' has one size; leave out ':'"),
+        ("museum:", "expected 'museum' or 'museum:SIZE' with"),
+    ],
+)
+def test_a_colon_without_a_size_is_an_error(scene: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", scene, "--dry-run") == 2
+    assert_one_line(capsys.readouterr().err, told)
+
+
 def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
     assert run_flat("-o", tmp_path / "a.png", "--time-limit", "0.5") == 0
     assert json.loads(read_texts(tmp_path / "a.png")["settings"])["passes"] > DEFAULT_PASSES
@@ -631,10 +664,10 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
     )
-    saved = "tracecore: interrupted: 2 passes saved in a.png\n"
+    saved = "tracecore: interrupted: 2 passes saved in a.png; the same command with --resume goes on\n"
     status = 128 + getattr(signal, first)
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png", "a.png.checkpoint"]
 
 
 def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -643,7 +676,7 @@ def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsy
 
     flat.at_pass = staticmethod(interrupt)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert "before the first pass" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -655,7 +688,7 @@ def test_interrupt_while_the_scene_is_read(
 
     monkeypatch.setattr("scenes.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert capsys.readouterr().err == "tracecore: interrupted\n"
+    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
 
 
 def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
@@ -748,11 +781,11 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", *files) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "5000", *files) == 0
     text = capsys.readouterr().out
     figures = json.loads((tmp_path / "a.json").read_text())
     assert list(figures) == list(FIELDS)
-    assert figures["photons.stored"] >= 1000
+    assert figures["photons.stored"] >= 5000
     assert (
         figures["photons.emitted"]
         == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
@@ -785,6 +818,17 @@ def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rows["transfer"] == "none, there is no bus"
     assert rows["order"].startswith(f"{figures['seconds.map']:.3f} s")
     assert rows["limit"] == figures["limited_by"] in ("kernel", "shading")
+
+
+def test_no_rate_is_told_of_a_run_that_its_pilot_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", "--json", tmp_path / "a.json") == 0
+    told = capsys.readouterr().out
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["rays.timed"] == 0 < figures["rays.photon"]
+    assert [figures[key] for key in OF_TIMED_RAYS] == [None] * len(OF_TIMED_RAYS)
+    assert f"\nrays          {figures['rays.photon']}, all of the pilot, which is not timed" in told
+    assert "limited by" not in told
+    assert "/s" not in told
 
 
 def test_report_of_a_device() -> None:

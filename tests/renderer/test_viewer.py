@@ -1,6 +1,7 @@
 """The viewer: what is shown and wished for between threads, what the server answers and to whom, and its page."""
 
 import http.client
+import itertools
 import json
 import re
 import socket
@@ -20,6 +21,7 @@ from renderer.commands import view
 from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
+from renderer.viewer import server as viewer_server
 from renderer.viewer.live_picture import LivePicture, Shown, Wish, mapping_facts
 from renderer.viewer.scene_show import SceneShow
 from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled, wish_of
@@ -228,6 +230,22 @@ def test_news_come_as_they_happen_and_clients_may_go(server: ViewerServer, live:
     for _ in range(3):
         live.show(test_picture())
         assert ask(server, "")[0] == 200
+
+
+def test_a_page_is_told_that_the_program_lives_and_that_it_ends(
+    live: LivePicture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer_server, "SILENCE_SECONDS", 0.01)
+    made = ViewerServer(live)
+    made.start()
+    connection = socket.create_connection(("127.0.0.1", made.server_port), timeout=20)
+    connection.sendall(f"GET /{made.token}/events HTTP/1.1\r\nHost: 127.0.0.1:{made.server_port}\r\n\r\n".encode())
+    lines = connection.makefile("r")
+    assert "event: alive\n" in itertools.islice(lines, 30)
+    made.close()
+    assert [line for line in lines if line.strip()][-2:] == ["event: ended\n", "data:\n"]
+    assert made.listeners == set()
+    connection.close()
 
 
 def test_no_more_clients_than_there_is_room_for(server: ViewerServer, live: LivePicture) -> None:
@@ -446,6 +464,52 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
     )
     browser.wait_for("document.body.dataset.status === 'refused'")
     assert browser.value("$('error').textContent") == "<b>no</b> such kernel"
+
+
+def again(server: ViewerServer) -> ViewerServer:
+    """A server with the same address, which another one has left."""
+    live = LivePicture()
+    live.show(test_picture())
+    made = ViewerServer(live, server.server_port)
+    made.token = server.token
+    made.start()
+    return made
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_page_says_that_the_program_has_gone_and_finds_it_again(
+    says_so: bool, browser: Browser, live: LivePicture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not says_so:  # as where it is killed
+        monkeypatch.setattr(viewer_server.Answer, "_send_event", lambda self, name: None)
+    live.show(Shown(facts=FACTS | {"status": "rendering", "passes": 1}, layers=test_picture().layers))
+    server = ViewerServer(live)
+    server.start()
+    browser.open(server.address)
+    browser.wait_for("document.body?.dataset.status === 'rendering' && state.picture !== null")
+    server.close()
+    browser.wait_for("document.body.dataset.status === 'gone'")
+    why = "the program has ended" if says_so else "the program has ended, or cannot be reached"
+    assert browser.value("$('status').textContent") == f"{why}, 1 of 2 passes, 16×12"
+    browser.value("window.kept = fetch, fetch = () => Promise.reject(new TypeError('refused')), wish({}), 0")
+    browser.wait_for("$('error').textContent === 'this was not asked for: the program cannot be reached'")
+    browser.value("fetch = kept, 0")
+    back = again(server)
+    browser.wait_for("document.body.dataset.status === 'finished'")
+    assert browser.value("$('status').textContent") == "finished, 2 of 2 passes, 16×12"
+    back.close()
+
+
+def test_a_page_says_that_the_program_does_not_answer(browser: Browser, server: ViewerServer) -> None:
+    """As where it is stopped, or the network is gone."""
+    browser.open(server.address)
+    browser.wait_for("document.body?.dataset.status === 'finished'")
+    browser.value("state.patience = 1, heard(), 0")
+    browser.wait_for("document.body.dataset.status === 'gone'")
+    assert browser.value("$('status').textContent") == "the program does not answer, 2 of 2 passes, 16×12"
+    browser.value("state.patience = 60000, 0")
+    server.live.show(test_picture())
+    browser.wait_for("document.body.dataset.status === 'finished'")
 
 
 def last_wish(live: LivePicture) -> Wish:

@@ -4,7 +4,7 @@ import pytest
 from hostile import CASES
 
 from scenes import SceneError, SceneFileError, load
-from scenes.errors import MAX_PROBLEMS
+from scenes.errors import MAX_PROBLEM_LINES
 
 #: The longest line of a message, but for the path of a file.
 MAX_LINE = 600
@@ -22,7 +22,7 @@ def fault_of(case, folder):
             return f"{case.name}: refused: {error}"
         if not any(case.expected in line for line in lines):
             return f"{case.name}: expected {case.expected!r}, got {error}"
-        if len(lines) > MAX_PROBLEMS + 1 or any(len(line) > MAX_LINE for line in lines):
+        if len(lines) > MAX_PROBLEM_LINES or any(len(line) > MAX_LINE for line in lines):
             return f"{case.name}: the message is too long"
         return (
             "" if lines[0].startswith(str(folder)) or "outside" in lines[0] else f"{case.name}: names no file: {error}"

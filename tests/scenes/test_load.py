@@ -45,15 +45,20 @@ def test_sizes(size, count):
     assert len(load(f"stress:{size}").at(0).positions) == count
 
 
-@pytest.mark.parametrize("name", ["stress:999", "stress:21M", "stress:1e4", "stress:-5", "stress:9m", "stress:1 k"])
+@pytest.mark.parametrize(
+    "name", ["stress:999", "stress:21M", "stress:1e4", "stress:-5", "stress:9m", "stress:1 k", "stress:"]
+)
 def test_sizes_that_cannot_be(name):
-    with pytest.raises(UnknownSceneError, match=r"expected 'stress:SIZE' with 1000 to 20000000 triangles, .* got '"):
+    with pytest.raises(
+        UnknownSceneError, match=r"expected 'stress' or 'stress:SIZE' with 1000 to 20000000 triangles, .* got '"
+    ):
         load(name)
 
 
-def test_a_scene_of_one_size():
-    with pytest.raises(UnknownSceneError, match="scene 'cornell' has one size; leave out ':3'"):
-        load("cornell:3")
+@pytest.mark.parametrize("size", [":3", ":"])
+def test_a_scene_of_one_size(size):
+    with pytest.raises(UnknownSceneError, match=f"scene 'cornell' has one size; leave out '{size}'"):
+        load(f"cornell{size}")
 
 
 @pytest.fixture(scope="module")

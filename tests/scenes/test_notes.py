@@ -2,10 +2,14 @@
 
 import logging
 
+import pytest
+from gltf_file import CORNERS as TEXTURE_CORNERS
+from gltf_file import TRIANGLE, GltfBuilder
+
 import scenes
 from renderer import cli
 from scenes.document import Document
-from scenes.errors import MAX_PROBLEMS, SceneFileError, SceneProblemsError
+from scenes.errors import MAX_PROBLEM_LINES, SceneFileError, SceneProblemsError
 from scenes.notes import MAX_NOTES, Notes
 from scenes.scene import Scene
 
@@ -36,8 +40,8 @@ def test_loading_logs_the_notes(monkeypatch, caplog):
 
 
 def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
-    """And the same one is told once."""
-    errors = [SceneFileError("a.bad", line % 50, "expected less") for line in range(100)]
+    """At most ten lines in all, and the same problem is told once, with the number of its other places."""
+    errors = [SceneFileError("a.bad", line, f"expected less than {line % 50}") for line in range(100)]
 
     def refuse(_):
         raise SceneProblemsError(errors)
@@ -46,6 +50,89 @@ def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(scenes.READERS, ".bad", refuse)
     assert cli.main(["scene", "info", str(tmp_path / "a.bad")]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "tracecore: error: a.bad:0: expected less"
-    assert len(lines) == len(set(lines)) == MAX_PROBLEMS + 1
-    assert lines[-1] == "tracecore: error: 10 more problems"
+    assert lines[0] == "tracecore: error: a.bad:0: expected less than 0 (and in 1 more place)"
+    assert len(lines) == len(set(lines)) == MAX_PROBLEM_LINES == 10
+    assert lines[-1] == "tracecore: error: 41 more problems"
+
+
+def test_ten_problems_are_all_told():
+    errors = [SceneFileError("a.bad", line, f"expected less than {line}") for line in range(MAX_PROBLEM_LINES)]
+    assert str(SceneProblemsError(errors)).splitlines() == [str(error) for error in errors]
+
+
+CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
+FACE = "usemtl a\nf 1/1 2/2 3/3\n"
+PLY = (
+    "ply\nformat ascii 1.0\ncomment TextureFile none.png\nelement vertex 3\nproperty float x\nproperty float y\n"
+    "property float z\nproperty float u\nproperty float v\nelement face 1\nproperty list uchar int vertex_indices\n"
+    "end_header\n0 0 0 0 0\n1 0 0 1 0\n0 1 0 0 1\n3 0 1 2\n"
+)
+
+
+def gltf_of_a_picture():
+    """A triangle with a picture that is in no file."""
+    file = GltfBuilder()
+    corners = {"POSITION": file.accessor(TRIANGLE), "TEXCOORD_0": file.accessor(TEXTURE_CORNERS)}
+    texture = file.add("textures", source=file.add("images", uri="none.png"))
+    material = file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}})
+    file.node(mesh=file.add("meshes", primitives=[{"attributes": corners, "material": material}]))
+    return file
+
+
+LACKING = {
+    "no MTL file": ({"a.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"}, "a.obj:1: there is no file 'none.mtl'"),
+    "no picture of an MTL file": (
+        {"a.obj": f"mtllib m.mtl\n{CORNERS}{FACE}", "m.mtl": "newmtl a\nmap_Kd none.png\n"},
+        "m.mtl:2: there is no picture 'none.png'",
+    ),
+    "a picture that is none": (
+        {"a.obj": f"mtllib m.mtl\n{CORNERS}{FACE}", "m.mtl": "newmtl a\nmap_Kd t.png\n", "t.png": "text"},
+        "m.mtl:2: picture 't.png' is left out: it is no PNG",
+    ),
+    "no picture of a PLY file": ({"a.ply": PLY}, "a.ply:3: there is no picture 'none.png'"),
+    "no picture of a glTF file": ({"a.gltf": ""}, 'refers to "none.png", which is not in its folder'),
+    "no MTL file of a mesh of a scene": (
+        {"a.toml": '[[object]]\nfile = "m.obj"\n', "m.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"},
+        "m.obj:1: there is no file 'none.mtl'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_strict_reader_refuses_files_that_it_cannot_use(tmp_path, capsys, name):
+    texts, told = LACKING[name]
+    for file, text in texts.items():
+        (tmp_path / file).write_text(text)
+    path = tmp_path / next(iter(texts))
+    if path.suffix == ".gltf":
+        gltf_of_a_picture().write(path)
+    noted = scenes.load(path).document.notes.lines
+    assert [told in line for line in noted].count(True) == 1
+    for command in (["scene", "info"], ["render", "-o", str(tmp_path / "a.png")]):
+        assert cli.main([command[0], *command[1:], str(path), "--strict"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert told in line
+        assert line.endswith("(an error by --strict)")
+
+
+def test_a_strict_reader_reads_what_is_only_approximated(tmp_path):
+    (tmp_path / "a.obj").write_text(f"{CORNERS}l 1 2\nf 1 2 3\n")
+    assert scenes.load(tmp_path / "a.obj", strict=True).document.notes.lines
+
+
+@pytest.mark.parametrize(
+    ("vertices", "is_told"),
+    [
+        ("v 0.1 0.1 0.1\nv 0.3 0.3 0.3\nv 0.7 0.7 0.7\n", True),
+        ("v 1 2 3\nv 1 2 3\nv 1 2 3\n", True),
+        ("v 0 0 0\nv 1000 0 0\nv 500 1e-4 0\n", False),
+        ("v 0 0 0\nv 1e-9 0 0\nv 0 1e-9 0\n", False),
+    ],
+)
+def test_a_scene_of_triangles_without_area_alone_is_told(tmp_path, vertices, is_told):
+    """However long or small those are that have one; a single sound triangle behind many others is enough."""
+    note = f"{tmp_path / 'a.obj'}: there is nothing to be seen: no triangle has an area"
+    (tmp_path / "a.obj").write_text(vertices + "f 1 2 3\n" * 5000)
+    assert (note in scenes.load(tmp_path / "a.obj").document.notes.lines) == is_told
+    (tmp_path / "a.obj").write_text(f"{vertices}v 0 0 5\nv 1 0 5\nv 0 1 5\n" + "f 1 2 3\n" * 5000 + "f 4 5 6\n")
+    assert note not in scenes.load(tmp_path / "a.obj").document.notes.lines

@@ -331,7 +331,7 @@ def test_all_problems_are_told_in_one_go(scene, tmp_path):
     """
     with pytest.raises(SceneProblemsError) as caught:
         scene(text, CAMERA)
-    lines = [line.replace(f"{tmp_path}/a.pbrt:", "") for line in str(caught.value).splitlines()]
+    lines = [str(problem).replace(f"{tmp_path}/a.pbrt:", "") for problem in caught.value.problems]
     expected = [
         "5: unknown shape 'spere'; there are: trianglemesh",
         "6: expected 3 finite numbers after Translate, got 2",
@@ -376,8 +376,25 @@ def test_problems(problems, world, before, expected):
 
 
 def test_very_many_problems_are_cut(problems):
-    lines = problems("Frob\n" * 10_000)
-    assert (len(lines), lines[-1]) == (41, "1 more problems")
+    assert problems("Frob\n" * 10_000) == ["5: unknown directive 'Frob' (and in 999 more places)"]
+    lines = problems("".join(f"Frob{k}\n" for k in range(10_000)))
+    assert (len(lines), lines[-1]) == (10, "991 more problems")
+
+
+def test_what_follows_from_a_problem_is_not_told(problems):
+    """A picture that is not there is told once, and not what is made of it; nor what its file would have made."""
+    picture = """Texture "t{0}" "spectrum" "imagemap" "string filename" "none.png"
+    Texture "u{0}" "spectrum" "scale" "texture tex" "t{0}"
+    MakeNamedMaterial "m{0}" "string type" "diffuse" "texture reflectance" "t{0}"
+    """
+    world = "".join(picture.format(k) for k in range(9)) + TRIANGLE
+    (line,) = problems(world)
+    assert line == (
+        "5: expected the name of a file in the folder of the scene or below, got 'none.png' (and in 8 more places)"
+    )
+    (line,) = problems('Include "none.pbrt" NamedMaterial "a" ObjectInstance "b" CoordSysTransform "c"' + TRIANGLE)
+    assert "got 'none.pbrt'" in line
+    assert len(problems(f'NamedMaterial "a" ObjectInstance "b" Frobnicate {TRIANGLE}')) == 3
 
 
 def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):

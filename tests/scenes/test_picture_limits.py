@@ -90,6 +90,36 @@ def test_scenes_are_counted_each_by_itself(tmp_path):
             assert [read_texture(tmp_path / f"{k}.png", ("PNG",)).pixels[0, 0, 0] for k in range(2)] == [0, 1]
 
 
+@pytest.mark.parametrize("scene", [toml_scene, obj_scene, gltf_scene])
+def test_pillows_own_limit_is_none(tmp_path, monkeypatch, scene):
+    """It is far below that of textures, and stays as it is for all else that uses Pillow."""
+    write_pictures(tmp_path, 1)
+    path = scene(tmp_path, 1)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    found = load(path)
+    assert found.at(0).textures[0].pixels.shape == (SIDE, SIDE, 3)
+    assert Image.MAX_IMAGE_PIXELS == 10
+
+
+@pytest.mark.parametrize("scene", [toml_scene, obj_scene, gltf_scene])
+@pytest.mark.parametrize("name", ["MAX_PIXELS", "free_bytes"])
+def test_a_picture_that_is_too_large_says_its_size_and_what_helps(tmp_path, monkeypatch, scene, name):
+    """It is no file of an unknown format."""
+    write_pictures(tmp_path, 1)
+    path = scene(tmp_path, 1)
+    value, why = {
+        "MAX_PIXELS": (SIDE, "and at most 4 x 4 are read"),
+        "free_bytes": (lambda: SIDE, "which take 0.0 GB, and 0.0 GB are free"),
+    }[name]
+    monkeypatch.setattr(f"scenes.texture_file.{name}", value)
+    told = f"it has 16 x 16 pixels, {why}; make it smaller"
+    if scene is obj_scene:
+        assert load(path).document.notes.lines[0] == f"{tmp_path / 'm.mtl'}:2: picture '0.png' is left out: {told}"
+    else:
+        with pytest.raises(SceneFileError, match=told):
+            load(path)
+
+
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 def test_a_picture_has_the_pixels_of_its_file(tmp_path, mode):
     """Strips of rows together are what Pillow makes of the whole picture."""

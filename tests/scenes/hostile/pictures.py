@@ -74,10 +74,10 @@ def many_textures(count: int, folder: Path) -> Path:
 
 CASES = [
     texture(
-        "a PNG of 9400 x 9400 in 100 kB",
-        "pixels",
+        "a PNG of 16400 x 16400 in 260 kB",
+        "it has 16400 x 16400 pixels",
         ".png",
-        lambda: png(9400, 9400, bytes((1 + 9400) * 9400), color=0),
+        lambda: png(16400, 16400, bytes((1 + 16400) * 16400), color=0),
         is_large=True,
     ),
     texture("a PNG of 2^31 x 2^31", "pixels", ".png", png(2**31 - 1, 2**31 - 1, b"")),
