@@ -1,13 +1,15 @@
 # make picture: install into .venv-picture and render the shipped scene. No GPU and no compiler is needed.
 # make test:    install into .venv-test with all tools and run every check. GPU tests skip where there is no GPU, and
 #               those by independent judges where these cannot be installed.
-# Another Python: make test PYTHON=python3.13
+# make versions: make a picture with the oldest packages that are allowed, and the same with the newest ones on the newest
+#               Python.
+# Another Python: make test PYTHON=python3.15
 
 PYTHON ?= python3
 SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scenes -type f ! -path '*/__pycache__/*')
 
-# Another renderer and a denoiser, by which pictures are judged.
-JUDGES := mitsuba pyoidn
+# Two other renderers and a denoiser, by which pictures are judged.
+JUDGES := mitsuba pyoidn pyluxcore
 
 # What most tests call is compiled once, beside the checks: otherwise each worker of pytest would compile it.
 LOOPS := photon-loops eye-loops
@@ -15,7 +17,7 @@ LOOPS := photon-loops eye-loops
 # Tests start many processes. Each would compile all Python anew where the environment has Python keep none of it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: picture test checked judges $(LOOPS) clean
+.PHONY: picture test versions checked judges $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -56,6 +58,9 @@ judges:
 	    .venv-test/bin/python -m pip install --quiet --no-compile --only-binary :all: $$judge \
 	        || echo "$$judge cannot be installed here: its tests skip"; \
 	done
+
+versions:
+	tests/versions.sh
 
 clean:
 	rm -rf .venv-picture .venv-test build *.egg-info

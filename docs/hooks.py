@@ -62,6 +62,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def link(folder: str, target: str, page: str) -> str:
     """Returns a link as the site has it. folder: of the page in the repository. page: its place in the site."""
     path = os.path.normpath(os.path.join(folder, target)).replace(os.sep, "/")
+    path = path.replace(".ipynb", ".md")  # which the site has of a notebook
     parent, name = os.path.split(path)
     site = PAGES.get(path) or (f"{FOLDERS[parent]}{name}" if parent in FOLDERS else path.removeprefix("docs/"))
     return os.path.relpath(site, os.path.dirname(page)).replace(os.sep, "/")

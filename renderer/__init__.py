@@ -37,5 +37,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names that are offered, for completion in a shell."""
-    return sorted([*globals(), *_HOMES])
+    """Returns the names that are offered, for completion in a shell."""
+    return sorted(__all__)

@@ -34,6 +34,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Returns the names that are offered, for completion in a shell."""
+    return sorted(__all__)
+
+
 def open_tracer(
     triangles: Array,
     *,

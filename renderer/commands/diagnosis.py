@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from renderer.version import __version__
 
-SUPPORTED_PYTHON = ((3, 11), (3, 13))
+OLDEST_PYTHON = (3, 11)
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
 
 #: Extra -> what it is for, and the packages that it installs, as pyproject.toml has them.
@@ -90,14 +90,13 @@ def _safely(examination: Callable[[], list[Finding]]) -> list[Finding]:
 
 def python() -> list[Finding]:
     """Examines the interpreter."""
-    oldest, newest = SUPPORTED_PYTHON
     return [
         Finding(
             name="Python",
             text=f"{platform.python_version()} ({sys.executable})",
-            fine=oldest <= sys.version_info[:2] <= newest,
+            fine=sys.version_info[:2] >= OLDEST_PYTHON,
             needed=True,
-            remedy=f"use Python {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}",
+            remedy=f"use Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or newer",
         )
     ]
 

@@ -52,7 +52,7 @@ class PhotonKeeper(Protocol):
     """This is a driver whose photon map can be kept."""
 
     def save_photons(self, path: Path) -> None:
-        """Writes the photons, as `renderer.photons.photon_map.save_photons` does."""
+        """Writes the photons, as `renderer.photons.photon_file.save_photons` does."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ from tracecore.cuda import nvrtc
 from tracecore.cuda.nvrtc import CompiledKernel, KernelResources
 from tracecore.kernels.strategies import strategy_names
 from tracecore.tracers import gpu
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def find(findings: list[Finding], name: str) -> Finding:
@@ -69,17 +72,34 @@ def test_extras_that_are_there_are_fine(monkeypatch: pytest.MonkeyPatch) -> None
     assert {(finding.mark, finding.remedy) for finding in doctor.extras()} == {("ok", "install it with: pip install ")}
 
 
+def project() -> dict[str, Any]:
+    """What pyproject.toml says of the program."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_versions_of_python_and_packages_are_those_that_are_tested() -> None:
+    """`make versions` makes a picture with the oldest packages."""
+    assert project()["requires-python"] == ">=" + ".".join(map(str, doctor.OLDEST_PYTHON))
+    oldest = (ROOT / "tests" / "oldest-versions.txt").read_text().splitlines()[1:]
+    assert [one.partition(",")[0] for one in project()["dependencies"]] == [one.replace("==", ">=") for one in oldest]
+
+
+def test_the_compiler_is_of_a_version_whose_private_parts_are_known() -> None:
+    (numba,) = (one for one in project()["dependencies"] if one.startswith("numba"))
+    assert re.fullmatch(r"numba>=[\d.]+,<[\d.]+", numba)
+
+
 def test_the_doctor_knows_all_extras_and_their_packages() -> None:
-    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    extras = project()["optional-dependencies"]
     asked = {
         extra: tuple(re.match(r"[\w-]+", requirement)[0] for requirement in requirements)  # type: ignore[index]
-        for extra, requirements in project["optional-dependencies"].items()
+        for extra, requirements in extras.items()
     }
     del asked["dev"], asked["docs"]  # for those who work on the program
     assert {name: packages for name, (_, packages) in doctor.EXTRAS.items()} == asked
     elsewhere = {"platform_machine != 'aarch64'": "aarch64", "sys_platform != 'darwin'": "Darwin"}
     for extra in asked:
-        for requirement in project["optional-dependencies"][extra]:
+        for requirement in extras[extra]:
             package, _, condition = (part.strip() for part in requirement.partition(";"))
             machines = {machine for machine, not_made in doctor.NOT_MADE_FOR.items() if package.startswith(not_made)}
             assert machines == ({elsewhere[condition]} if condition else set())
@@ -106,7 +126,7 @@ def test_missing_package_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 1, "final", 0))
     (finding,) = doctor.python()
-    assert (finding.mark, finding.remedy) == ("BROKEN", "use Python 3.11 to 3.13")
+    assert (finding.mark, finding.remedy) == ("BROKEN", "use Python 3.11 or newer")
 
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

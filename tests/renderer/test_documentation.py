@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pages import ROOT, made_small
 
+from renderer import plugins
 from renderer.drivers import DRIVERS
 from renderer.settings.picture import DRIVER_SETTINGS
 from shaders.lights.registry import MODULES
@@ -17,6 +18,20 @@ from tracecore.kernels import strategies
 DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
+#: Folders whose pages and sources lead to others.
+FOLDERS = ("docs", "output", "renderer", "scenes", "shaders", "tests", "tracecore")
+TEXTS = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))])
+SOURCES = sorted(
+    path
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".cu", ".cuh", ".hpp", ".sh")
+)
+
+#: A path or a dotted name between words, and a link that does not lead elsewhere.
+NAMED = re.compile(r"`((?:docs|renderer|scenes|shaders|tests|tracecore)[./][\w./*-]*)(?:\([^`]*\))?`")
+LINKED = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
 #: What is put before names of kernels, and has a section of its own.
 PREFIX = re.compile("^(persistent|replacing)-")
 
@@ -25,6 +40,32 @@ def sections(page: str) -> dict[str, str]:
     """Texts of a page by their headings, which come right before them."""
     parts = re.split(r"^## (.*)\n", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def words_of(path: Path) -> str:
+    """Returns a text, of a page without its fenced blocks."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE) if path.suffix == ".md" else text
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns where links into a page can lead: its headings, without marks and with dashes between words."""
+    headings = re.findall(r"^#+ (.*)$", words_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def is_there(name: str) -> bool:
+    """Returns whether there is a file of a path, or a module of a dotted name that has the rest in its text."""
+    if "/" in name:
+        return any(ROOT.glob(name))
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        path = ROOT.joinpath(*parts[:end])
+        for module in (path.with_suffix(".py"), path / "__init__.py"):
+            if module.exists():
+                held = set(re.findall(r"\w+", module.read_text(encoding="utf-8")))
+                return held.issuperset(parts[end:])
+    return False
 
 
 def cells(path: Path) -> list[str]:
@@ -57,12 +98,27 @@ def test_there_are_three_notebooks_and_none_keeps_what_it_printed() -> None:
         assert all(not cell.get("outputs") for cell in notebook["cells"])
 
 
-def test_the_readme_is_short_and_leads_to_what_is_there() -> None:
+def test_the_readme_is_short_and_leads_on() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert text.count("\n") < 150
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
-    assert len(links) > 20
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert len(LINKED.findall(text)) > 20
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_to_what_is_there(page: Path) -> None:
+    """Also where nobody has made a site of the pages."""
+    for link, anchor in LINKED.findall(words_of(page)):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
+
+
+def test_names_in_pages_docstrings_and_comments_are_of_what_is_there() -> None:
+    assert not is_there("renderer/no_file.py")
+    assert not is_there("renderer.no_name")
+    named = {(str(path.relative_to(ROOT)), name) for path in TEXTS + SOURCES for name in NAMED.findall(words_of(path))}
+    assert len(named) > 100
+    assert [(path, name) for path, name in sorted(named) if not is_there(name) and name != plugins.GROUP] == []
 
 
 def test_pictures_of_the_pages_are_small_together() -> None:

@@ -56,6 +56,17 @@ def test_a_command_is_one(command: Command) -> None:
     cli.make_parser().parse_args(cli._with_one_name(list(command.words[1:])))
 
 
+def test_the_page_of_the_command_line_has_every_command() -> None:
+    named = {cli._with_one_name(list(one.words[1:]))[0] for one in mentioned(ROOT / "docs" / "command-line.md")}
+    assert set(cli.COMMANDS) - named == set()
+
+
+def test_a_page_that_draws_plots_says_what_they_need() -> None:
+    drawing = [page for page in PAGES if any({"--html", "--plot"}.intersection(one.words) for one in commands(page))]
+    assert ROOT / "README.md" in drawing
+    assert [page.name for page in drawing if "extra `plot`" not in page.read_text(encoding="utf-8")] == []
+
+
 def test_options_of_commands_between_words_are_there() -> None:
     (known,) = (one for one in cli.make_parser()._actions if isinstance(one, argparse._SubParsersAction))
     for page in PAGES:

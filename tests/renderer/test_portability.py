@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 taken = ("fcntl", "grp", "pwd", "resource", "termios")
 sys.modules.update(dict.fromkeys(taken))
+sys.modules["pyluxcore"] = None  # replaces malloc, and runs in a process of its own
 for name in ("O_NONBLOCK", "fork", "geteuid", "getuid", "sched_getaffinity", "set_blocking", "sysconf"):
     delattr(os, name)
 for name in ("SIGHUP", "pthread_sigmask"):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from PIL import Image
 
 import renderer
 import scenes
+import tracecore
 from renderer import Picture, Settings, cli, plugins
 from renderer.drivers import DRIVERS
 from renderer.errors import UsageError
@@ -34,6 +36,15 @@ SMALL = Settings(driver="whitted", size=(8, 6), passes=3, device="cpu", threads=
 @pytest.fixture(scope="module")
 def whitted() -> Picture:
     return renderer.render("cornell", SMALL)
+
+
+# What is offered
+
+
+@pytest.mark.parametrize("package", [renderer, tracecore], ids=lambda package: package.__name__)
+def test_a_shell_completes_what_is_offered_alone(package: ModuleType) -> None:
+    assert dir(package) == sorted(package.__all__)
+    assert all(hasattr(package, name) for name in dir(package))
 
 
 # What comes back

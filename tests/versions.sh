@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Both ends of the versions that pyproject.toml admits make the same picture, bit for bit: the oldest packages on $PYTHON,
+# and the newest on $NEWEST, by default the newest Python that is installed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+newest_here() {
+    for minor in 15 14 13 12 11; do
+        for python in python3.$minor ~/.pyenv/versions/3.$minor.*/bin/python; do
+            if "$python" -c "" 2> /dev/null; then
+                echo "$python"
+                return
+            fi
+        done
+    done
+}
+
+# make_picture NAME PYTHON, and more words for pip. The scene goes through a file, which trimesh and Pillow write.
+make_picture() {
+    local folder=build/versions/$1
+    rm -rf "$folder"
+    "$2" -m venv "$folder/venv"
+    "$folder/venv/bin/python" -m pip install --quiet "${@:3}" --editable .
+    "$folder/venv/bin/python" -c 'import sys, numba, numpy; print("Python", sys.version.split()[0], "numba", numba.__version__, "NumPy", numpy.__version__)'
+    "$folder/venv/bin/tracecore" scene export cornell --to "$folder/cornell.glb"
+    "$folder/venv/bin/tracecore" render "$folder/cornell.glb" --device cpu --size 32x24 --passes 2 --photons 2000 \
+        --quiet -o "$folder/picture.png"
+}
+
+make_picture oldest "${PYTHON:-python3}" --constraint tests/oldest-versions.txt
+make_picture newest "${NEWEST:-$(newest_here)}"
+cmp build/versions/{oldest,newest}/picture.npy
+echo "both ends make the same picture"
