@@ -105,7 +105,8 @@ def is_valid(rays: Floats) -> npt.NDArray[np.bool_]:
     interval: (r,) bool.
     """
     finite = np.isfinite(rays[:, [0, 1, 2, 4, 5, 6]]).all(axis=1)
-    return finite & (np.abs(rays[:, 4:7]) >= LEAST_DIRECTION).any(axis=1) & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
+    directed = np.asarray(np.abs(rays[:, 4:7]).max(axis=1) >= LEAST_DIRECTION)
+    return finite & directed & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
 
 
 def brought_near(rays: Floats, extent: np.float32) -> tuple[Floats, Floats]:
