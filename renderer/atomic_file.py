@@ -5,17 +5,17 @@ not be written over. All that the renderer writes goes through it.
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from renderer.errors import UsageError
-from scenes.written_file import WriteError, put, target_of
+from scenes.written_file import WriteError, part_of, put, target_of
 
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yields a name for a new file beside `path`, with its suffix. At the end that file replaces `path` in one step.
+    """Yields an empty new file beside `path`, with its suffix. At the end that file replaces `path` in one step.
 
     On any error, an interrupt too, it is removed instead, and what was at `path` stays as it was. A link stays, and
     what it leads to is replaced. A device or a pipe is written through, at the end. Raises `WriteError` where that
@@ -25,19 +25,14 @@ def temporary_beside(path: Path) -> Iterator[Path]:
         target = target_of(path)
         if target is None:
             with tempfile.TemporaryDirectory(prefix="tracecore-") as folder:
-                yield (written := Path(folder, path.name))
+                (written := Path(folder, path.name)).touch()
+                yield written
                 put(written, path)
             return
-    temporary = target.with_name(f".part-{os.getpid()}-{os.urandom(4).hex()}{path.suffix}")
-    try:
-        with _named_errors(path, temporary):
-            yield temporary
-            _flush_to_disk(temporary)
-            put(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    with _named_errors(path), part_of(target, path.suffix) as temporary, _named_errors(path, temporary):
+        yield temporary
+        _flush_to_disk(temporary)
+        put(temporary, target)
 
 
 @contextmanager
@@ -65,7 +60,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     The file can be read too: NumPy takes those that cannot past Python, and then does not know why writing failed.
     """
-    with temporary_beside(path) as temporary, temporary.open("x+b") as file:
+    with temporary_beside(path) as temporary, temporary.open("r+b") as file:
         yield file
 
 

@@ -35,10 +35,11 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
-from renderer.film.image_file import check_folder, make_default_folder
+from renderer.film.image_file import check_folder, make_default_folder, png_texts
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.tone_mapping import ToneMapping
 from renderer.scene.render_context import TracerChoice, context_of
+from renderer.version import SOFTWARE
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
@@ -203,7 +204,7 @@ def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.I
 def png(image: Image.Image) -> bytes:
     """Returns the content of a PNG file with this image."""
     file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
+    image.save(file, "PNG", optimize=True, pnginfo=png_texts({"Software": SOFTWARE}))
     return file.getvalue()
 
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
 from renderer.errors import UsageError, WrongPictureError
 from renderer.film.image_file import check_folder
+from scenes.marks import write_arrays
 from tracecore.rays import RAY_FLOATS, Floats, Query
 
 FORMAT = "tracecore rays 1"
@@ -79,7 +80,7 @@ def write_rays(path: Path, file: RayFile) -> None:
     }
     arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
     with atomic_file(path) as opened:
-        np.savez(opened, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **cast(Any, arrays))
+        write_arrays(opened, {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
 
 
 def write_wrong_ray(path: Path, error: WrongPictureError) -> None:

@@ -16,6 +16,7 @@ from renderer.commands.arguments import add_rays, add_scene, add_settings, names
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
+from renderer.version import SOFTWARE
 
 if TYPE_CHECKING:
     from renderer.bench.simulation import Simulated
@@ -108,22 +109,21 @@ def run(arguments: argparse.Namespace) -> int:
     if steps:
         writes.append(partial(_write_steps, arguments.dump, steps))
     if arguments.json:
-        figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
+        figures = {"software": SOFTWARE, "gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
         writes.append(partial(write_whole, arguments.json, (json.dumps(figures, indent=1) + "\n").encode()))
     write_each(*writes)
     return 0
 
 
 def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
-    import numpy as np
-
     from renderer.atomic_file import atomic_file
+    from scenes.marks import write_arrays
 
     arrays = {
         f"{name}/{array}": getattr(its, array) for name, its in steps.items() for array in ("kinds", "useful", "starts")
     }
     with atomic_file(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        write_arrays(file, arrays, is_compressed=True)
 
 
 def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:

@@ -5,14 +5,18 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.atomic_file import atomic_file, temporary_beside
 from renderer.errors import UsageError
+from scenes import marks
 from scenes.written_file import WriteError, target_of
+
+if TYPE_CHECKING:
+    from PIL.PngImagePlugin import PngInfo
 
 #: What `-o` may end in.
 PICTURE_SUFFIXES = (".png", ".exr", ".npy")
@@ -106,15 +110,22 @@ def write_png(path: Path, pixels: npt.NDArray[np.uint8], texts: Mapping[str, str
 
 def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> bytes:
     """Return the bytes of a .png file of (height, width, 3) uint8 sRGB; `texts` are its text chunks."""
-    from PIL import Image, PngImagePlugin
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "PNG", pnginfo=png_texts(texts))
+    return content.getvalue()
+
+
+def png_texts(texts: Mapping[str, str]) -> "PngInfo":
+    """Return what Pillow is given to write a .png of sRGB with these texts."""
+    from PIL import PngImagePlugin
 
     info = PngImagePlugin.PngInfo()
     info.add(b"sRGB", b"\0")  # rendering intent: perceptual
     for keyword, text in texts.items():
         info.add_text(keyword, encodable(text))
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG", pnginfo=info)
-    return content.getvalue()
+    return info
 
 
 def encodable(text: str) -> str:
@@ -134,7 +145,7 @@ def read_texts(path: Path) -> dict[str, str]:
 def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
     """Write any array as a `.npy` file, whatever the name of the file ends in."""
     with atomic_file(path) as file:
-        np.save(file, array, allow_pickle=False)
+        marks.write_array(file, array)
 
 
 def write_exr(

@@ -12,7 +12,7 @@ from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError
 from renderer.film.image_file import PICTURE_SUFFIXES, check_exr, check_writable, write_array, write_exr, write_png
 from renderer.settings.setting import MAX_PIXELS
-from renderer.version import __version__
+from renderer.version import SOFTWARE
 from scenes.srgb import decoded
 
 Floats = npt.NDArray[np.float32]
@@ -146,7 +146,7 @@ def write_picture(path: Path, layers: Mapping[str, Floats], pixels: npt.NDArray[
     pixels: (height, width, 3) uint8, what a .png shows.
     """
     (_, image), *others = layers.items()
-    texts = {"Software": f"tracecore {__version__}"}
+    texts = {"Software": SOFTWARE}
     match path.suffix.lower():
         case ".exr":
             write_exr(path, {"beauty": image, **dict(others)}, texts)

@@ -33,7 +33,7 @@ from renderer.run.resuming import Resuming
 from renderer.run.session import Saving, expose, render
 from renderer.scene.first_hits import Floats, first_hits
 from renderer.settings.picture import FIRST_HIT_LAYERS
-from renderer.version import __version__
+from renderer.version import SOFTWARE, __version__
 from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
@@ -187,7 +187,7 @@ class PictureRecord:
         for name in left_out:
             del settings[name]
         return {
-            "Software": f"tracecore {__version__}",
+            "Software": SOFTWARE,
             "scene": self._driver.context.snapshot.name,
             "driver": self._driver.name,
             "settings": json.dumps(settings),

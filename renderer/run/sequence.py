@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from PIL import Image, features
+from PIL import ExifTags, Image, features
 
 from renderer.atomic_file import atomic_file, write_each
 from renderer.errors import UsageError
-from renderer.film.image_file import check_writable
+from renderer.film.image_file import check_writable, png_texts
 from renderer.interrupts import interruptible
 from renderer.run import statistics
 from renderer.run.earlier_picture import check_replaceable, files_of, read_statistics
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, make_picture
 from renderer.run.picture_order import PictureOrder
-from renderer.version import __version__
+from renderer.version import SOFTWARE
+from scenes.marks import WRITTEN_BY
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
@@ -38,11 +39,19 @@ if TYPE_CHECKING:
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
 
+
+def _exif() -> Image.Exif:
+    """Returns what names the software in pictures that have no other place for it."""
+    exif = Image.Exif()
+    exif[ExifTags.Base.Software] = WRITTEN_BY
+    return exif
+
+
 #: Animated pictures, by suffix: how Pillow calls the format, and how it is to write it.
 ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
-    ".gif": ("GIF", {"loop": 0, "disposal": 1}),
-    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4}),
-    ".apng": ("PNG", {"loop": 0}),
+    ".gif": ("GIF", {"loop": 0, "disposal": 1, "comment": WRITTEN_BY.encode()}),
+    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4, "exif": _exif()}),
+    ".apng": ("PNG", {"loop": 0, "pnginfo": png_texts({"Software": SOFTWARE})}),
 }
 
 #: What frames may be written as.
@@ -294,4 +303,4 @@ class _Pictures:
 def table(frames: range, rows: list[Statistics]) -> Statistics:
     """The statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`."""
     columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
-    return {"frames": list(frames), **columns, "version": __version__}
+    return {"software": SOFTWARE, "frames": list(frames), **columns}

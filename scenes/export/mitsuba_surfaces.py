@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from scenes.errors import SceneError
+from scenes.export.pictures import write_picture
 from scenes.export.text import words
 from scenes.export.xml_text import children, color, named, node
 from scenes.microfacets import scaled
@@ -81,7 +82,7 @@ class SurfaceWriter:
             stem = words([self.path.stem])[0]
             self._files[index, base] = f"{stem}-texture-{len(self._files)}.png"
             pixels = texture.pixels if base == WHITE else multiplied(texture, base)
-            Image.fromarray(pixels).save(self.path.with_name(self._files[index, base]))
+            write_picture(self.path.with_name(self._files[index, base]), Image.fromarray(pixels), "PNG")
         return self._files[index, base]
 
 

@@ -134,7 +134,7 @@ def test_values() -> None:
         == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
     )
     assert figures["limited_by"] == "kernel"
-    assert figures["version"] == __version__
+    assert figures["software"] == f"tracecore {__version__}"
 
 
 def test_without_a_bus_nothing_is_transferred() -> None:
