@@ -7,10 +7,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from renderer.errors import UsageError
+from scenes.marks import is_own
 from scenes.written_file import WriteError, part_of, put, target_of
+
+#: Which files that are there already a command replaces: those that this program wrote, any or none.
+Replace = Literal["own", "any", "none"]
 
 
 @contextmanager
@@ -100,6 +104,25 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> Non
         if place in written:
             raise UsageError(f"cannot write '{path}': another file of this command goes there; choose another name")
         written.add(place)
+
+
+def check_replaceable(files: Iterable[Path | None], replace: Replace) -> None:
+    """Raises `UsageError` where a file that is there may not be replaced.
+
+    files: that are to be written; None for what is not.
+    """
+    for path in files:
+        if path is None or replace == "any" or not path.is_file() or target_of(path) is None:
+            continue
+        if replace == "none":
+            raise UsageError(
+                f"cannot write '{path}': it is there already; choose another name, or leave out --no-clobber"
+            )
+        if not is_own(path):
+            raise UsageError(
+                f"cannot write '{path}': it is there already, and tracecore did not write it; choose another name, or "
+                "replace it with --force"
+            )
 
 
 def _identity(path: Path) -> tuple[int, int] | Path | None:

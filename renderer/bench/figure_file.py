@@ -52,7 +52,7 @@ def check_request(arguments: Namespace) -> None:
             check_matplotlib(option)
     paths = [path for path in (arguments.json, plot, html) if path]
     for path in paths:
-        check_folder(path)
+        check_folder(path, arguments.replace)
     for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):
         check_scene(scene)
     make_default_folder(paths)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from renderer.array_archive import DAMAGES, read_array
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import Replace, atomic_file
 from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
 from renderer.errors import UsageError, WrongPictureError
@@ -61,11 +61,11 @@ def digest(positions: Floats) -> str:
     return hashlib.sha256(np.ascontiguousarray(positions, "<f4").data).hexdigest()
 
 
-def check_ray_path(path: Path) -> None:
+def check_ray_path(path: Path, replace: Replace) -> None:
     """Raises `UsageError` now if rays could not be kept at `path` later. The suffix keeps them off other files."""
     if path.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep rays in '{path}': the name must end in .npz")
-    check_folder(path)
+    check_folder(path, replace)
 
 
 def write_rays(path: Path, file: RayFile) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
+from renderer.commands.arguments import add_rays, add_replacing, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -75,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_settings(parser, Settings, "threads")
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
     parser.add_argument(
         "--dump",
         type=Path,
@@ -100,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
     files = [path for path in (arguments.json, arguments.dump) if path]
     for path in files:
-        check_folder(path)
+        check_folder(path, arguments.replace)
     make_default_folder(files)
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)

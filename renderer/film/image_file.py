@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.atomic_file import Replace, atomic_file, check_replaceable, temporary_beside
 from renderer.errors import UsageError
 from scenes import marks
 from scenes.written_file import WriteError, target_of
@@ -34,17 +34,19 @@ class Window(NamedTuple):
     height: int
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, replace: Replace = "any") -> None:
     """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(PICTURE_SUFFIXES)}")
     if path.suffix.lower() == ".exr":
         check_exr(path)
-    check_folder(path)
+    check_folder(path, replace)
 
 
-def check_folder(path: Path) -> None:
-    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
+def check_folder(path: Path, replace: Replace = "any") -> None:
+    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder or another file in its place, or not
+    allowed.
+    """
     if path.parent == DEFAULT_FOLDER and not os.path.lexists(DEFAULT_FOLDER):
         return
     if path.is_dir():
@@ -59,6 +61,7 @@ def check_folder(path: Path) -> None:
         raise UsageError(f"cannot write '{path}': it is protected against writing; choose another name")
     if target is not None:
         _check_place(path, target.parent if path.is_symlink() else path.parent)
+    check_replaceable([path], replace)
 
 
 def _check_place(path: Path, folder: Path) -> None:
@@ -85,11 +88,11 @@ def make_default_folder(paths: Iterable[Path | None]) -> None:
         ) from error
 
 
-def check_photon_path(path: Path) -> None:
+def check_photon_path(path: Path, replace: Replace = "any") -> None:
     """Raise `UsageError` now if photons could not be kept at `path` later. The suffix keeps them off other files."""
     if path.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep photons in '{path}': the name must end in .npz")
-    check_folder(path)
+    check_folder(path, replace)
 
 
 def check_exr(path: Path) -> None:

@@ -24,10 +24,11 @@ from renderer.film.image_file import check_folder, check_photon_path, check_writ
 from renderer.film.picture import Picture
 from renderer.plugins import load_installed
 from renderer.run import first_run
-from renderer.run.earlier_picture import files_of
+from renderer.run.checkpoint import checkpoint_path
 from renderer.run.fleets import fleet_of, shared_driver
 from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
+from renderer.run.picture_files import files_of
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext, check_scene, viewing_of
 from renderer.settings.picture import (
@@ -134,8 +135,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
 
 
 def written_files(settings: Settings) -> list[Path | None]:
-    """Returns the files that are to be written of a picture; None stands for one that is not."""
-    files = [] if settings.output is None else files_of(settings.output)
+    """Returns the files that are to be written of a picture, also its checkpoint; None stands for one that is not."""
+    files = [] if settings.output is None else [*files_of(settings.output), checkpoint_path(settings.output)]
     return [*files, settings.save_photons, settings.timeline]
 
 

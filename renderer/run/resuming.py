@@ -13,6 +13,7 @@ from renderer.drivers.driver import resumable
 from renderer.errors import CheckpointError, UsageError
 from renderer.run.checkpoint import NOTHING_SPENT, Checkpoint, CheckpointOrder, Spent, read, write
 from renderer.run.session import Saving
+from scenes.written_file import remove_leftovers
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, ResumableDriver
@@ -85,6 +86,7 @@ class Resuming:
         if self._order is not None:
             with suppress(OSError):
                 self._order.path.unlink()
+            remove_leftovers(self._order.path)
 
     def _found(self, order: CheckpointOrder) -> Checkpoint | None:
         """Returns the checkpoint from which to go on; None where there is none, or nobody wants to."""

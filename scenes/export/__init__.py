@@ -66,6 +66,7 @@ def export(
         raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
     if path.name.encode(errors="replace").decode() != path.name:
         raise SceneError(f"the name of {str(path)!r} is no text, and files of a scene are named in one another")
+    check_apart([path], scene.files)
     check([path])
     try:
         with place_of(path) as unfinished:

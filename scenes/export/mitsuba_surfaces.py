@@ -15,13 +15,13 @@ import numpy as np
 from PIL import Image
 
 from scenes.errors import SceneError
-from scenes.export.pictures import write_picture
 from scenes.export.text import words
 from scenes.export.xml_text import children, color, named, node
 from scenes.microfacets import scaled
 from scenes.model import Color, Material, Texture
 from scenes.palette import srgb
 from scenes.srgb import decoded
+from scenes.texture_file import write_picture
 
 WHITE: Color = (1.0, 1.0, 1.0)
 #: Below this a highlight is narrower than a degree, and a mirror.

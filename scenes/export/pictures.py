@@ -1,14 +1,13 @@
 """This module writes textures as files beside the scene that shows them."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from PIL import Image, PngImagePlugin
+from PIL import Image
 
 from scenes.export.text import words
-from scenes.marks import WRITTEN_BY
 from scenes.model import Texture
+from scenes.texture_file import write_picture
 
 
 def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[str]:
@@ -23,14 +22,3 @@ def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[s
     for name, texture in zip(names, textures, strict=True):
         write_picture(path.with_name(name), Image.fromarray(texture.pixels), kind)
     return names
-
-
-def write_picture(path: Path, image: Image.Image, kind: str) -> None:
-    """Writes a picture with the mark. kind: PNG or PPM."""
-    file, texts = io.BytesIO(), PngImagePlugin.PngInfo()
-    texts.add_text("Comment", WRITTEN_BY)
-    image.save(file, format=kind, pnginfo=texts)
-    content = file.getvalue()
-    if kind == "PPM":  # whose comments follow the first line
-        content = content.replace(b"\n", f"\n# {WRITTEN_BY}\n".encode(), 1)
-    path.write_bytes(content)

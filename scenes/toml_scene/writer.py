@@ -12,12 +12,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
-from scenes.export.pictures import write_picture
 from scenes.keys.place import BARE_KEY
 from scenes.marks import WRITTEN_BY, write_array
 from scenes.model import PICTURES, Texture
 from scenes.scene import Scene
-from scenes.texture_file import texture_image
+from scenes.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.tracks import RotationTrack, Track, VectorTrack
