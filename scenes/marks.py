@@ -60,9 +60,10 @@ def write_array(file: BinaryIO, array: npt.NDArray[Any]) -> None:
 
 def write_arrays(file: BinaryIO, arrays: dict[str, npt.NDArray[Any]], *, is_compressed: bool = False) -> None:
     """Writes arrays as an .npz with the mark, by their names."""
-    packing = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
-    with zipfile.ZipFile(file, "w", packing) as archive:
-        archive.comment = WRITTEN_BY.encode()
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+            about = zipfile.ZipInfo(f"{name}.npy")
+            about.compress_type = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
+            about.comment = WRITTEN_BY.encode()
+            with archive.open(about, "w", force_zip64=True) as entry:
                 np.lib.format.write_array(cast(BinaryIO, entry), np.asanyarray(array), allow_pickle=False)

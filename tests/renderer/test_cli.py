@@ -506,7 +506,7 @@ def test_default_output(tmp_path: Path, flat: type[FlatDriver], monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     assert run_flat("--passes", "1") == 0
     assert sorted(entry.name for entry in (tmp_path / "output").iterdir()) == [
-        f"cornell-flat.{suffix}" for suffix in ("json", "npy", "png")
+        f"cornell-flat.{suffix}" for suffix in ("npy", "png", "png.json")
     ]
 
 
@@ -752,7 +752,7 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     if "photons" in settings_taken(DRIVERS[driver]):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
-    figures = json.loads((tmp_path / "a.json").read_text())
+    figures = json.loads((tmp_path / "a.png.json").read_text())
     assert figures["rays.camera"] == 2 * 8 * 6
     assert read_picture(tmp_path / "a.npy").image.max() > 0.0
 
@@ -762,7 +762,7 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
     files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
     assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
     kept, _ = load_photons(tmp_path / "a.npz")
-    assert len(kept) == json.loads((tmp_path / "a.json").read_text())["photons.stored"] > 0
+    assert len(kept) == json.loads((tmp_path / "a.png.json").read_text())["photons.stored"] > 0
 
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,9 @@ from PIL import Image
 from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
+from renderer.film.image_file import write_png
 from renderer.run.sequence import write_animation
+from renderer.version import SOFTWARE
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """
@@ -259,7 +261,7 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     """A process that dies after it has written an unfinished picture over a finished one."""
 
     def die(begun, passed):
-        Image.new("RGB", (12, 9)).save(tmp_path / "a-0000.png")
+        write_png(tmp_path / "a-0000.png", np.zeros((9, 12, 3), np.uint8), {"Software": SOFTWARE})
         raise RuntimeError
 
     assert render(moving, "0:0", tmp_path / "a.png", "--quiet") == 0
