@@ -95,14 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulates, prints, and writes what is asked for."""
     from renderer.atomic_file import write_each, write_whole
-    from renderer.film.image_file import check_folder, make_default_folder
 
-    if arguments.dump and arguments.dump.suffix.lower() != ".npz":
-        raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
-    files = [path for path in (arguments.json, arguments.dump) if path]
-    for path in files:
-        check_folder(path, arguments.replace)
-    make_default_folder(files)
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)
     print(table(found))
@@ -114,6 +107,18 @@ def run(arguments: argparse.Namespace) -> int:
         writes.append(partial(write_whole, arguments.json, (json.dumps(figures, indent=1) + "\n").encode()))
     write_each(*writes)
     return 0
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` now for files that could not be written later, and makes the default folder."""
+    from renderer.film.image_file import check_folder, make_default_folder
+
+    if arguments.dump and arguments.dump.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
+    files = [path for path in (arguments.json, arguments.dump) if path]
+    for path in files:
+        check_folder(path, arguments.replace)
+    make_default_folder(files)
 
 
 def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
@@ -151,6 +156,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
         loops=names(arguments.loops, [OWN, *LOOPS], "loop"),
         move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
     )
+    _check_files(arguments)
     check_scene(arguments.scene)
     snapshot = scene_seen(arguments)
     plan = RayPlan.chosen(arguments, snapshot.positions)

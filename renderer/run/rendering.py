@@ -106,10 +106,10 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         check_driver(settings, settings.driver)
     if is_sequence and settings.exposure == "auto":
         raise UsageError("--exposure auto would differ from frame to frame; give a number of stops with --frames")
-    check_files(settings)
     if not is_sequence:
         check_resuming(settings)
     check_motion(settings, scene, is_sequence=is_sequence)
+    check_files(settings)
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -498,6 +498,28 @@ def test_commands_tell_a_file_of_somebody_else_before_they_begin(
     assert main([*words.split(), str(path)]) == 2
     assert "mine.npz': it is there already, and tracecore did not write it" in capsys.readouterr().err
     assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("render cornell --cluster local:0 -o", "local:N with N from 1 to 64"),
+        ("render cornell --motion-samples 5 -o", "--motion-samples does nothing without --shutter"),
+        ("render cornell --driver path --photons 5 -o", "--photons does nothing for the driver path"),
+        ("photons cornell --cluster local:0 --save-photons", "local:N with N from 1 to 64"),
+        ("simulate cornell --kernels nosuch --dump", "unknown kernel 'nosuch'"),
+        ("bench cornell --device cpu --kernels nosuch --json", "unknown kernel for device 'cpu' 'nosuch'"),
+    ],
+)
+@pytest.mark.parametrize("path", ["mine.npy", "mine.npz", "missing/a.npy", "missing/a.npz"])
+def test_wrong_values_are_told_before_files_are_looked_at(
+    words: str, told: str, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for mine in ("mine.npy", "mine.npz"):
+        Path(mine).write_text("mine")
+    with suppress(SystemExit):
+        assert main([*words.split(), path]) == 2
+    assert told in capsys.readouterr().err
 
 
 # -------------------------------------------------------------------------------------------------- what is left behind
