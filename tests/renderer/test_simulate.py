@@ -45,7 +45,7 @@ def figures(tmp_path_factory):
         assert cli.main(["simulate", *SMALL, *options]) == 0
     with np.load(dump) as steps:
         figures = json.loads(path.read_text())
-        assert set(figures) == {"gpu", "simulations"}
+        assert set(figures) == {"software", "gpu", "simulations"}
         return {**figures, "steps": dict(steps)}
 
 
