@@ -5,17 +5,21 @@ not be written over. All that the renderer writes goes through it.
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from renderer.errors import UsageError
-from scenes.written_file import WriteError, put, target_of
+from scenes.marks import is_own
+from scenes.written_file import WriteError, part_of, put, target_of
+
+#: Which files that are there already a command replaces: those that this program wrote, any or none.
+Replace = Literal["own", "any", "none"]
 
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yields a name for a new file beside `path`, with its suffix. At the end that file replaces `path` in one step.
+    """Yields an empty new file beside `path`, with its suffix. At the end that file replaces `path` in one step.
 
     On any error, an interrupt too, it is removed instead, and what was at `path` stays as it was. A link stays, and
     what it leads to is replaced. A device or a pipe is written through, at the end. Raises `WriteError` where that
@@ -25,19 +29,14 @@ def temporary_beside(path: Path) -> Iterator[Path]:
         target = target_of(path)
         if target is None:
             with tempfile.TemporaryDirectory(prefix="tracecore-") as folder:
-                yield (written := Path(folder, path.name))
+                (written := Path(folder, path.name)).touch()
+                yield written
                 put(written, path)
             return
-    temporary = target.with_name(f".part-{os.getpid()}-{os.urandom(4).hex()}{path.suffix}")
-    try:
-        with _named_errors(path, temporary):
-            yield temporary
-            _flush_to_disk(temporary)
-            put(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    with _named_errors(path), part_of(target, path.suffix) as temporary, _named_errors(path, temporary):
+        yield temporary
+        _flush_to_disk(temporary)
+        put(temporary, target)
 
 
 @contextmanager
@@ -65,7 +64,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     The file can be read too: NumPy takes those that cannot past Python, and then does not know why writing failed.
     """
-    with temporary_beside(path) as temporary, temporary.open("x+b") as file:
+    with temporary_beside(path) as temporary, temporary.open("r+b") as file:
         yield file
 
 
@@ -105,6 +104,25 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> Non
         if place in written:
             raise UsageError(f"cannot write '{path}': another file of this command goes there; choose another name")
         written.add(place)
+
+
+def check_replaceable(files: Iterable[Path | None], replace: Replace) -> None:
+    """Raises `UsageError` where a file that is there may not be replaced.
+
+    files: that are to be written; None for what is not.
+    """
+    for path in files:
+        if path is None or replace == "any" or not path.is_file() or target_of(path) is None:
+            continue
+        if replace == "none":
+            raise UsageError(
+                f"cannot write '{path}': it is there already; choose another name, or leave out --no-clobber"
+            )
+        if not is_own(path):
+            raise UsageError(
+                f"cannot write '{path}': it is there already, and tracecore did not write it; choose another name, or "
+                "replace it with --force"
+            )
 
 
 def _identity(path: Path) -> tuple[int, int] | Path | None:

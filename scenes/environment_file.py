@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.errors import SceneError, SceneFileError
+from scenes.marks import WRITTEN_BY
 from scenes.model import Color, Floats
 from scenes.rgbe import read_rgbe
 from scenes.source_file import check_file, count_pixels, reason
@@ -128,7 +129,7 @@ def write_exr(path: Path, radiance: Floats) -> None:
     except ImportError as error:
         remedy = "OpenEXR is not installed; install it with: pip install OpenEXR"
         raise SceneError(f"{path.name} cannot be written: {remedy}") from error
-    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, "comments": WRITTEN_BY}
     with OpenEXR.File(header, {"RGB": np.ascontiguousarray(radiance)}) as file:
         try:
             file.write(str(path))

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from scenes.errors import SceneFileError
 from scenes.limits import MAX_PIXELS
+from scenes.marks import WRITTEN_BY
 from scenes.memory import free_bytes, gigabytes
 from scenes.model import Texture
 from scenes.png_rows import missing_rows
@@ -106,3 +107,14 @@ def texture_image(texture: Texture) -> Image.Image:
     if texture.alpha is not None:
         image.putalpha(Image.fromarray(texture.alpha))
     return image
+
+
+def write_picture(path: Path, image: Image.Image, kind: str) -> None:
+    """Writes a picture with the mark. kind: PNG or PPM."""
+    file, texts = io.BytesIO(), PngImagePlugin.PngInfo()
+    texts.add_text("Comment", WRITTEN_BY)
+    image.save(file, format=kind, pnginfo=texts)
+    content = file.getvalue()
+    if kind == "PPM":  # whose comments follow the first line
+        content = content.replace(b"\n", f"\n# {WRITTEN_BY}\n".encode(), 1)
+    path.write_bytes(content)

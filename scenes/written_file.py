@@ -1,14 +1,22 @@
 """This module puts files that have been written in their places: in one step where a file is or shall be, and through
-devices, pipes and the like, which stay what they are."""
+devices, pipes and the like, which stay what they are. Until then they are beside their places, under another name."""
 
 import errno
+import hashlib
 import os
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scenes.source_file import reason
+
+try:
+    import fcntl
+except ImportError:  # of Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class WriteError(OSError):
@@ -97,9 +105,85 @@ def _replace(written: Path, target: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        beside = target.with_name(f".part-{os.getpid()}-{os.urandom(4).hex()}")
+        with part_of(target) as part:
+            shutil.copyfile(written, part)
+            os.replace(part, target)
+
+
+@contextmanager
+def part_of(target: Path, suffix: str = "", *, is_folder: bool = False) -> Iterator[Path]:
+    """Yields a new empty file, or a folder, beside a file that is to be written; whatever is left of it at the end is
+    removed.
+
+    suffix: of its name.
+
+    Others know that its writer lives by a lock, which the system gives up with the process, whatever ends it. What
+    writers of the same file have left that are dead is removed first. Raises WriteError.
+    """
+    remove_leftovers(target)
+    try:
+        part, lock = _new_part(target, suffix, is_folder)
+    except OSError as error:
+        raise WriteError(target, error) from error
+    try:
+        yield part
+    finally:
+        _remove(part)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Removes what was left beside a file by those that began to write it and are dead. Nothing is removed where the
+    system has no locks."""
+    with suppress(OSError):
+        for part in [entry for entry in os.scandir(target.parent) if entry.name.startswith(_prefix(target))]:
+            with suppress(OSError):  # its writer lives, or it is gone
+                lock = _locked(Path(part.path))
+                if lock is not None:
+                    _remove(Path(part.path))
+                    os.close(lock)
+
+
+def _prefix(target: Path) -> str:
+    """Returns how the names begin under which a file is written at first; they are short, whatever its own is."""
+    return f".part-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}-"
+
+
+def _new_part(target: Path, suffix: str, is_folder: bool) -> tuple[Path, int | None]:
+    """Returns a new file or folder with the descriptor that locks it, or None where there are no locks."""
+    while True:
+        part = target.with_name(f"{_prefix(target)}{os.urandom(4).hex()}{suffix}")
+        part.mkdir() if is_folder else part.touch(exist_ok=False)
         try:
-            shutil.copyfile(written, beside)
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+            return part, _locked(part)
+        except (FileNotFoundError, BlockingIOError):  # taken for a leftover before it was locked
+            continue
+        except OSError:  # a file system without locks, on which nobody else gets one either
+            return part, None
+
+
+def _locked(part: Path) -> int | None:
+    """Returns a descriptor that locks a file or a folder until it is closed, or None where the system has no locks.
+
+    Raises OSError where another process has locked it, and FileNotFoundError where it is not there any more.
+    """
+    if fcntl is None:
+        return None
+    descriptor = os.open(part, (os.O_RDONLY if part.is_dir() else os.O_RDWR) | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(descriptor), part.lstat()):
+            raise FileNotFoundError(part)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)

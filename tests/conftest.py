@@ -1,6 +1,7 @@
 """Fixtures that every package's tests share."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _signals_are_heard() -> None:
     hear_signals()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all current folders, in which fixtures are that are made before a test begins."""
+    folder = tmp_path_factory.mktemp("current")
+    os.chdir(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(_folders: Path) -> None:
+    """Has a test and its child processes begin in a folder of their own: none sees what a user has in another one."""
+    os.chdir(tempfile.mkdtemp(dir=_folders))
 
 
 @pytest.fixture(scope="session")

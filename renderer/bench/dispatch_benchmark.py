@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from renderer.atomic_file import temporary_beside
+from renderer.atomic_file import write_whole
+from renderer.bench.figure_file import image_of
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PhotonTask
@@ -99,5 +100,4 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     panels[0, 0].set(ylabel="Mrays/s, end to end", ylim=(0, None))
     panels[0, 0].legend()
     figure.suptitle(title)
-    with temporary_beside(path) as temporary:
-        figure.savefig(temporary)
+    write_whole(path, image_of(figure, path.suffix.lower()))

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renderer.atomic_file import temporary_beside
+from renderer.atomic_file import write_whole
+from renderer.bench.figure_file import image_of
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings, passes_of
 from renderer.errors import UsageError
@@ -207,8 +208,7 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     axes.set(title=title, xlabel="seconds", ylabel="relative error")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    with temporary_beside(path) as temporary:
-        figure.savefig(temporary)
+    write_whole(path, image_of(figure, path.suffix.lower()))
 
 
 def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:

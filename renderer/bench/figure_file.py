@@ -16,6 +16,8 @@ from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
+from renderer.version import SOFTWARE
+from scenes.marks import WRITTEN_BY
 
 #: What pages may end in, and plots with the types of their content.
 PAGE_SUFFIXES = (".html",)
@@ -50,7 +52,7 @@ def check_request(arguments: Namespace) -> None:
             check_matplotlib(option)
     paths = [path for path in (arguments.json, plot, html) if path]
     for path in paths:
-        check_folder(path)
+        check_folder(path, arguments.replace)
     for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):
         check_scene(scene)
     make_default_folder(paths)
@@ -77,8 +79,8 @@ def image_of(figure: Any, suffix: str) -> bytes:
 
     file = io.BytesIO()
     with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
-        undated = {"Date": None} if suffix == ".svg" else {}
-        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
+        metadata = {"Date": None, "Creator": WRITTEN_BY} if suffix == ".svg" else {"Software": SOFTWARE}
+        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=metadata)
     return file.getvalue()
 
 
@@ -88,5 +90,5 @@ def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str,
     figures: plain values by the keys that `renderer.bench.figure_keys` explains.
     """
     if path:
-        text = json.dumps({"circumstances": asdict(about)} | dict(figures), indent=1)
+        text = json.dumps({"software": SOFTWARE, "circumstances": asdict(about)} | dict(figures), indent=1)
         write_whole(path, (text + "\n").encode())

@@ -9,7 +9,9 @@ from renderer.run.statistics import key_lines
 #: Meanings of the keys of a command's file, in the order of the file.
 Keys = dict[str, str]
 
-CIRCUMSTANCES: Keys = {
+_SOFTWARE: Keys = {"software": "what wrote the file: the program and its version"}
+
+CIRCUMSTANCES: Keys = _SOFTWARE | {
     "circumstances.command_line": "words of the command line, without the program's name",
     "circumstances.date": "when it was measured, ISO 8601, in UTC",
     "circumstances.scene": "name of the scene",
@@ -68,7 +70,7 @@ COMPARISON: Keys = {
 
 BENCH: Keys = CIRCUMSTANCES | COMPARISON
 
-SIMULATE: Keys = {
+SIMULATE: Keys = _SOFTWARE | {
     "gpu.name": "GPU that bounds are for",
     "gpu.multiprocessors": "multiprocessors that it has",
     "gpu.clock": "its highest clock in normal use, GHz",

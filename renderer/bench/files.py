@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from glob import escape
 from pathlib import Path
 from typing import Self
 
 from PIL import Image
 
-from renderer.atomic_file import write_each, write_whole
+from renderer.atomic_file import Replace, check_replaceable, write_each, write_whole
 from renderer.bench.figure_file import (
     PAGE_SUFFIXES,
     PLOT_SUFFIXES,
@@ -35,10 +36,11 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
-from renderer.film.image_file import check_folder, make_default_folder
+from renderer.film.image_file import check_folder, make_default_folder, png_texts
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.tone_mapping import ToneMapping
 from renderer.scene.render_context import TracerChoice, context_of
+from renderer.version import SOFTWARE
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
@@ -80,7 +82,7 @@ class BenchFiles:
             heat_kernels=tuple(heat_kernels),
         )
 
-    def check(self, device: Device) -> None:
+    def check(self, device: Device, replace: Replace) -> None:
         """Raises `UsageError` now if something could not be written later, and makes the default folder."""
         endings = ((self.plot, tuple(PLOT_SUFFIXES)), (self.html, PAGE_SUFFIXES), (self.heat, HEAT_SUFFIXES))
         for path, suffixes in endings:
@@ -93,8 +95,16 @@ class BenchFiles:
                 check_matplotlib(option)
         paths = [path for path in (self.json, self.plot, self.html, self.heat) if path]
         for path in paths:
-            check_folder(path)
+            check_folder(path, replace)
+        check_replaceable(self._heat_maps_there(), replace)
         make_default_folder(paths)
+
+    def _heat_maps_there(self) -> Iterator[Path]:
+        """Yields the files that are there of heat maps of these kernels."""
+        if self.heat:
+            for kernel in self.heat_kernels:
+                names = f"{escape(self.heat.stem)}-*-{plain_name(kernel)}-*{escape(self.heat.suffix)}"
+                yield from self.heat.parent.glob(names)
 
     def write(self, found: Comparison, run: "Run") -> None:
         """Writes all files that are asked for, also after one that cannot be written. Raises its `WriteError` then."""
@@ -203,7 +213,7 @@ def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.I
 def png(image: Image.Image) -> bytes:
     """Returns the content of a PNG file with this image."""
     file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
+    image.save(file, "PNG", optimize=True, pnginfo=png_texts({"Software": SOFTWARE}))
     return file.getvalue()
 
 

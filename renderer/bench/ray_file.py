@@ -12,16 +12,17 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from renderer.array_archive import DAMAGES, read_array
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import Replace, atomic_file
 from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
 from renderer.errors import UsageError, WrongPictureError
 from renderer.film.image_file import check_folder
+from scenes.marks import write_arrays
 from tracecore.rays import RAY_FLOATS, Floats, Query
 
 FORMAT = "tracecore rays 1"
@@ -60,11 +61,11 @@ def digest(positions: Floats) -> str:
     return hashlib.sha256(np.ascontiguousarray(positions, "<f4").data).hexdigest()
 
 
-def check_ray_path(path: Path) -> None:
+def check_ray_path(path: Path, replace: Replace) -> None:
     """Raises `UsageError` now if rays could not be kept at `path` later. The suffix keeps them off other files."""
     if path.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep rays in '{path}': the name must end in .npz")
-    check_folder(path)
+    check_folder(path, replace)
 
 
 def write_rays(path: Path, file: RayFile) -> None:
@@ -79,7 +80,7 @@ def write_rays(path: Path, file: RayFile) -> None:
     }
     arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
     with atomic_file(path) as opened:
-        np.savez(opened, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **cast(Any, arrays))
+        write_arrays(opened, {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
 
 
 def write_wrong_ray(path: Path, error: WrongPictureError) -> None:

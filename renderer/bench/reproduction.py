@@ -16,6 +16,7 @@ from renderer.bench.paper_blocks import BLOCKS, Block, Ours
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import aligned
 from renderer.bench.workload import Workload
+from scenes.marks import WRITTEN_BY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class Reproduction:
         title, subject = self.heads
         parts = [f"## {title}", f"{subject}.", f"    {about.command}", f"{about.date}. {machine}."]
         notes = "\n".join(f"* {note}" for note in self.paper.notes)
-        return "\n\n".join([*parts, *map(_markdown_table, self.blocks), notes]) + "\n"
+        return "\n\n".join([f"<!-- {WRITTEN_BY} -->", *parts, *map(_markdown_table, self.blocks), notes]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
         """Returns all but the circumstances as plain values for a file: the figures of each view point, with what was

@@ -193,9 +193,20 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_force(parser: argparse.ArgumentParser) -> None:
-    """Adds --force, which `renderer.film.picture_file.check_new` follows."""
-    parser.add_argument("--force", action="store_true", help="replace the picture that is there")
+def add_replacing(container: argparse._ActionsContainer) -> None:
+    """Adds --force and --no-clobber, which `renderer.atomic_file.check_replaceable` follows."""
+    ways = container.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--force",
+        dest="replace",
+        action="store_const",
+        const="any",
+        default="own",
+        help="replace whatever files are there (default: those that tracecore wrote)",
+    )
+    ways.add_argument(
+        "--no-clobber", dest="replace", action="store_const", const="none", help="replace no file that is there"
+    )
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from renderer.commands.arguments import (
     add_page,
     add_plot,
     add_rays,
+    add_replacing,
     add_scene,
     add_setting,
     add_settings,
@@ -157,6 +158,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
     add_settings(group, Measurement, "json")
+    add_replacing(group)
     add_plot(group)
     add_page(group)
     group.add_argument(
@@ -193,9 +195,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
     files = BenchFiles.chosen(arguments, heat_kernels)
-    files.check(device)
+    files.check(device, arguments.replace)
     if arguments.record:
-        check_ray_path(arguments.record)
+        check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])
     check_scene(arguments.scene)
     snapshot = _snapshot(arguments)

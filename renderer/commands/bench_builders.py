@@ -12,6 +12,7 @@ from renderer.bench import figure_keys
 from renderer.commands.arguments import (
     add_plot,
     add_rays,
+    add_replacing,
     add_scenes,
     add_settings,
     add_views,
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenes(parser)
     add_settings(parser, Settings, "define", "device", "threads")
     add_settings(parser, Measurement, "repeat", "json", repeat=9)
+    add_replacing(parser)
     add_plot(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: none)")
     add_views(add_rays(parser))

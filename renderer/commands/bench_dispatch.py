@@ -8,7 +8,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_plain, add_plot, add_scene, add_settings
+from renderer.commands.arguments import add_plain, add_plot, add_replacing, add_scene, add_settings
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plain(parser)
     add_settings(parser, Settings, "photons", "device", "kernel", "threads", photons=6_000_000)
     add_settings(parser, Measurement, "repeat", "json", repeat=3)
+    add_replacing(parser)
     add_plot(parser)
 
 

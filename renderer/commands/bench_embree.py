@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_scene, add_settings, argument_type
+from renderer.commands.arguments import add_replacing, add_scene, add_settings, argument_type
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import Whole
 
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pixels of the square picture, a power of two (default: %(default)s)",
     )
     add_settings(parser, Measurement, "repeat", "json", repeat=7)
+    add_replacing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

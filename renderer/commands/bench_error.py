@@ -11,6 +11,7 @@ from renderer.bench import figure_keys
 from renderer.commands.arguments import (
     add_plot,
     add_reference_maker,
+    add_replacing,
     add_scene,
     add_settings,
     argument_type,
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
     )
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
     add_plot(parser)
     _add_reference(parser.add_argument_group("reference"))
 

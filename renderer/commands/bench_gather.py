@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_scene, add_settings, number, whole
+from renderer.commands.arguments import add_replacing, add_scene, add_settings, number, whole
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="photons within the radius, about, where they lie evenly (default: %(default)s)",
     )
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

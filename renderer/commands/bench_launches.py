@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_settings
+from renderer.commands.arguments import add_replacing, add_settings
 from renderer.settings.measurement import Measurement
 
 SUMMARY = "launches and dispatch on a GPU, nothing done with the hits"
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from renderer.commands.arguments import (
     add_page,
     add_plot,
     add_reference_maker,
+    add_replacing,
     add_scenes,
     add_settings,
     argument_type,
@@ -68,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     taken = ("size", "passes", "photons", "sampler", "threads")
     add_settings(parser, Settings, *taken, size=(256, 256), passes=64, sampler="sobol")
     add_settings(parser, Measurement, "repeat", "json", repeat=5)
+    add_replacing(parser)
     add_plot(parser)
     add_page(parser)
     peers = parser.add_argument_group("peers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_scene, add_settings
+from renderer.commands.arguments import add_replacing, add_scene, add_settings
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     add_settings(parser, Settings, "threads", threads=1)
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

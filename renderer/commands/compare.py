@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_force, number
+from renderer.commands.arguments import add_replacing, number
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the difference: .png with red where A is brighter and blue where it is darker, or .exr or .npy of "
         "A - B",
     )
-    add_force(parser)
+    add_replacing(parser)
     parser.add_argument("--flip", action="store_true", help="print FLIP too, how large the difference looks")
     parser.add_argument(
         "--tolerance", type=number(0.0, 1e9), metavar="E", help="end with status 1 where relMSE is above this"
@@ -59,11 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compares, and prints the figures; returns the exit status."""
     from renderer.film.difference import difference
-    from renderer.film.picture_file import check_new, read_picture
+    from renderer.film.picture_file import check_output, read_picture
 
     paths = (arguments.picture, arguments.reference)
     if arguments.output is not None:
-        check_new(arguments.output, paths, force=arguments.force)
+        check_output(arguments.output, paths, arguments.replace)
     picture, reference = (with_pixels(read_picture(path), path) for path in paths)
     if picture[0].shape != reference[0].shape:
         sizes = " and ".join(f"{image.shape[1]}x{image.shape[0]}" for image, _ in (picture, reference))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from renderer.commands.arguments import add_scene
+from renderer.commands.arguments import add_replacing, add_scene
 from renderer.commands.scene import FORMATS, write_files
 
 SUMMARY = "write a scene to files of another format"
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: a scene at a moment, and a file."""
     parser.epilog = EXAMPLES
     add_scene(parser)
+    add_replacing(parser)
     parser.add_argument("to", type=Path, metavar="OUT", help="file to write; the end of its name says the format")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_force, add_setting
+from renderer.commands.arguments import add_replacing, add_setting
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", required=True, help="picture to write, .png, .exr or .npy"
     )
-    add_force(parser)
+    add_replacing(parser)
     for one in settings_of(Settings):
         if one.name in HOW_SHOWN:
             add_setting(parser, replace(one, otherwise=HOW_SHOWN[one.name]))
@@ -48,9 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Denoises; returns the exit status."""
     from renderer.film.denoising import check_denoiser, denoised
-    from renderer.film.picture_file import check_new, finite, read_picture, write_picture
+    from renderer.film.picture_file import check_output, finite, read_picture, write_picture
 
-    check_new(arguments.output, [arguments.picture], force=arguments.force)
+    check_output(arguments.output, [arguments.picture], arguments.replace)
     check_denoiser()
     file = read_picture(arguments.picture)
     clean = denoised(finite(file.image, arguments.picture), file.layers)

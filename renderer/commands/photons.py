@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
+from renderer.commands.arguments import add_plain, add_replacing, add_scene, add_settings, add_tracing
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
 from renderer.run import statistics
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
+    add_replacing(parser)
     add_plain(parser)
     add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
     add_tracing(parser, is_shared=True)
@@ -199,10 +200,10 @@ def _check_files(arguments: argparse.Namespace) -> None:
     from renderer.scene.render_context import check_scene
 
     if arguments.save_photons is not None:
-        check_photon_path(arguments.save_photons)
+        check_photon_path(arguments.save_photons, arguments.replace)
     for path in (arguments.json, arguments.timeline):
         if path is not None:
-            check_folder(path)
+            check_folder(path, arguments.replace)
     check_scene(arguments.scene)
     make_default_folder(_files(arguments))
 

@@ -13,7 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
+from renderer.commands.arguments import (
+    Parser,
+    add_replacing,
+    add_scene,
+    add_setting,
+    chosen_settings,
+    frames,
+    number,
+    path_name,
+)
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
@@ -38,7 +47,6 @@ DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
 DRY_RUN = "check everything, say how much memory the picture will take, and make none"
-FORCE = "replace the picture of another scene or setting, or whatever else is where files of this one go"
 
 #: What no default name has.
 NO_WORD = re.compile(r"[^\w.-]+")
@@ -60,10 +68,10 @@ what is written:
              pixel position (X, Y, Z), uv (U, V), and the numbers of material and triangle, -1 where nothing is.
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
-  FILE.json  statistics, see below
+  FILE.png.json  statistics, see below; those of FILE.exr are FILE.exr.json, and so on
 
-A picture is written over one of the same command, and over no other: that takes --force. Where the key 'asked' of
-FILE.json says other things, it is another. A file that the scene is read from is never written over.
+What this program wrote is replaced, whatever scene and settings it is of. What is there of others is replaced with
+--force alone, and a file that the scene is read from never. With --no-clobber nothing is replaced.
 
 Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early, and save the passes that are finished, also in
 FILE.png.checkpoint. A render of more than two minutes, or one with --checkpoint, keeps that from time to time, and the
@@ -72,10 +80,10 @@ failed, the same command with --resume goes on from there, on whatever device an
 bit for bit. If the newest is damaged or missing it goes on from the one before. A checkpoint of another scene, other
 settings or another version of the program is refused; without --resume the picture begins anew.
 
-With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
-FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
-Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of a frame's own
-.json it knows that all is as it was that decides the picture: the scene, the options and the program.
+With --frames each frame goes to a file of its own, FILE-0000.png and its .png.json and so on (or .exr, as FILE is
+named); FILE.gif, .webp or .apng is made of them in the end, and FILE.gif.json has the statistics of all, a list for
+each key. After Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of
+a frame's own .json it knows that all is as it was that decides the picture: the scene, the options and the program.
 
 A sample, one of a pixel and pass, whose radiance is no number counts as black; the statistics tell how many there were,
 and a note names the first. The same command with --debug-path SEED,PASS,PIXEL traces that path alone, with the bits
@@ -116,7 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             groups[one.group] = parser.add_argument_group(one.group)
         add_setting(groups[one.group], one)
         if one.name == "output":
-            groups[one.group].add_argument("--force", action="store_true", help=FORCE)
+            add_replacing(groups[one.group])
     groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     _add_frames(parser.add_argument_group("frames"))
     parser.add_argument_group("looking closer").add_argument(
@@ -173,7 +181,7 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     with nothing_saved():
         with modules_kept():
             from renderer.film.image_file import check_writable, make_default_folder
-            from renderer.run.earlier_picture import asked, check_replaceable, files_of
+            from renderer.run.picture_files import asked
             from renderer.run.rendering import plan_picture, render_plan, written_files
         plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)
@@ -181,8 +189,6 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
     check_writable(path)
     _check_outputs(arguments, plan, written_files(plan.settings))
-    if not arguments.force:
-        check_replaceable(files_of(path), wanted, texts_of(plan))
     if arguments.dry_run:
         return _tell_memory(plan)
     make_default_folder((path, settings.save_photons, settings.timeline))
@@ -248,18 +254,15 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     return DEFAULT_FOLDER / f"{NO_WORD.sub('_', '-'.join(words))}.png" if path is None else path
 
 
-def texts_of(plan: Plan) -> dict[str, str]:
-    """Returns some texts that the picture will hold, by which it is known where there are no statistics."""
-    return {"scene": plan.scene.name, "driver": plan.driver.name}
-
-
 def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[Path | None]) -> None:
-    """Raises `UsageError` where a file that is to be written is one that the scene or the command reads."""
-    from renderer.atomic_file import check_outputs
+    """Raises `UsageError` where a file that is to be written is one that the scene or the command reads, or is there
+    and may not be replaced."""
+    from renderer.atomic_file import check_outputs, check_replaceable
     from scenes.scene import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
     check_outputs(outputs, [*files, *arguments.plugin])
+    check_replaceable(outputs, arguments.replace)
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
@@ -282,12 +285,12 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
-    from renderer.run.earlier_picture import asked
     from renderer.run.fleets import fleet_of
     from renderer.run.frame_member import frames_by
     from renderer.run.memory import check_fits
+    from renderer.run.picture_files import asked
     from renderer.run.rendering import REMEDY, check_output, plan_picture
-    from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
+    from renderer.run.sequence import check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
     check_sequence_path(path)
@@ -301,8 +304,6 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path])
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
-    if not (arguments.force or arguments.resume):
-        check_sequence(order, texts_of(plan))
     first = plan.snapshot(frame=arguments.frames[0])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)

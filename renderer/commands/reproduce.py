@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
 from renderer.bench.literature import PAPERS, Paper
-from renderer.commands.arguments import add_rays, add_scene, add_setting, add_settings, add_views, check_views
+from renderer.commands.arguments import (
+    add_rays,
+    add_replacing,
+    add_scene,
+    add_setting,
+    add_settings,
+    add_views,
+    check_views,
+)
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -59,6 +67,7 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
         add_setting(parser, _photons_to_store())
     defaults = {"bound_rays": paper.bound_rays, "repeat": paper.repeats}
     add_settings(parser, Measurement, *defaults, "json", **defaults)
+    add_replacing(parser)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     add_views(add_rays(parser, pixels=paper.size, samples=1, order="morton"))
 
@@ -84,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     device = _device(arguments.device)
     files = [path for path in (arguments.json, arguments.markdown) if path]
     for path in files:
-        check_folder(path)
+        check_folder(path, arguments.replace)
     check_scene(arguments.scene)
     make_default_folder(files)
     job = _job(arguments, paper, device)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_plugin, add_scene
+from renderer.commands.arguments import add_plugin, add_replacing, add_scene
 from renderer.plain_text import line
 from renderer.settings.setting import Definitions
 
@@ -36,8 +36,7 @@ what is written, by the end of FILE's name:
          the environment (.exr) in files beside it
 
 Of several cameras, the one that --camera names comes first, and is the one of a format that has but one. Files that
-are there are replaced, but for those that the scene is read from. A line is printed for each thing that the format
-cannot say.
+the scene is read from are never replaced. A line is printed for each thing that the format cannot say.
 """
 
 EXPORT_EXAMPLES = f"""\
@@ -66,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--to", type=Path, metavar="FILE", required=True, help="file to write; the end of its name says the format"
     )
+    add_replacing(export)
     export.set_defaults(act=write_files)
 
 
@@ -107,13 +107,14 @@ def print_info(arguments: argparse.Namespace) -> None:
 
 def write_files(arguments: argparse.Namespace) -> None:
     """Writes a scene in another format; prints the files, and what they do not contain."""
+    from renderer.atomic_file import check_replaceable
     from scenes.export import export, looking_through
 
     scene = loaded(arguments)
     if arguments.camera is not None:
         scene = looking_through(scene, arguments.camera)
     time = scene.animation.time_of(arguments.frame) if arguments.time is None else arguments.time
-    exported = export(scene, arguments.to, time)
+    exported = export(scene, arguments.to, time, lambda files: check_replaceable(files, arguments.replace))
     for file in exported.files:
         print(f"written    {line(str(file))}")
     for loss in exported.losses:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
+from renderer.commands.arguments import add_rays, add_replacing, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
+from renderer.version import SOFTWARE
 
 if TYPE_CHECKING:
     from renderer.bench.simulation import Simulated
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_settings(parser, Settings, "threads")
     add_settings(parser, Measurement, "json")
+    add_replacing(parser)
     parser.add_argument(
         "--dump",
         type=Path,
@@ -93,14 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulates, prints, and writes what is asked for."""
     from renderer.atomic_file import write_each, write_whole
-    from renderer.film.image_file import check_folder, make_default_folder
 
-    if arguments.dump and arguments.dump.suffix.lower() != ".npz":
-        raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
-    files = [path for path in (arguments.json, arguments.dump) if path]
-    for path in files:
-        check_folder(path)
-    make_default_folder(files)
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)
     print(table(found))
@@ -108,22 +103,33 @@ def run(arguments: argparse.Namespace) -> int:
     if steps:
         writes.append(partial(_write_steps, arguments.dump, steps))
     if arguments.json:
-        figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
+        figures = {"software": SOFTWARE, "gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
         writes.append(partial(write_whole, arguments.json, (json.dumps(figures, indent=1) + "\n").encode()))
     write_each(*writes)
     return 0
 
 
-def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
-    import numpy as np
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` now for files that could not be written later, and makes the default folder."""
+    from renderer.film.image_file import check_folder, make_default_folder
 
+    if arguments.dump and arguments.dump.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
+    files = [path for path in (arguments.json, arguments.dump) if path]
+    for path in files:
+        check_folder(path, arguments.replace)
+    make_default_folder(files)
+
+
+def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
     from renderer.atomic_file import atomic_file
+    from scenes.marks import write_arrays
 
     arrays = {
         f"{name}/{array}": getattr(its, array) for name, its in steps.items() for array in ("kinds", "useful", "starts")
     }
     with atomic_file(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        write_arrays(file, arrays, is_compressed=True)
 
 
 def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:
@@ -150,6 +156,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
         loops=names(arguments.loops, [OWN, *LOOPS], "loop"),
         move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
     )
+    _check_files(arguments)
     check_scene(arguments.scene)
     snapshot = scene_seen(arguments)
     plan = RayPlan.chosen(arguments, snapshot.positions)

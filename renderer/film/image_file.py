@@ -5,14 +5,18 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.atomic_file import Replace, atomic_file, check_replaceable, temporary_beside
 from renderer.errors import UsageError
+from scenes import marks
 from scenes.written_file import WriteError, target_of
+
+if TYPE_CHECKING:
+    from PIL.PngImagePlugin import PngInfo
 
 #: What `-o` may end in.
 PICTURE_SUFFIXES = (".png", ".exr", ".npy")
@@ -30,17 +34,19 @@ class Window(NamedTuple):
     height: int
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, replace: Replace = "any") -> None:
     """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(PICTURE_SUFFIXES)}")
     if path.suffix.lower() == ".exr":
         check_exr(path)
-    check_folder(path)
+    check_folder(path, replace)
 
 
-def check_folder(path: Path) -> None:
-    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
+def check_folder(path: Path, replace: Replace = "any") -> None:
+    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder or another file in its place, or not
+    allowed.
+    """
     if path.parent == DEFAULT_FOLDER and not os.path.lexists(DEFAULT_FOLDER):
         return
     if path.is_dir():
@@ -55,6 +61,7 @@ def check_folder(path: Path) -> None:
         raise UsageError(f"cannot write '{path}': it is protected against writing; choose another name")
     if target is not None:
         _check_place(path, target.parent if path.is_symlink() else path.parent)
+    check_replaceable([path], replace)
 
 
 def _check_place(path: Path, folder: Path) -> None:
@@ -81,11 +88,11 @@ def make_default_folder(paths: Iterable[Path | None]) -> None:
         ) from error
 
 
-def check_photon_path(path: Path) -> None:
+def check_photon_path(path: Path, replace: Replace = "any") -> None:
     """Raise `UsageError` now if photons could not be kept at `path` later. The suffix keeps them off other files."""
     if path.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep photons in '{path}': the name must end in .npz")
-    check_folder(path)
+    check_folder(path, replace)
 
 
 def check_exr(path: Path) -> None:
@@ -106,15 +113,22 @@ def write_png(path: Path, pixels: npt.NDArray[np.uint8], texts: Mapping[str, str
 
 def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> bytes:
     """Return the bytes of a .png file of (height, width, 3) uint8 sRGB; `texts` are its text chunks."""
-    from PIL import Image, PngImagePlugin
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "PNG", pnginfo=png_texts(texts))
+    return content.getvalue()
+
+
+def png_texts(texts: Mapping[str, str]) -> "PngInfo":
+    """Return what Pillow is given to write a .png of sRGB with these texts."""
+    from PIL import PngImagePlugin
 
     info = PngImagePlugin.PngInfo()
     info.add(b"sRGB", b"\0")  # rendering intent: perceptual
     for keyword, text in texts.items():
         info.add_text(keyword, encodable(text))
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG", pnginfo=info)
-    return content.getvalue()
+    return info
 
 
 def encodable(text: str) -> str:
@@ -134,7 +148,7 @@ def read_texts(path: Path) -> dict[str, str]:
 def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
     """Write any array as a `.npy` file, whatever the name of the file ends in."""
     with atomic_file(path) as file:
-        np.save(file, array, allow_pickle=False)
+        marks.write_array(file, array)
 
 
 def write_exr(

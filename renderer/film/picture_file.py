@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from renderer.atomic_file import check_outputs
+from renderer.atomic_file import Replace, check_outputs
 from renderer.errors import UsageError
 from renderer.film.image_file import PICTURE_SUFFIXES, check_exr, check_writable, write_array, write_exr, write_png
 from renderer.settings.setting import MAX_PIXELS
-from renderer.version import __version__
+from renderer.version import SOFTWARE
 from scenes.srgb import decoded
 
 Floats = npt.NDArray[np.float32]
@@ -128,15 +128,10 @@ def finite(image: Floats, path: Path) -> Floats:
     return image
 
 
-def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
-    """Raises `UsageError` where a picture cannot be written, is one of those that are read, or is there already.
-
-    force: whether one that is there is replaced.
-    """
-    check_writable(path)
+def check_output(path: Path, inputs: Iterable[Path], replace: Replace) -> None:
+    """Raises `UsageError` where a picture cannot be written, is one of those that are read, or may not be replaced."""
     check_outputs([path], inputs)
-    if path.exists() and not force:
-        raise UsageError(f"'{path}' is there already; replace it with --force, or choose another name by -o")
+    check_writable(path, replace)
 
 
 def write_picture(path: Path, layers: Mapping[str, Floats], pixels: npt.NDArray[np.uint8]) -> None:
@@ -146,7 +141,7 @@ def write_picture(path: Path, layers: Mapping[str, Floats], pixels: npt.NDArray[
     pixels: (height, width, 3) uint8, what a .png shows.
     """
     (_, image), *others = layers.items()
-    texts = {"Software": f"tracecore {__version__}"}
+    texts = {"Software": SOFTWARE}
     match path.suffix.lower():
         case ".exr":
             write_exr(path, {"beauty": image, **dict(others)}, texts)

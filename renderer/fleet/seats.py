@@ -6,13 +6,8 @@ import os
 from dataclasses import dataclass
 
 from renderer.errors import UsageError
+from renderer.settings.setting import LOCAL, MOST_LOCAL
 from tracecore.cores import usable_cores
-
-#: How the address of a cluster of this host's begins; the number of its workers follows.
-LOCAL = "local:"
-
-#: Workers that are started on this host at most.
-MOST_LOCAL = 64
 
 
 @dataclass(frozen=True)

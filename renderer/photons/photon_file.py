@@ -8,6 +8,7 @@ import numpy as np
 from renderer.array_archive import DAMAGES, read_array
 from renderer.errors import PhotonFileError
 from renderer.photons.photon_map import PHOTON, PHOTON_WORDS, Words
+from scenes.marks import write_arrays
 
 
 def save_photons(path: Path, photons: Words, scale: float) -> None:
@@ -17,7 +18,8 @@ def save_photons(path: Path, photons: Words, scale: float) -> None:
     scale: watts per unit of flux.
     """
     with path.open("wb") as file:
-        np.savez(file, photons=photons.view(PHOTON).reshape(len(photons)), scale=np.float64(scale))
+        arrays = {"photons": photons.view(PHOTON).reshape(len(photons)), "scale": np.array(scale, np.float64)}
+        write_arrays(file, arrays)
 
 
 def load_photons(path: Path) -> tuple[Words, float]:

@@ -28,12 +28,12 @@ from renderer.run import statistics, timeline
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
 from renderer.run.containment import ContainedDriver
 from renderer.run.darkness import darkness
-from renderer.run.earlier_picture import files_of
+from renderer.run.picture_files import files_of, statistics_path
 from renderer.run.resuming import Resuming
 from renderer.run.session import Saving, expose, render
 from renderer.scene.first_hits import Floats, first_hits
 from renderer.settings.picture import FIRST_HIT_LAYERS
-from renderer.version import __version__
+from renderer.version import SOFTWARE, __version__
 from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
@@ -187,7 +187,7 @@ class PictureRecord:
         for name in left_out:
             del settings[name]
         return {
-            "Software": f"tracecore {__version__}",
+            "Software": SOFTWARE,
             "scene": self._driver.context.snapshot.name,
             "driver": self._driver.name,
             "settings": json.dumps(settings),
@@ -228,7 +228,7 @@ class PictureRecord:
 
 
 class PictureFiles:
-    """Writes the files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept.
+    """Writes the files of a picture: `path`, its statistics, and for a .png also an .npy if linear radiance is kept.
 
     Without a path no file is written. picture: as it was in the end, None before.
     """
@@ -251,7 +251,7 @@ class PictureFiles:
         if self.path is not None:
             picture = self.record.picture(film)
             picture.write(self.path)
-            statistics.write(self.path.with_suffix(".json"), picture.statistics)
+            statistics.write(statistics_path(self.path), picture.statistics)
 
     def save_all(self, film: Film, *, is_finished: bool) -> None:
         """Writes the picture, the linear data and the statistics, and lastly removes the checkpoint; of what is not

@@ -41,7 +41,7 @@ class PictureOrder:
     choice: of tracers where the device fails, or None where that is an error.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
     quiet: whether no progress is shown.
-    asked: what a command asks for, see `renderer.run.earlier_picture`.
+    asked: what a command asks for, see `renderer.run.picture_files`.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]

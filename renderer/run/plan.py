@@ -15,10 +15,10 @@ from renderer.errors import UsageError
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.fleet.seats import members_here
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
-from renderer.run.earlier_picture import Asked
 from renderer.run.frame_key import frame_key
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
+from renderer.run.picture_files import Asked
 from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice

@@ -25,10 +25,11 @@ from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.plugins import load_installed
 from renderer.run import first_run
-from renderer.run.earlier_picture import files_of
+from renderer.run.checkpoint import checkpoint_path
 from renderer.run.fleets import fleet_of, shared_driver
 from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
+from renderer.run.picture_files import files_of
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext, check_scene, viewing_of
 from renderer.settings.near_miss import did_you_mean
@@ -109,10 +110,10 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         check_driver(settings, settings.driver)
     if is_sequence and settings.exposure == "auto":
         raise UsageError("--exposure auto would differ from frame to frame; give a number of stops with --frames")
-    check_files(settings)
     if not is_sequence:
         check_resuming(settings)
     check_motion(settings, scene, is_sequence=is_sequence)
+    check_files(settings)
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
@@ -155,8 +156,8 @@ def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> No
 
 
 def written_files(settings: Settings) -> list[Path | None]:
-    """Returns the files that are to be written of a picture; None stands for one that is not."""
-    files = [] if settings.output is None else files_of(settings.output)
+    """Returns the files that are to be written of a picture, also its checkpoint; None stands for one that is not."""
+    files = [] if settings.output is None else [*files_of(settings.output), checkpoint_path(settings.output)]
     return [*files, settings.save_photons, settings.timeline]
 
 

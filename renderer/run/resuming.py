@@ -21,6 +21,7 @@ from renderer.run.checkpoint import (
     write,
 )
 from renderer.run.session import Saving
+from scenes.written_file import remove_leftovers
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, ResumableDriver
@@ -89,6 +90,7 @@ class Resuming:
         """Removes the checkpoints of a picture that is finished."""
         if self._order is not None:
             remove(self._order.path)
+            remove_leftovers(self._order.path)
 
     def _found(self, order: CheckpointOrder) -> Checkpoint | None:
         """Returns the checkpoint from which to go on; None where there is none, or nobody wants to."""

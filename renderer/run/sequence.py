@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from PIL import Image, features
+from PIL import ExifTags, Image, features
 
 from renderer.atomic_file import atomic_file, write_each
 from renderer.errors import UsageError
-from renderer.film.image_file import check_writable
+from renderer.film.image_file import check_writable, png_texts
 from renderer.interrupts import interruptible
 from renderer.run import statistics
-from renderer.run.earlier_picture import check_replaceable, files_of, read_statistics
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, make_picture
+from renderer.run.picture_files import files_of, read_statistics, statistics_path
 from renderer.run.picture_order import PictureOrder
-from renderer.version import __version__
+from renderer.version import SOFTWARE
+from scenes.marks import WRITTEN_BY
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
@@ -38,11 +39,19 @@ if TYPE_CHECKING:
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
 
+
+def _exif() -> Image.Exif:
+    """Returns what names the software in pictures that have no other place for it."""
+    exif = Image.Exif()
+    exif[ExifTags.Base.Software] = WRITTEN_BY
+    return exif
+
+
 #: Animated pictures, by suffix: how Pillow calls the format, and how it is to write it.
 ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
-    ".gif": ("GIF", {"loop": 0, "disposal": 1}),
-    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4}),
-    ".apng": ("PNG", {"loop": 0}),
+    ".gif": ("GIF", {"loop": 0, "disposal": 1, "comment": WRITTEN_BY.encode()}),
+    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4, "exif": _exif()}),
+    ".apng": ("PNG", {"loop": 0, "pnginfo": png_texts({"Software": SOFTWARE})}),
 }
 
 #: What frames may be written as.
@@ -113,14 +122,18 @@ class SequenceOrder:
     @property
     def own_files(self) -> list[Path]:
         """Returns the files of the whole sequence: its animated picture, if there is to be one, and its statistics."""
-        return [*([self.path] if self.path.suffix.lower() in ANIMATED else []), self.path.with_suffix(".json")]
+        return [*([self.path] if self.path.suffix.lower() in ANIMATED else []), statistics_path(self.path)]
 
     def frame_files_there(self) -> list[Path]:
         """Returns the files of frames, pictures and statistics, that are there already."""
-        number = re.compile(rf"{re.escape(self.path.stem)}-(\d+)(\.[^.]+)")
+        number = re.compile(rf"{re.escape(self.path.stem)}-(\d+)\..+")
         found = [(path, number.fullmatch(path.name)) for path in sorted(self.path.parent.iterdir())]
         frames = [(path, int(match[1])) for path, match in found if match and len(match[1]) <= MOST_DIGITS]
-        return [path for path, frame in frames if frame in self.frames and path in files_of(self.frame_path(frame))]
+        return [
+            path
+            for path, frame in frames
+            if frame in self.frames and path in files_of(self.frame_path(frame), keep_linear=False)
+        ]
 
 
 def check_sequence_path(path: Path) -> None:
@@ -133,18 +146,6 @@ def check_sequence_path(path: Path) -> None:
     if suffix == ".webp" and not features.check("webp"):
         raise UsageError(f"cannot write '{path}': Pillow is here without WebP; take .gif or .apng")
     check_writable(path.with_suffix(".png") if suffix in ANIMATED else path)
-
-
-def check_sequence(order: SequenceOrder, texts: Mapping[str, str]) -> None:
-    """Raises `UsageError` where a frame of another scene or setting would be replaced, or something else.
-
-    texts: as `renderer.run.earlier_picture.check_replaceable` takes them.
-    """
-    wanted = order.picture.asked or {}
-    check_replaceable(order.own_files, wanted, {})
-    for path in order.frame_files_there():
-        picture = path.with_suffix(order.frame_path(order.frames[0]).suffix)
-        check_replaceable(files_of(picture, keep_linear=False), wanted, texts)
 
 
 def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
@@ -162,7 +163,7 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     except KeyboardInterrupt:
         return False
     figures = table(order.frames, rows) | {"asked": order.picture.asked}
-    writes = [partial(statistics.write, order.path.with_suffix(".json"), figures)]
+    writes = [partial(statistics.write, statistics_path(order.path), figures)]
     if order.path.suffix.lower() in ANIMATED:
         stills = map(order.frame_path, order.frames)
         writes.append(partial(write_animation, order.path, stills, order.frames_per_second))
@@ -210,7 +211,7 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
     """Makes a frame, and returns its statistics. Raises `KeyboardInterrupt` if that was interrupted."""
     tree = order.updates.tree_for(snapshot.positions)
     path = order.frame_path(frame)
-    path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
+    statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
     with order.context(snapshot, load_seconds, tree) as context:
         picture = of_frame(order.picture, order.seeds, frame)
         made: Made = make_picture(context, picture, path, keep_linear=False)
@@ -241,7 +242,7 @@ def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:
 def write_finished(path: Path, figures: Statistics) -> None:
     """Writes the statistics of a frame that is finished, with a checksum over them and the picture at `path`."""
     plain = statistics.plain(figures)
-    statistics.write(path.with_suffix(".json"), plain | {"checksum": checksum(path, plain)})
+    statistics.write(statistics_path(path), plain | {"checksum": checksum(path, plain)})
 
 
 def checksum(path: Path, figures: Statistics) -> str:
@@ -259,7 +260,7 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
     path: of the frame's picture.
     key_of: gives the key that the frame has to have, of the number of its passes.
     """
-    figures = read_statistics(path.with_suffix(".json"))
+    figures = read_statistics(statistics_path(path))
     if figures is None or not path.is_file():
         return None
     try:
@@ -294,4 +295,4 @@ class _Pictures:
 def table(frames: range, rows: list[Statistics]) -> Statistics:
     """The statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`."""
     columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
-    return {"frames": list(frames), **columns, "version": __version__}
+    return {"software": SOFTWARE, "frames": list(frames), **columns}

@@ -8,7 +8,7 @@ import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from renderer.version import __version__
+from renderer.version import SOFTWARE
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
     from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
 
 #: Every key, in the order of the file. A number that is not defined is null.
 FIELDS = {
+    "software": "what wrote the file: the program and its version",
     "scene": "name of the scene",
     "triangles": "triangles traced",
     "driver": "name of the driver",
@@ -91,7 +92,6 @@ FIELDS = {
     "of all rays, and why one was left out; null where there was one process",
     "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null "
     "without a command",
-    "version": "version of the program",
 }
 
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
@@ -150,6 +150,7 @@ class Measured:
 def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
     """Returns the statistics of a run, with the keys of `FIELDS` in their order."""
     return {
+        "software": SOFTWARE,
         **_setting_figures(context, driver, settings),
         "passes": measured.passes,
         "noise": measured.noise,
@@ -163,7 +164,6 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         **_tree_figures(context),
         "members": None,
         "asked": None,
-        "version": __version__,
     }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from renderer.atomic_file import write_whole
-from renderer.version import __version__
+from renderer.version import SOFTWARE
 from tracecore.dispatch.port import LOG_IN_FLIGHT, LOG_SHADING, LOG_WAITING
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def trace(logs: list[Log]) -> dict[str, Any]:
     events = [event for i, log in enumerate(logs) for event in _thread_events(i, log, first)]
     dropped = {f"thread {i}": log.dropped for i, log in enumerate(logs)}
     return {
+        "otherData": {"software": SOFTWARE, "rows dropped, the log being full": dropped},
         "traceEvents": [_name("process_name", 0, "tracecore"), *events],
         "displayTimeUnit": "ms",
-        "otherData": {"version": __version__, "rows dropped, the log being full": dropped},
     }
 
 

@@ -13,6 +13,7 @@ from renderer.settings.setting import (
     Bytes,
     Checked,
     Choice,
+    ClusterAddress,
     Definitions,
     DeviceName,
     File,
@@ -313,7 +314,7 @@ class Settings(Checked):
         group=TRACING,
     )
     cluster: str | None = setting(
-        Name(metavar="ADDRESS", expected="the address of a scheduler, or local:N"),
+        ClusterAddress(),
         "share the work out to the workers of a Dask cluster: the address of its scheduler, such as "
         "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
         otherwise="no cluster",

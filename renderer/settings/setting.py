@@ -313,6 +313,25 @@ class Name:
         return value
 
 
+#: How the address of a cluster of this host begins, whose number of workers follows; and most of them.
+LOCAL, MOST_LOCAL = "local:", 64
+
+
+@dataclass(frozen=True)
+class ClusterAddress(Name):
+    """This kind of value is the address of a cluster, which may be one of this host."""
+
+    metavar: str | None = "ADDRESS"
+    expected: str = f"the address of a scheduler, or {LOCAL}N with N from 1 to {MOST_LOCAL}"
+
+    def clean(self, value: Any) -> str:
+        """Return the address, whose number of workers must be within the bounds."""
+        address = super().clean(value)
+        if address.startswith(LOCAL) and not 1 <= int(address.removeprefix(LOCAL)) <= MOST_LOCAL:
+            raise ValueError
+        return address
+
+
 @dataclass(frozen=True)
 class File:
     """This kind of value is a path of a file."""

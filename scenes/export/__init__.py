@@ -5,7 +5,8 @@ others in the same folder if it must, and returns a line for each thing that the
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from scenes.export.mitsuba import write_mitsuba
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
 from scenes.scene import Scene
-from scenes.written_file import WriteError, put, target_of
+from scenes.written_file import WriteError, part_of, put, target_of
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 
@@ -43,13 +44,16 @@ class Exported:
     losses: tuple[str, ...]
 
 
-def export(scene: Scene, path: Path, frame_time: float) -> Exported:
+def export(
+    scene: Scene, path: Path, frame_time: float, check: Callable[[Iterable[Path]], None] = lambda _: None
+) -> Exported:
     """Writes a scene to a file, and to others beside it where the format needs them.
 
     Files that are there are replaced, each in one step, once all new ones are written.
 
     path: its suffix says the format.
     frame_time: the time that formats without animation get, in the unit of the scene's animation range.
+    check: raises an error where one of these files may not be replaced; it is asked of `path` before anything is done.
 
     Raises SceneError for a suffix of no format, for a folder that is not there, for a name that is no text, and where a
     file of the scene itself would be replaced; WriteError where a file cannot be written.
@@ -62,12 +66,16 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
         raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
     if path.name.encode(errors="replace").decode() != path.name:
         raise SceneError(f"the name of {str(path)!r} is no text, and files of a scene are named in one another")
+    check_apart([path], scene.files)
+    check([path])
     try:
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=place_of(path)) as unfinished:
+        with place_of(path) as unfinished:
             losses = writer(scene, Path(unfinished) / path.name, frame_time)
             names = [file.name for file in Path(unfinished).iterdir()]
             names.sort(key=lambda name: (name != path.name, name))
-            check_apart([folder / name for name in names], scene.files)
+            files = [folder / name for name in names]
+            check_apart(files, scene.files)
+            check(files)
             for name in reversed(names):  # the scene last, so that what it refers to is there
                 put(Path(unfinished) / name, folder / name)
     except OSError as error:
@@ -78,10 +86,12 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     return Exported(files=tuple(folder / name for name in names), losses=losses)
 
 
-def place_of(path: Path) -> Path | None:
-    """Returns the folder in which the files of a scene are written at first: on the disk where they shall be, or None
-    for the system's folder of temporary files where the path stands for no file."""
-    return None if target_of(path) is None else path.parent
+def place_of(path: Path) -> AbstractContextManager[Path | str]:
+    """Returns the folder in which the files of a scene are written at first, which is removed in the end: on the disk
+    where they shall be, or among the system's temporary files where the path stands for no file."""
+    if target_of(path) is None:
+        return tempfile.TemporaryDirectory(prefix="tracecore-")
+    return part_of(path, is_folder=True)
 
 
 def check_apart(paths: Sequence[Path], read: Sequence[Path]) -> None:

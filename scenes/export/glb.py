@@ -9,6 +9,7 @@ from PIL import Image
 
 from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
+from scenes.marks import WRITTEN_BY
 from scenes.model import Snapshot
 from scenes.scene import Scene
 
@@ -37,6 +38,7 @@ def glb_bytes(snapshot: Snapshot, of_materials: list[Group]) -> bytes:
         """Adds what trimesh rounds or leaves out."""
         tree["materials"] = [{**made, **described(made, surfaces[made["name"]])} for made in tree["materials"]]
         with_view(tree, snapshot)
+        tree["asset"]["generator"] = WRITTEN_BY
 
     data: bytes = model.export(file_type="glb", unitize_normals=False, tree_postprocessor=completed)
     return data

@@ -19,6 +19,7 @@ from scenes.export.still import Group, distinct, groups, surface_losses
 from scenes.export.text import OTHERS, words
 from scenes.export.xml_text import children, color, matrix, named, node
 from scenes.lights import DistantLight, PointLight, SpotLight
+from scenes.marks import WRITTEN_BY
 from scenes.model import Camera, Doubles, Environment, Light, Snapshot, fov_extent
 from scenes.scene import Scene
 
@@ -39,6 +40,7 @@ def write_mitsuba(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     # Neither begins with an underline nor has points in it: Mitsuba allows no such ids.
     ids = words(plain_id(name) for name in [*cameras, *(part.material.name for part in parts)])
     root = node("scene", version=VERSION)
+    root.append(ElementTree.Comment(f" {WRITTEN_BY} "))
     integrator = node("integrator", type="path")
     integrator.append(named("integer", "max_depth", MAX_DEPTH))
     root.append(integrator)
@@ -128,7 +130,7 @@ def write_ply(path: Path, part: Group) -> None:
     vertices, corners = distinct(np.concatenate(columns, axis=-1).reshape(-1, len(names)).astype("<f4"))
     faces = np.empty(len(part.triangles), np.dtype([("count", "u1"), ("corners", "<i4", 3)]))
     faces["count"], faces["corners"] = 3, corners.reshape(-1, 3)
-    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {len(vertices)}"]
+    lines = ["ply", "format binary_little_endian 1.0", f"comment {WRITTEN_BY}", f"element vertex {len(vertices)}"]
     lines += [f"property float {name}" for name in names]
     lines += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header", ""]
     path.write_bytes("\n".join(lines).encode() + vertices.tobytes() + faces.tobytes())

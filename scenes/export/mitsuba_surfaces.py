@@ -21,6 +21,7 @@ from scenes.microfacets import scaled
 from scenes.model import Color, Material, Texture
 from scenes.palette import srgb
 from scenes.srgb import decoded
+from scenes.texture_file import write_picture
 
 WHITE: Color = (1.0, 1.0, 1.0)
 #: Below this a highlight is narrower than a degree, and a mirror.
@@ -81,7 +82,7 @@ class SurfaceWriter:
             stem = words([self.path.stem])[0]
             self._files[index, base] = f"{stem}-texture-{len(self._files)}.png"
             pixels = texture.pixels if base == WHITE else multiplied(texture, base)
-            Image.fromarray(pixels).save(self.path.with_name(self._files[index, base]))
+            write_picture(self.path.with_name(self._files[index, base]), Image.fromarray(pixels), "PNG")
         return self._files[index, base]
 
 

@@ -7,6 +7,7 @@ from PIL import Image
 
 from scenes.export.text import words
 from scenes.model import Texture
+from scenes.texture_file import write_picture
 
 
 def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[str]:
@@ -19,5 +20,5 @@ def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[s
     own = [Path(texture.name).stem.removeprefix(f"{stem}-") for texture in textures]
     names = [f"{stem}-{word}.{kind.lower()}" for word in words(own)]
     for name, texture in zip(names, textures, strict=True):
-        Image.fromarray(texture.pixels).save(path.with_name(name), format=kind)
+        write_picture(path.with_name(name), Image.fromarray(texture.pixels), kind)
     return names

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
+
+from scenes.marks import WRITTEN_BY
 
 #: What no name keeps: all but letters, digits and what no format gives a meaning to.
 OTHERS = re.compile(r"[^\w.-]+")
@@ -28,6 +31,6 @@ def words(names: Iterable[str]) -> list[str]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Writes lines to a text file."""
+    """Writes lines to a text file of a format whose comments begin with #, after the mark."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
+        file.writelines(f"{line}\n" for line in chain([f"# {WRITTEN_BY}"], lines))

@@ -15,6 +15,7 @@ from scenes.document import KeyedTriangles
 from scenes.errors import SceneFileError
 from scenes.keys.place import Place
 from scenes.keys.quantities import MAX_NUMBER
+from scenes.marks import write_arrays
 from scenes.model import Doubles, Indices, Mesh
 from scenes.source_file import check_file, reason
 
@@ -36,7 +37,7 @@ def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:
         fields = [name for row in MESH_FIELDS for name in row[:2]] if isinstance(shape, Mesh) else KEYED_FIELDS
         arrays |= {f"{index}.{name}": getattr(shape, name) for name in fields if getattr(shape, name) is not None}
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        write_arrays(file, arrays)
 
 
 def read_meshes(path: Path) -> dict[str, Arrays]:

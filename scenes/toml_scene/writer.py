@@ -13,9 +13,10 @@ import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
 from scenes.keys.place import BARE_KEY
+from scenes.marks import WRITTEN_BY, write_array
 from scenes.model import PICTURES, Texture
 from scenes.scene import Scene
-from scenes.texture_file import texture_image
+from scenes.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.tracks import RotationTrack, Track, VectorTrack
@@ -33,11 +34,11 @@ def write(scene: Scene, path: Path) -> None:
     meshes = {id(part.shape): part.shape for part in document.parts if not isinstance(part.shape, BentMesh)}
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
-            texture_image(texture).save(path.with_name(name))
+            write_picture(path.with_name(name), texture_image(texture), "PNG")
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
         if has_image(document.environment):
             with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
-                np.save(file, document.environment.radiance, allow_pickle=False)
+                write_array(file, document.environment.radiance)
         with path.open("w", encoding="utf-8", newline="\n") as text:
             text.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
     except OSError as error:
@@ -142,7 +143,7 @@ class Lines:
     def all(self, name: str) -> Iterator[str]:
         """Yields the lines of the whole file. name: of the scene."""
         document = self.document
-        yield f"# {clean(name)!a}, as tracecore writes it"
+        yield f"# {clean(name)!a}, {WRITTEN_BY}"
         scene = {"name": clean(name) or None, "background": document.background, "ambient": document.ambient}
         yield from table("[scene]", scene)
         yield from table("[animation]", asdict(document.animation))

@@ -73,7 +73,7 @@ def test_statistics_tell_a_tree_that_was_read(trees_kept: Path, tmp_path: Path) 
     made = []
     for name in ("a", "b"):
         assert cli.main([*words, "-o", str(tmp_path / f"{name}.npy")]) == 0
-        made.append((np.load(tmp_path / f"{name}.npy"), json.loads((tmp_path / f"{name}.json").read_text())))
+        made.append((np.load(tmp_path / f"{name}.npy"), json.loads((tmp_path / f"{name}.npy.json").read_text())))
     (first, built), (second, read) = made
     assert [built["bvh.update"], read["bvh.update"]] == ["built", "cached"]
     assert read["bvh.update_seconds"] != built["bvh.update_seconds"]

@@ -26,6 +26,7 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.run import checkpoint, resuming
 from renderer.run.checkpoint import Checkpoint, Spent
+from renderer.run.picture_files import statistics_path
 from renderer.run.session import Limits, expose
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
@@ -111,10 +112,10 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
     assert "note: going on after pass 4 of" in capsys.readouterr().err
     for suffix in (".png", ".npy"):
         assert interrupted.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
-    one, other = (json.loads(path.with_suffix(".json").read_text()) for path in (interrupted, whole))
+    one, other = (json.loads(statistics_path(path).read_text()) for path in (interrupted, whole))
     assert one["rays.total"] == other["rays.total"] == 6 * 12
     assert one["passes"] == other["passes"] == 6
-    assert files(tmp_path) == sorted(f"{stem}.{suffix}" for stem in ("a", "whole") for suffix in ("json", "npy", "png"))
+    assert files(tmp_path) == [f"{stem}.{suffix}" for stem in ("a", "whole") for suffix in ("npy", "png", "png.json")]
 
 
 def test_samples_that_are_left_out_are_told_also_of_passes_before(
@@ -134,7 +135,7 @@ def test_samples_that_are_left_out_are_told_also_of_passes_before(
     interrupt_at(driver, -1)
     capsys.readouterr()
     assert render(path, "--resume") == 0
-    figures = json.loads(path.with_suffix(".json").read_text())
+    figures = json.loads(statistics_path(path).read_text())
     assert figures["samples.left_out"] == 4
     assert figures["samples.left_out_by_pass"] == [[1, 2], [5, 2]]
     assert figures["samples.first_left_out"] == "0,1,2:1"
@@ -148,7 +149,7 @@ def test_a_checkpoint_of_other_settings_is_refused(
 ) -> None:
     saved = checkpoint.checkpoint_path(interrupted)
     before = saved.read_bytes()
-    assert render(interrupted, "--resume", "--force", *other) == 2
+    assert render(interrupted, "--resume", *other) == 2
     error = capsys.readouterr().err
     assert error.startswith(
         f"tracecore: error: cannot resume: '{saved}' is of another scene, other settings or another"
@@ -158,10 +159,10 @@ def test_a_checkpoint_of_other_settings_is_refused(
 
 
 def test_without_resume_it_begins_anew_and_says_so(interrupted: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert render(interrupted, "--seed", "5", "--force") == 0
+    assert render(interrupted, "--seed", "5") == 0
     assert "is left of a render that was not finished; --resume goes on with it" in capsys.readouterr().err
     assert not checkpoint.checkpoint_path(interrupted).exists()
-    assert render(interrupted, "--resume", "--force") == 0
+    assert render(interrupted, "--resume") == 0
     assert "there is no" in capsys.readouterr().err
 
 

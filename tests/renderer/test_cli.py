@@ -393,7 +393,7 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     path = tmp_path / "a.png"
     assert run_flat("-o", path, "--passes", "3", "--seed", "7", "--exposure", "-1") == 0
     np.testing.assert_array_equal(read_picture(tmp_path / "a.npy").image, np.full((3, 4, 3), 2.0))
-    figures = json.loads((tmp_path / "a.json").read_text())
+    figures = json.loads((tmp_path / "a.png.json").read_text())
     assert list(figures) == list(FIELDS)
     assert (figures["scene"], figures["driver"], figures["seed"], figures["rays.camera"]) == ("cornell", "flat", 7, 36)
     with Image.open(path) as image:
@@ -403,29 +403,48 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     assert texts["Software"] == f"tracecore {__version__}"
     settings = json.loads(texts["settings"])
     assert (settings["passes"], settings["seed"], settings["exposure"], settings["width"]) == (3, 7, -1.0, 4)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.npy", "a.png", "a.png.json"]
     assert capsys.readouterr().out.startswith(f"{path}: 4x3, 3 passes, ")
 
 
-def test_a_picture_of_another_command_needs_force(
+def test_a_picture_replaces_any_of_this_program(
     tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = ("-o", tmp_path / "a.png", "--passes", "1", "--quiet")
-    assert [run_flat(*common), run_flat(*common)] == [0, 0]
-    before = (tmp_path / "a.png").read_bytes()
-    assert run_flat(*common, "--exposure", "1") == 2
-    assert_one_line(capsys.readouterr().err, "of another command: exposure", "--force")
-    assert (tmp_path / "a.png").read_bytes() == before
-    assert run_flat(*common, "--exposure", "1", "--force") == 0
-    assert json.loads((tmp_path / "a.json").read_text())["asked"]["exposure"] == 1.0
+    assert run_flat(*common) == 0
+    assert run_flat(*common, "--exposure", "1") == 0
+    assert json.loads((tmp_path / "a.png.json").read_text())["asked"]["exposure"] == 1.0
+    (tmp_path / "a.png.json").unlink()
+    assert run_flat(*common) == 0
+    assert capsys.readouterr().err == ""
+    assert run_flat(*common, "--no-clobber") == 2
+    assert_one_line(capsys.readouterr().err, "a.png': it is there already", "--no-clobber")
 
 
-def test_a_scene_that_has_been_edited_is_the_same_command(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    path = tmp_path / "a.toml"
-    for text in ("", "render.size = [5, 2]\nrender.exposure = 1.0\n"):
-        path.write_text(text + "materials.red = {}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n")
-        command = ("render", path, "--driver", "flat", "--device", "cpu", "--passes", "1", "--quiet")
-        assert run(*command, "-o", tmp_path / "b.png") == 0
+@pytest.mark.parametrize("name", ["a.png", "a.npy", "a.png.json", "a.png.checkpoint", "t.json"])
+def test_a_file_of_somebody_else_is_replaced_by_force_alone(
+    name: str, tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told before anything is rendered; statistics beside a picture do not make it one of this program."""
+    common = ("-o", tmp_path / "a.png", "--timeline", tmp_path / "t.json", "--passes", "1", "--quiet")
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
+    (tmp_path / name).write_bytes(b"of somebody else")
+    flat.at_pass = staticmethod(lambda index: pytest.fail("rendered"))
+    assert run_flat(*common) == 2
+    assert_one_line(capsys.readouterr().err, f"{name}': it is there already, and tracecore did not write it", "--force")
+    assert (tmp_path / name).read_bytes() == b"of somebody else"
+    flat.at_pass = staticmethod(lambda index: None)
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet", "--force") == 0
+
+
+def test_statistics_of_pictures_that_differ_in_their_format_stand_side_by_side(
+    tmp_path: Path, flat: type[FlatDriver]
+) -> None:
+    pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    for name, passes in (("a.png", 1), ("a.exr", 2)):
+        assert run_flat("-o", tmp_path / name, "--passes", passes, "--quiet") == 0
+    found = [json.loads((tmp_path / f"{name}.json").read_text())["passes"] for name in ("a.png", "a.exr")]
+    assert found == [1, 2]
 
 
 def test_no_picture_is_written_over_its_scene(
@@ -441,7 +460,7 @@ def test_no_picture_is_written_over_its_scene(
     assert_one_line(capsys.readouterr().err, "sky.npy': the scene or the command reads it")
     with pytest.raises(UsageError, match="the scene or the command reads it"):
         renderer.render(path, driver="flat", output=tmp_path / "sky.png")
-    assert run_flat("-o", tmp_path / "a.png", "--timeline", tmp_path / "a.json") == 2
+    assert run_flat("-o", tmp_path / "a.png", "--timeline", tmp_path / "a.png.json") == 2
     assert_one_line(capsys.readouterr().err, "another file of this command goes there")
     assert sky.read_bytes() == before
 
@@ -481,14 +500,14 @@ def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> N
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
     np.testing.assert_array_equal(read_picture(tmp_path / f"a{suffix}").image, np.ones((3, 4, 3)))
-    assert sorted(entry.suffix for entry in tmp_path.iterdir()) == sorted([suffix, ".json"])
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"a{suffix}", f"a{suffix}.json"]
 
 
 def test_default_output(tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_flat("--passes", "1") == 0
     assert sorted(entry.name for entry in (tmp_path / "output").iterdir()) == [
-        f"cornell-flat.{suffix}" for suffix in ("json", "npy", "png")
+        f"cornell-flat.{suffix}" for suffix in ("npy", "png", "png.json")
     ]
 
 
@@ -532,7 +551,7 @@ def test_a_target_noise_alone_is_no_number_of_passes(
 
     monkeypatch.setattr(flat, "render_pass", render_pass)
     assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.0145") == 0
-    figures = json.loads((tmp_path / "a.json").read_text())
+    figures = json.loads((tmp_path / "a.png.json").read_text())
     assert figures["passes"] > DEFAULT_PASSES
     assert figures["noise"] == pytest.approx(error_after(figures["passes"]), rel=1e-5)
     assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
@@ -614,7 +633,7 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     assert "interrupted: 2 passes saved in" in capsys.readouterr().err
     assert read_picture(tmp_path / "a.npy").image[0, 0, 0] == 1.5
     assert (tmp_path / "a.png").is_file()
-    assert (tmp_path / "a.json").is_file()
+    assert (tmp_path / "a.png.json").is_file()
 
 
 INTERRUPTED_TWICE = """
@@ -667,7 +686,8 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
     saved = "tracecore: interrupted: 2 passes saved in a.png; the same command with --resume goes on\n"
     status = 128 + getattr(signal, first)
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png", "a.png.checkpoint"]
+    expected = ["a.npy", "a.png", "a.png.checkpoint", "a.png.json"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == expected
 
 
 def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -766,7 +786,7 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     if "photons" in settings_taken(DRIVERS[driver]):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
-    figures = json.loads((tmp_path / "a.json").read_text())
+    figures = json.loads((tmp_path / "a.png.json").read_text())
     assert figures["rays.camera"] == 2 * 8 * 6
     assert read_picture(tmp_path / "a.npy").image.max() > 0.0
 
@@ -776,7 +796,7 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
     files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
     assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
     kept, _ = load_photons(tmp_path / "a.npz")
-    assert len(kept) == json.loads((tmp_path / "a.json").read_text())["photons.stored"] > 0
+    assert len(kept) == json.loads((tmp_path / "a.png.json").read_text())["photons.stored"] > 0
 
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
 from renderer.run.containment import ContainedDriver
 from renderer.run.motion import Motion
+from renderer.run.picture_files import statistics_path
 from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
 from renderer.scene import render_context
@@ -180,7 +181,7 @@ def test_a_command_that_fails_keeps_its_checkpoint(
     assert error.endswith(f"passes are kept in '{path}.checkpoint', with which --resume goes on")
     assert run("render", "cornell", *small, "--device", "cpu", "--resume", "-o", path) == 0
     assert path.read_bytes() == (tmp_path / "whole.npy").read_bytes()
-    assert json.loads(path.with_suffix(".json").read_text())["passes"] == 4
+    assert json.loads(statistics_path(path).read_text())["passes"] == 4
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -12,6 +12,7 @@ from renderer import cli
 from renderer.drivers.driver import RayCounts, Work
 from renderer.photons.counts import PhotonCounts
 from renderer.run.darkness import darkness
+from renderer.run.picture_files import statistics_path
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Material
 
@@ -86,4 +87,4 @@ def test_the_command_says_it_on_stderr_and_in_the_statistics(options, lines, tmp
     assert cli.main([*command, *options]) == 0
     line = "the picture is black: the point light at (0, 0, -4) reaches nothing that the camera sees"
     assert capsys.readouterr().err.count(f"tracecore: note: {line}") == lines
-    assert line in picture.with_suffix(".json").read_text()
+    assert line in statistics_path(picture).read_text()

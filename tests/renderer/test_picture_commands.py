@@ -1,6 +1,7 @@
 """Commands on picture files: how far one is from another, noise taken out, and a scene in another format."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ((one, tmp_path / "none.npy"), "there is no such file"),
         ((one, tmp_path / "a.jpg"), "the name must end in one of"),
         ((one, one, "-o", one), "cannot write"),
-        ((one, one, "-o", tmp_path / "b.npy"), "is there already; replace it with --force"),
+        ((one, one, "-o", tmp_path / "b.npy"), "it is there already, and tracecore did not write it"),
     ]
     for words, text in cases:
         assert run("compare", *words) == 2
@@ -135,10 +136,11 @@ def test_noise_is_taken_out(tmp_path: Path) -> None:
     clean = np.load(tmp_path / "b.npy")
     assert clean.std() < 0.3 * noisy.std()
     assert clean.mean() == pytest.approx(noisy.mean(), rel=0.1)
-    assert run("denoise", path, "-o", tmp_path / "b.npy") == 2
+    assert run("denoise", path, "-o", tmp_path / "b.npy") == 0
+    assert run("denoise", path, "-o", tmp_path / "b.npy", "--no-clobber") == 2
     assert run("denoise", path, "-o", tmp_path / "b.png", "--exposure", "1") == 0
     shown = [np.asarray(Image.open(tmp_path / "b.png")).mean()]
-    assert run("denoise", path, "-o", tmp_path / "b.png", "--force") == 0
+    assert run("denoise", path, "-o", tmp_path / "b.png") == 0
     assert np.asarray(Image.open(tmp_path / "b.png")).mean() < shown[0] - 10
 
 
@@ -148,3 +150,21 @@ def test_a_scene_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "written" in capsys.readouterr().out
     assert run("convert", "cornell", tmp_path / "cornell.doc") == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("convert", "cornell"), ("scene", "export", "cornell", "--to")])
+def test_a_scene_replaces_one_of_this_program_and_nothing_else(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, mine = tmp_path / "a.obj", tmp_path / "a.mtl"
+    assert [run(*words, path), run(*words, path)] == [0, 0]
+    before = path.read_bytes()
+    for file in (mine, path):
+        file.write_text("newmtl mine\n")
+        assert run(*words, path) == 2
+        assert f"{file.name}': it is there already, and tracecore did not write it" in capsys.readouterr().err
+        assert file.read_text() == "newmtl mine\n"
+    assert run(*words, path, "--no-clobber") == 2
+    assert run(*words, path, "--force") == 0
+    assert path.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["a.mtl", "a.obj"]

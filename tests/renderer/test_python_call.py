@@ -96,7 +96,7 @@ def test_a_notebook_shows_the_picture(whitted: Picture) -> None:
 def test_output_is_what_the_command_writes(tmp_path: Path) -> None:
     picture = renderer.render("cornell", SMALL, passes=1, output=tmp_path / "a.png")
     assert np.array_equal(read_picture(tmp_path / "a.npy").image, picture.image)
-    assert json.loads((tmp_path / "a.json").read_text())["passes"] == 1
+    assert json.loads((tmp_path / "a.png.json").read_text())["passes"] == 1
     assert read_texts(tmp_path / "a.png")["driver"] == "whitted"
 
 

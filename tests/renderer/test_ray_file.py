@@ -148,10 +148,10 @@ def test_what_is_no_archive_is_refused(tmp_path):
 
 
 def test_the_name_of_a_file_says_what_it_is(tmp_path):
-    check_ray_path(tmp_path / "rays.npz")
+    check_ray_path(tmp_path / "rays.npz", "own")
     for name in ("rays.toml", "nosuch/rays.npz"):
         with pytest.raises(UsageError):
-            check_ray_path(tmp_path / name)
+            check_ray_path(tmp_path / name, "own")
 
 
 def test_triangles_are_known_by_their_corners():

@@ -13,7 +13,9 @@ from PIL import Image
 from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
+from renderer.film.image_file import write_png
 from renderer.run.sequence import write_animation
+from renderer.version import SOFTWARE
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """
@@ -122,8 +124,8 @@ def test_bad_ranges(text, capsys):
 def test_frames_are_numbered_and_told_of(moving, counted, tmp_path, capsys):
     assert render(moving, "0:4:2", tmp_path / "a.png") == 0
     names = sorted(path.name for path in tmp_path.glob("a*"))
-    assert names == [*(f"a-000{i}.{kind}" for i in (0, 2, 4) for kind in ("json", "png")), "a.json"]
-    figures = json.loads((tmp_path / "a.json").read_text())
+    assert names == [*(f"a-000{i}.{kind}" for i in (0, 2, 4) for kind in ("png", "png.json")), "a.png.json"]
+    figures = json.loads((tmp_path / "a.png.json").read_text())
     assert figures["frames"] == [0, 2, 4]
     assert figures["triangles"] == [3, 3, 3]
     assert figures["bvh.update"][0] == "built"
@@ -192,28 +194,28 @@ def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
     assert made("--resume", "--seed", "5", "--exposure", "1", "--threads", "1", "--update", "rebuild") == 0
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 4
     (tmp_path / "a-0002.png").write_bytes((tmp_path / "a-0002.png").read_bytes()[:-1])
-    (tmp_path / "a-0001.json").write_text("{")
+    (tmp_path / "a-0001.png.json").write_text('{"software": "tracecore 0')
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 2
     write_moving(tmp_path, 2.0)  # frame 0 is as before
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 3
 
 
-def test_frames_of_other_commands_are_not_replaced(moving, counted, tmp_path, capsys):
-    assert render(moving, "0:0", tmp_path / "a.gif", "--quiet") == 0
+@pytest.mark.parametrize("name", ["a.gif", "a.gif.json", "a-0001.png", "a-0001.png.json"])
+def test_frames_replace_those_of_other_commands_and_nothing_else(name, moving, counted, tmp_path, capsys):
     assert render(moving, "0:1", tmp_path / "a.gif", "--quiet") == 0
-    before = (tmp_path / "a-0001.png").read_bytes()
-    (tmp_path / "a.json").unlink()
-    (tmp_path / "a.gif").unlink()
-    assert render(moving, "1:2", tmp_path / "a.gif", "--quiet", "--seed", "5") == 2
-    assert "a-0001.png' is there already, of another command: seed" in capsys.readouterr().err
-    assert (tmp_path / "a-0001.png").read_bytes() == before
-    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet", "--seed", "5") == 0
-    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet") == 2
-    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet", "--force") == 0
+    assert render(moving, "1:2", tmp_path / "a.gif", "--quiet", "--seed", "5") == 0
+    for option in ("--quiet", "--resume"):
+        (tmp_path / name).write_bytes(b"of somebody else")
+        assert render(moving, "0:2", tmp_path / "a.gif", option) == 2
+        assert f"{name}': it is there already, and tracecore did not write it" in capsys.readouterr().err
+        assert (tmp_path / name).read_bytes() == b"of somebody else"
+    assert render(moving, "2:2", tmp_path / "b.gif", "--quiet", "--no-clobber") == 0
+    assert render(moving, "2:2", tmp_path / "b.gif", "--quiet", "--no-clobber") == 2
+    assert render(moving, "0:2", tmp_path / "a.gif", "--quiet", "--force") == 0
 
 
 def test_frames_are_not_written_over_the_scene(moving, counted, tmp_path, capsys):
-    scene = moving.rename(tmp_path / "a-0001.json")
+    scene = moving.rename(tmp_path / "a-0001.png.json")
     text = scene.read_bytes()
     (tmp_path / "link.aff").symlink_to(scene)
     assert render(tmp_path / "link.aff", "0:1", tmp_path / "a.png", "--quiet", "--force") == 2
@@ -259,14 +261,14 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     """A process that dies after it has written an unfinished picture over a finished one."""
 
     def die(begun, passed):
-        Image.new("RGB", (12, 9)).save(tmp_path / "a-0000.png")
+        write_png(tmp_path / "a-0000.png", np.zeros((9, 12, 3), np.uint8), {"Software": SOFTWARE})
         raise RuntimeError
 
     assert render(moving, "0:0", tmp_path / "a.png", "--quiet") == 0
     whole = (tmp_path / "a-0000.png").read_bytes()
     counted.at_pass = staticmethod(die)
     with pytest.raises(RuntimeError):
-        render(moving, "0:0", tmp_path / "a.png", "--quiet", "--seed", "5", "--force")
+        render(moving, "0:0", tmp_path / "a.png", "--quiet", "--seed", "5")
     counted.at_pass = staticmethod(lambda begun, passed: None)
     assert render(moving, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
     assert (tmp_path / "a-0000.png").read_bytes() == whole
@@ -279,7 +281,7 @@ def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_pa
         assert render(moving, "0:10:5", tmp_path / update / "a.png", "--update", update, "--quiet") == 0
         found[update] = [(tmp_path / update / f"a-{i:04}.png").read_bytes() for i in (0, 5, 10)]
     assert found["refit"] == found["rebuild"] == found["auto"]
-    updates = [json.loads((tmp_path / name / "a.json").read_text())["bvh.update"] for name in ("refit", "rebuild")]
+    updates = [json.loads((tmp_path / name / "a.png.json").read_text())["bvh.update"] for name in ("refit", "rebuild")]
     assert updates == [["built", "refitted", "refitted"], ["built", "built", "built"]]
 
 

@@ -22,6 +22,7 @@ from renderer.photons.ranges import RANGE_PHOTONS
 from renderer.run import fleets
 from renderer.run.fleets import shared_driver
 from renderer.run.pass_supply import PassSupply
+from renderer.run.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.run.rendering import opened, plan_picture
 from renderer.settings.picture import Settings
@@ -212,7 +213,7 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert run("--driver", "photon", "--passes", 5, "--gpus", 2, "-o", two) == 0
     for suffix in (".png", ".npy"):
         assert one.with_suffix(suffix).read_bytes() == two.with_suffix(suffix).read_bytes()
-    figures, expected = (json.loads(path.with_suffix(".json").read_text()) for path in (two, one))
+    figures, expected = (json.loads(statistics_path(path).read_text()) for path in (two, one))
     for key in ("rays.total", "photons.emitted", "photons.stored", "passes", "noise", "kernel", "device"):
         assert figures[key] == expected[key]
     assert expected["members"] is None
@@ -285,7 +286,7 @@ def test_photons_are_shared_out(tmp_path: Path) -> None:
         (("--gpus", "2", "--fallback", "cpu"), "fallback is for one process"),
         (("--cluster", "local:2", "--timeline", "t.json"), "timeline is for one process"),
         (("--gpus", "0"), "expected a whole number from 1 to 64, or all"),
-        (("--cluster", "local:0"), "expected local:N with N from 1 to 64"),
+        (("--cluster", "local:0"), "local:N with N from 1 to 64, got 'local:0'"),
     ],
 )
 def test_what_does_not_go_together_is_told(

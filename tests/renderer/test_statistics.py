@@ -19,7 +19,7 @@ from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
-scene triangles driver kernel kernel_choice device dispatch batch_rays threads seed passes noise bias darkness
+software scene triangles driver kernel kernel_choice device dispatch batch_rays threads seed passes noise bias darkness
 samples.left_out samples.left_out_by_pass samples.first_left_out samples.clamped
 seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total
@@ -29,7 +29,7 @@ coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches
 coprocessor.verified_batches coprocessor.faults shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
 photons.emitted photons.aimed photons.stored photons.absorbed photons.escaped photons.terminated
-bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds members asked version
+bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds members asked
 """
 DESIGNED = DESIGN.split()
 
@@ -134,7 +134,7 @@ def test_values() -> None:
         == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
     )
     assert figures["limited_by"] == "kernel"
-    assert figures["version"] == __version__
+    assert figures["software"] == f"tracecore {__version__}"
 
 
 def test_without_a_bus_nothing_is_transferred() -> None:

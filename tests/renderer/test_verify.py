@@ -44,7 +44,7 @@ def test_a_kernel_that_is_right_makes_the_same_picture(tmp_path: Path) -> None:
     verified = ("--device", "emulator", "--kernel", "if-if", "--verify", "0.5")
     assert run("render", "cornell", *SMALL, *verified, "-o", tmp_path / "verified.npy") == 0
     assert (tmp_path / "verified.npy").read_bytes() == (tmp_path / "cpu.npy").read_bytes()
-    figures = json.loads((tmp_path / "verified.json").read_text())
+    figures = json.loads((tmp_path / "verified.npy.json").read_text())
     assert figures["coprocessor.verified_batches"] == pytest.approx(figures["coprocessor.batches"] / 2, abs=1)
 
 

@@ -7,9 +7,11 @@ import json
 import os
 import select
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,10 +21,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from renderer.atomic_file import atomic_file, check_outputs, write_each, write_whole
-from renderer.bench import dispatch_benchmark, error_benchmark, picture_plot
+from renderer.atomic_file import atomic_file, check_outputs, check_replaceable, write_each, write_whole
+from renderer.bench import dispatch_benchmark, error_benchmark, picture_plot, picture_report
+from renderer.bench.figure_file import write_figures
+from renderer.bench.page import Circumstances, Figure
 from renderer.bench.ray_file import RayFile, write_rays
-from renderer.cli import make_parser
+from renderer.cli import main, make_parser
 from renderer.commands import simulate
 from renderer.commands.render import output_of
 from renderer.errors import UsageError
@@ -30,16 +34,19 @@ from renderer.film import image_file
 from renderer.film.film import Film
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.run import picture, statistics, timeline
-from renderer.run.earlier_picture import asked, check_replaceable, files_of, read_statistics
+from renderer.run import checkpoint, picture, statistics, timeline
+from renderer.run.checkpoint import Checkpoint, Spent
 from renderer.run.picture import PictureFiles, PictureRecord
+from renderer.run.picture_files import asked, files_of, read_statistics, statistics_path
 from renderer.run.resuming import Resuming
 from renderer.run.sequence import finished_frame, write_animation, write_finished
 from renderer.scene.render_context import READ, WRITTEN, load_for
 from renderer.settings.picture import Settings
+from renderer.version import SOFTWARE
 from scenes import load
 from scenes.errors import SceneError
 from scenes.export import WRITERS, export
+from scenes.marks import is_own
 from scenes.scene import Scene
 from scenes.written_file import WriteError
 
@@ -54,6 +61,10 @@ ERRORS = [{"driver": "path", "seconds": 1.0 + i, "error": 0.5, "passes": 1} for 
 PICTURES = [{"driver": "path", "device": "cpu", "scene": "a", "errors": [{"seconds": 1.0, "error": 0.1}]}]
 
 
+ABOUT = Circumstances(command_line=(), date="", scene="", triangles=0, machine={})
+DRAWING = Figure(caption="", content=b"", media_type="image/svg+xml")
+
+
 @cache
 def cornell() -> Scene:
     return load("cornell")
@@ -64,7 +75,7 @@ def write_kept_photons(path: Path) -> None:
     picture.save_photons(path, cast(Any, driver))
 
 
-def write_gif(path: Path) -> None:
+def write_animated(path: Path) -> None:
     still = path.with_name("still.png")
     write_animation(path, [still, still], 25.0)
 
@@ -76,14 +87,17 @@ def write_steps(path: Path) -> None:
 
 #: Each kind of file that the program writes, by a name for it.
 WRITES: dict[str, Callable[[Path], object]] = {
-    "a.png": lambda path: image_file.write_png(path, (255 * NOISE).astype(np.uint8), {}),
+    "a.png": lambda path: image_file.write_png(path, (255 * NOISE).astype(np.uint8), {"Software": SOFTWARE}),
     "a.npy": lambda path: image_file.write_array(path, NOISE),
-    "a.exr": lambda path: image_file.write_exr(path, {"beauty": NOISE}, {}),
+    "a.exr": lambda path: image_file.write_exr(path, {"beauty": NOISE}, {"Software": SOFTWARE}),
     "photons.npz": write_kept_photons,
-    "a.gif": write_gif,
+    **dict.fromkeys(("a.gif", "a.webp", "a.apng"), write_animated),
     "steps.npz": write_steps,
     "rays.npz": lambda path: write_rays(path, RayFile(scene="a" * 9999, triangles="", origin={}, sets=())),
-    "figures.json": lambda path: statistics.write(path, {"key": "x" * 9999}),
+    "figures.json": lambda path: statistics.write(path, {"software": SOFTWARE, "key": "x" * 9999}),
+    "bench.json": lambda path: write_figures(path, ABOUT, {"key": "x" * 9999}),
+    "page.html": lambda path: write_whole(path, picture_report.page([], ABOUT, DRAWING).encode()),
+    "a.checkpoint": lambda path: checkpoint.write(path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})),
     "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
     "dispatch.png": lambda path: dispatch_benchmark.plot(cast(Any, ROWS), "", path),
     "error.png": lambda path: error_benchmark.plot(ERRORS, "", path),
@@ -284,7 +298,7 @@ def test_what_fits_on_the_disk_is_written(tmp_path: Path) -> None:
     files = PictureFiles(tmp_path / "a.png", record, Resuming(None, quiet=True))
     with full_disk(1000), pytest.raises(WriteError, match=r"cannot write '.*a\.npy': File too large"):
         files.save_all(film, is_finished=True)
-    assert sorted(os.listdir(tmp_path)) == ["a.json", "a.png"]
+    assert sorted(os.listdir(tmp_path)) == ["a.png", "a.png.json"]
     with full_disk(3), pytest.raises(WriteError, match=r"cannot write '.*a\.png': File too large"):
         files.save_picture(film)
     assert (tmp_path / "a.png").read_bytes() == b"picture"
@@ -331,26 +345,29 @@ def test_neither_over_other_files_that_a_command_reads(tmp_path: Path) -> None:
 
 
 def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "a.json")
-    for other in (tmp_path / "a.json", tmp_path / "link", tmp_path / ".." / tmp_path.name / "a.json"):
+    (tmp_path / "link").symlink_to(tmp_path / "a.png.json")
+    for other in (tmp_path / "a.png.json", tmp_path / "link", tmp_path / ".." / tmp_path.name / "a.png.json"):
         with pytest.raises(UsageError, match="another file of this command goes there"):
             check_outputs([*files_of(tmp_path / "a.png"), None, other], [])
     check_outputs([Path(os.devnull), Path(os.devnull)], [])
 
 
 def test_every_option_that_names_a_file_is_known() -> None:
-    """--to is checked by the export, the picture of a file by `check_new`; --references is a folder."""
-    commands = cast(Any, make_parser()._subparsers)._group_actions[0].choices.values()
-    subcommands = [sub for one in commands for sub in parsers_of(one)]
-    files = {action.dest for one in subcommands for action in one._actions if "FILE" in str(action.metavar)}
+    """--to is checked by the export, the picture of a file by `check_output`; --references is a folder."""
+    files = {action.dest for one in all_parsers() for action in one._actions if "FILE" in str(action.metavar)}
     assert files == {*WRITTEN, *READ, "plugin", "picture", "reference", "to"}
+
+
+def all_parsers() -> list[Any]:
+    return list(parsers_of(make_parser()))
 
 
 def parsers_of(parser: Any) -> Iterator[Any]:
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.values()
+            for one in action.choices.values():
+                yield from parsers_of(one)
 
 
 def test_an_export_does_not_replace_what_it_was_read_from(sky: Path) -> None:
@@ -395,24 +412,162 @@ def test_what_is_asked_for_is_what_decides_the_picture(tmp_path: Path, monkeypat
     assert all(one not in found[:index] for index, one in enumerate(found))
 
 
-def test_a_picture_is_replaced_by_the_same_command_alone(tmp_path: Path) -> None:
-    path, texts = tmp_path / "a.png", {"scene": "a", "driver": "path"}
-    wanted, other = asked_of("a", "--seed", "1"), asked_of("b", "--size", "4x3")
-    check_replaceable(files_of(path), wanted, texts)  # nothing is there
-    image_file.write_png(path, np.zeros((2, 2, 3), np.uint8), texts | {"settings": "{}"})
-    check_replaceable(files_of(path), wanted, texts)  # as it was written by programs that did not keep what was asked
-    for unknown in ({}, {"asked": None}):
-        path.with_suffix(".json").write_text(json.dumps(unknown))
-        check_replaceable(files_of(path), wanted, texts)
-        with pytest.raises(UsageError, match=r"a\.png' is there already, of unknown origin; replace it with --force"):
-            check_replaceable(files_of(path), wanted, texts | {"driver": "ao"})
-    statistics.write(path.with_suffix(".json"), {"asked": wanted})
-    check_replaceable(files_of(path), wanted, {"driver": "ao"})
-    with pytest.raises(UsageError, match=r"scene a, not b, seed 1, not as it is by default, size .* default, not 4x3"):
-        check_replaceable(files_of(path), other, texts)
-    path.unlink()
-    with pytest.raises(UsageError, match=r"a\.json' is there already"):
-        check_replaceable(files_of(path), other, texts)
+# ------------------------------------------------------------------------------------------------- what is replaced
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_this_program_writes_it_knows_again(name: str, tmp_path: Path) -> None:
+    needs(name)
+    image_file.write_png(tmp_path / "still.png", (255 * NOISE).astype(np.uint8), {"Software": SOFTWARE})
+    WRITES[name](tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir() if not is_own(path)] == []
+    check_replaceable(tmp_path.iterdir(), "own")
+    with pytest.raises(UsageError, match="it is there already; choose another name, or leave out --no-clobber"):
+        check_replaceable([tmp_path / name], "none")
+
+
+def test_so_it_does_all_files_of_a_scene_with_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    Image.new("RGB", (2, 2)).save(tmp_path / "t.png")
+    np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
+    (tmp_path / "s.toml").write_text(SKY.replace("red = {}", "red = { texture.file = 't.png' }"))
+    scene = load(tmp_path / "s.toml")
+    for suffix in WRITERS:
+        files = export(scene, tmp_path / f"copy{suffix}", 0.0).files
+        assert [path.name for path in files if not is_own(path)] == []
+        assert len(files) > 1 or suffix == ".glb"
+
+
+def write_archive(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, photons=NOISE)
+
+
+#: Files of other programs; the texts tell of this one.
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "a.png": lambda path: Image.new("RGB", (2, 2)).save(path),
+    "a.gif": lambda path: Image.new("RGB", (2, 2)).save(path),
+    "a.npy": lambda path: np.save(path, NOISE),
+    "a.npz": write_archive,
+    "a.json": lambda path: path.write_text(json.dumps({"asked": {"scene": "cornell"}, "version": "0.1.0"})),
+    "a.md": lambda path: path.write_text("# Pictures\n\nThese are rendered by tracecore 0.1.0.\n"),
+    "a.toml": lambda path: path.write_text("# for tracecore\n[scene]\nname = 'tracecore'\n"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_others_have_written_is_not_replaced(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    check_replaceable([path, None, tmp_path], "none")  # nothing is there
+    OTHERS[name](path)
+    statistics.write(statistics_path(path), {"software": SOFTWARE})
+    message = rf"{name}': it is there already, and tracecore did not write it; choose another name, or replace it with"
+    with pytest.raises(UsageError, match=message):
+        check_replaceable([path], "own")
+    check_replaceable([path], "any")
+    path.write_bytes(b"")
+    check_replaceable([path], "own")  # nothing is lost
+
+
+@pytest.mark.parametrize("name", sorted({parser.prog for parser in all_parsers()}))
+def test_every_command_that_writes_files_can_be_told_what_it_replaces(name: str) -> None:
+    (parser,) = (one for one in all_parsers() if one.prog == name)
+    takes = {action.dest for action in parser._actions}
+    assert ("replace" in takes) == bool(takes & {*WRITTEN, "to"})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "photons cornell --store 1 --json",
+        "photons cornell --store 1 --timeline",
+        "photons cornell --store 1 --save-photons",
+        "simulate cornell --json",
+        "simulate cornell --dump",
+        "bench cornell --device cpu --json",
+        "bench cornell --device cpu --record",
+        "bench pictures cornell --json",
+        "reproduce aila-laine-2009 cornell --device emulator --markdown",
+    ],
+)
+def test_commands_tell_a_file_of_somebody_else_before_they_begin(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("mine.npz")
+    path.write_text("mine")
+    assert main([*words.split(), str(path)]) == 2
+    assert "mine.npz': it is there already, and tracecore did not write it" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("render cornell --cluster local:0 -o", "local:N with N from 1 to 64"),
+        ("render cornell --motion-samples 5 -o", "--motion-samples does nothing without --shutter"),
+        ("render cornell --driver path --photons 5 -o", "--photons does nothing for the driver path"),
+        ("photons cornell --cluster local:0 --save-photons", "local:N with N from 1 to 64"),
+        ("simulate cornell --kernels nosuch --dump", "unknown kernel 'nosuch'"),
+        ("bench cornell --device cpu --kernels nosuch --json", "unknown kernel for device 'cpu' 'nosuch'"),
+    ],
+)
+@pytest.mark.parametrize("path", ["mine.npy", "mine.npz", "missing/a.npy", "missing/a.npz"])
+def test_wrong_values_are_told_before_files_are_looked_at(
+    words: str, told: str, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for mine in ("mine.npy", "mine.npz"):
+        Path(mine).write_text("mine")
+    with suppress(SystemExit):
+        assert main([*words.split(), path]) == 2
+    assert told in capsys.readouterr().err
+
+
+# -------------------------------------------------------------------------------------------------- what is left behind
+
+DIES_AS_IT_WRITES = """
+import os, signal, sys
+from pathlib import Path
+from renderer.atomic_file import temporary_beside
+from scenes.export import place_of
+
+path = Path(sys.argv[1])
+with temporary_beside(path) as file, place_of(path) as folder:
+    Path(folder, "a").write_text("half")
+    print("begun", flush=True)
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@posix_only
+def test_what_a_dead_writer_has_left_is_removed_by_the_next_of_the_same_file(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.png", tmp_path / "b.png"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", DIES_AS_IT_WRITES, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for file in (path, path, other)
+    ]
+    for writer in writers:
+        assert cast(Any, writer.stdout).readline() == b"begun\n"
+    left = set(tmp_path.iterdir())
+    assert len(left) == 6
+    write_whole(path, b"new")
+    assert set(tmp_path.iterdir()) == left | {path}  # their writers live
+    for writer in (writers[0], writers[2]):
+        writer.communicate()
+    write_whole(path, b"newer")
+    assert len(left & set(tmp_path.iterdir())) == 4  # a writer of the same file lives, that of another one is dead
+    writers[1].communicate()
+    write_whole(path, b"newest")
+    write_whole(other, b"new")
+    assert sorted(os.listdir(tmp_path)) == ["a.png", "b.png"]
+
+
+def test_a_test_begins_in_a_folder_of_its_own() -> None:
+    """Else it would see what a user has rendered there."""
+    assert os.listdir() == []
+    assert Path(__file__).parents[2] not in (Path.cwd(), *Path.cwd().parents)
 
 
 # ------------------------------------------------------------------------------------------------- frames that are kept
@@ -427,12 +582,12 @@ def resize(path: Path) -> None:
 
 
 def texts_of_damage(*texts: str) -> list[Callable[[Path], object]]:
-    return [lambda path, text=text: path.with_suffix(".json").write_text(text) for text in texts]  # type: ignore[misc]
+    return [lambda path, text=text: statistics_path(path).write_text(text) for text in texts]  # type: ignore[misc]
 
 
 def change(key: str, value: object) -> Callable[[Path], object]:
     def damage(path: Path) -> None:
-        file = path.with_suffix(".json")
+        file = statistics_path(path)
         file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
 
     return damage
@@ -440,7 +595,7 @@ def change(key: str, value: object) -> Callable[[Path], object]:
 
 @pytest.mark.parametrize(
     "damage",
-    [cut, resize, Path.unlink, lambda path: path.with_suffix(".json").unlink()]
+    [cut, resize, Path.unlink, lambda path: statistics_path(path).unlink()]
     + texts_of_damage("", "{", "[]", "null", "[" * 100000, "\x00", '{"passes": 1}', '{"checksum": 1}')
     + [change("passes", 10**18), change("passes", "1"), change("triangles", None), change("request", "other")],
 )
