@@ -16,7 +16,9 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
     unsigned index = NO_RAY;
     while (rays.refill(index)) {
         const NearRay near = brought_near(rays.load(index), scene.extent);
-        rays.store(index, counted_from_origin(trace<ANY_HIT>(scene, near.ray, faults), near.before));
+        volatile float before = near.before;  // in memory, so that it takes no register from the traversal
+        const Hit hit = trace<ANY_HIT>(scene, near.ray, faults);
+        rays.store(index, counted_from_origin(hit, before));
         index = NO_RAY;
     }
 }

@@ -32,7 +32,7 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
     Walk<ANY_HIT> walk;
     walk.stack = stack;
     unsigned index = NO_RAY;
-    float before = 0.0f;
+    volatile float before = 0.0f;  // in memory, so that it takes no register from the traversal
     while (true) {
         const bool was_idle = index == NO_RAY;
         if (!rays.refill(index)) return;
