@@ -7,6 +7,7 @@ import tracecore
 from renderer.bench import dispatch_benchmark
 from renderer.bench.dispatch_benchmark import plot, rows, table
 from renderer.scene.packed_scene import pack_scene
+from tracecore.tracers.verified import Judge
 
 
 def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
@@ -15,7 +16,8 @@ def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
     monkeypatch.setattr(dispatch_benchmark, "MOST_RAYS", 2 * 4 * 256)
     snapshot = lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        found = list(rows(tracer, pack_scene(snapshot), 2_000, 2))
+        judge = Judge(tracer, len(snapshot.positions), 1.0)
+        found = list(rows(tracer, judge, pack_scene(snapshot), 2_000, 2))
     assert [(row["batch_rays"], row["in_flight"]) for row in found] == [(256, 1), (256, 4), (512, 1)]
     assert all(row["rays_per_second"] > 0.0 for row in found)
     assert {row["dispatch"] for row in found} == {"direct"}
