@@ -217,8 +217,8 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "rates[].rate": "median of the rounds, millions of rays per second",
     "rates[].least": "least of the rounds, likewise",
     "rates[].most": "most of the rounds, likewise",
-    "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays; null where hits of "
-    "one are wrong",
+    "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays; null where hits "
+    "of one are wrong",
     "rates[].sah_cost": "expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it",
     "rates[].compared": "rays whose hits were compared with the CPU's",
     "rates[].wrong": "the first wrong ray in words, for which the rate counts for nothing; null where all are right",

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.analysis.simulator import check_loop
 from tracecore.analysis.steps import StepSequences
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
@@ -94,7 +95,8 @@ class EmulatedTracer(DirectTracer):
         )
 
     def record_steps(self, rays: Floats, query: Query = Query.CLOSEST, hits: Floats | None = None) -> StepSequences:
-        """Returns the steps that the kernel does for rays. Raises `KernelError` as tracing does.
+        """Returns the steps that the kernel does for rays. Raises `KernelError` as tracing does, and where the kernel
+        does not have the loop that its strategy says.
 
         rays: (n, 8) float32, n > 0.
         query: what is asked of them.
@@ -109,7 +111,9 @@ class EmulatedTracer(DirectTracer):
         def recorded(part: slice) -> StepSequences:
             return self._recorded(library, query, rays[part], hits[part])
 
-        return StepSequences.joined(list(self._pool.map(recorded, parts)))
+        sequences = StepSequences.joined(list(self._pool.map(recorded, parts)))
+        check_loop(sequences, self._strategy)
+        return sequences
 
     def _recorded(self, library: LibraryPool, query: Query, rays: Floats, hits: Floats) -> StepSequences:
         capacity = STEPS_OF_RAY * len(rays)
