@@ -131,7 +131,8 @@ def _measure(plan: TuningPlan) -> int:
     print(table(found))
     if plan.device == "gpu":
         _keep(plan, found)
-    print(_keeping(plan.device))
+    any_is_right = any(one.rates for one in found)
+    print(_keeping(plan.device) if any_is_right else "nothing is kept: no kernel has the right hits")
     return 1 if any(one.wrong for one in found) else 0
 
 

@@ -8,12 +8,16 @@ import blind_plugin
 import numpy as np
 import pytest
 from faulty_kernel import registered
+from small_scenes import lamp_in_box
 
 from renderer import cli, plugins
 from renderer.bench import comparison, kernel_benchmark, workload
+from renderer.bench.end_to_end import end_to_end
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
 from renderer.bench.table import table
-from renderer.bench.workload import RaySet
+from renderer.bench.tree_rates import rate_table, tree_rates
+from renderer.bench.workload import RaySet, WrongRay
+from tracecore.bvh.builders import BUILDERS
 from tracecore.kernels import strategies
 from tracecore.kernels.strategies import strategy_names
 from tracecore.rays import MISS, Query, make_rays
@@ -157,7 +161,7 @@ def test_each_device_has_its_kernels():
 
 def test_the_table_is_aligned_and_complete():
     def measured(kernel, kind, rate):
-        return Measurement(kernel=kernel, kind=kind, rays=48, rate=rate, least=rate / 2, most=rate * 2)
+        return Measurement(kernel=kernel, kind=kind, rays=48, rate=rate, least=rate / 2, most=rate * 2, compared=40)
 
     ones = [
         measured(k, kind, rate)
@@ -172,7 +176,8 @@ def test_the_table_is_aligned_and_complete():
     assert lines[2].split() == ["a", "2", "(1-4)", "1.00x", "3", "(1.5-6)", "1.00x", "7", "32/40", "50%/100%"]
     assert lines[3].split() == ["bb", "4", "(2-8)", "2.00x", "1.5", "(0.75-3)", "0.50x", "7", "32/40", "50%/100%"]
     assert lines[1].split() == ["rays", "48", "48"]
-    columns = [line.index(word) for line, word in zip(lines[2:], ("2 (1", "4 (2"), strict=True)]
+    assert lines[4:] == ["", "compared with the CPU: ao 40 of 48, photon 40 of 48 rays"]
+    columns = [line.index(word) for line, word in zip(lines[2:4], ("2 (1", "4 (2"), strict=True)]
     assert all(a == b for a, b in pairwise(columns))
 
 
@@ -228,6 +233,32 @@ def test_one_wrong_bit_strikes_a_kernel_out_by_its_ray(own_kernels, capsys, tmp_
     origin = ", ".join(f"{x:.9g}" for x in wrong["origin"])
     assert f"ray {wrong['ray']} from ({origin}) along (" in said.out
     assert f"{wrong['found']}, by the CPU it {wrong['expected']}" in said.out
+
+
+def test_a_photon_run_with_wrong_hits_is_not_timed(own_kernels):
+    name = registered("wrong-hit", period=5)
+    (one,) = end_to_end(lamp_in_box(), "emulator", [name], photons=500, repeats=1, seed=0, threads=1)
+    assert (one.kernel, one.dispatch, one.rate, one.busy) == (name, "emulated", 0.0, 0.0)
+    assert one.wrong.startswith(f"kernel '{name}' is wrong: ray ")
+
+
+def test_rates_on_trees_count_with_right_hits_alone():
+    wrong = WrongRay(ray=3, origin=(0,) * 3, direction=(0, 0, 1), expected="hits it", found="hits nothing", differing=9)
+
+    def measured(builder):
+        facts = KernelFacts(kernel="a", nodes=7, tree_bytes=9, sah_cost=1.0)
+        one = Measurement(kernel="a", kind="ao", rays=48, rate=2.0, least=1.0, most=3.0, compared=40)
+        return [(facts, [replace(one, wrong=wrong if builder == of else None)])]
+
+    default, other = list(BUILDERS)[:2]
+    of = other
+    rates = {one.builder: one for one in tree_rates("gpu", measured)}
+    assert (rates[default].relative, rates[other].relative) == (1.0, None)
+    assert (rates[default].wrong, rates[other].wrong) == (None, str(wrong))
+    *_, last = rate_table(list(rates.values())).splitlines()
+    assert last == f"Struck out: a on the tree of {other}, ao, whose hits are wrong: {wrong}."
+    of = default
+    assert {one.relative for one in tree_rates("gpu", measured)} == {None}
 
 
 def judged(count, hits):

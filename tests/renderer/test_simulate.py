@@ -190,5 +190,5 @@ def test_the_table_has_a_block_for_each_kind():
         ["a", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "123"],
         ["bb", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "-"],
     ]
-    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao"]
+    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao", "compared with the CPU"]
     assert lines[1].index("own") == lines[2].index("own")

@@ -156,6 +156,7 @@ def test_what_hits_nothing_is_never_remembered(
     assert "Struck out: blind, whose hits are wrong: coherent rays in the ring: ray " in said
     assert {name for one in tuned_for(FAKE) for name in one.rates} == {*kernels.split(",")} - {"blind"}
     assert "blind" not in tuned_path().read_text()
+    assert ("nothing is kept: no kernel has the right hits" in said) == (kernels == "blind")
 
 
 def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

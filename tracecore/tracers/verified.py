@@ -127,7 +127,10 @@ def hit_words(hit: Floats) -> str:
     """Returns a hit, (4,) float32, in words."""
     t, u, v = (float(value) for value in hit[:3])
     triangle = int(hit.view(np.uint32)[3])
-    return "hits nothing" if triangle == MISS else f"hits triangle {triangle} at t = {t!r}, u = {u!r}, v = {v!r}"
+    if triangle == MISS and (t, u, v) == (np.inf, 0.0, 0.0):
+        return "hits nothing"
+    what = "nothing" if triangle == MISS else f"triangle {triangle}"
+    return f"hits {what} at t = {t!r}, u = {u!r}, v = {v!r}"
 
 
 class VerifiedPort:
