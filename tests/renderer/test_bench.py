@@ -203,7 +203,7 @@ def test_a_plugin_that_hits_nothing_is_struck_out(own_kernels, capsys, tmp_path,
     by_kernel = {name: [m for m in found["measurements"] if m["kernel"] == name] for name in ("blind", "while-while")}
     assert [m["kind"] for m in by_kernel["blind"]] == ["primary", "bounce1", "ao"]
     for one in by_kernel["blind"]:
-        assert one["compared"] == one["rays"] > 40
+        assert one["compared"] == one["rays"] > 20
         assert one["relative"] is one["steps"] is one["bound"] is None
         wrong = one["wrong"]
         assert wrong["found"] == "hits nothing"
@@ -224,7 +224,7 @@ def test_one_wrong_bit_strikes_a_kernel_out_by_its_ray(own_kernels, capsys, tmp_
     path, name = tmp_path / "bench.json", registered("wrong-hit", period=30)
     status, said = run(capsys, "cornell", *SMALL, "--kernels", name, "--rays", "primary", "--json", str(path))
     assert status == 1
-    assert "No kernel has the right hits." not in said.out  # there is no other that could have them
+    assert "No kernel has the right hits." in said.out
     (one,) = json.loads(path.read_text())["measurements"]
     wrong = one["wrong"]
     t = [words.split("t = ")[1].split(",")[0] for words in (wrong["found"], wrong["expected"])]
