@@ -121,7 +121,7 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
     path = tmp_path / "bench.json"
     assert bench("cornell", "--peers", "warp,optix,embree", "--rays", "primary", "--json", str(path)) == 0
     said = capsys.readouterr()
-    assert "Struck out: wrong on primary (view point camera), whose hits are wrong: ray " in said.out
+    assert "Struck out: wrong on primary (view point front), whose hits are wrong: ray " in said.out
     assert "The fastest peer" not in said.out
     errors = said.err.splitlines()
     assert [line for line in errors if line.startswith("tracecore: ")] == [
