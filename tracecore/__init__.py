@@ -67,7 +67,7 @@ def open_tracer(
     lbvh (built in the least time, and by a GPU itself for its kernels on binary trees).
     cutouts: where triangles are not there; by default all are solid.
     verify: share of the batches whose hits are compared with those of the CPU, which needs a tree of its own; a wrong
-    one raises WrongHitError. On the CPU itself nothing is compared.
+    one raises WrongHitError. A whole array counts as batches of `BATCH_RAYS`. On the CPU itself nothing is compared.
     Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
@@ -98,7 +98,7 @@ def _verified(tracer: Tracer, surfaces: "_Surfaces", share: float) -> Tracer:
     from tracecore.tracers.cpu import CpuTracer
     from tracecore.tracers.verified import Judge, VerifiedTracer
 
-    judge = CpuTracer(surfaces.triangles, threads=1, cutouts=surfaces.cutouts)
+    judge = CpuTracer(surfaces.triangles, threads=tracer.threads, cutouts=surfaces.cutouts)
     return VerifiedTracer(tracer, Judge(judge, len(surfaces.triangles), share))
 
 

@@ -1,11 +1,13 @@
-"""This module says in words which kernel is fastest on which rays, by how much, and which figures speak for it."""
+"""This module says in words which kernel is fastest on which rays, by how much, and which figures speak for it; and
+whose hits are wrong, which takes no part in that.
+"""
 
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
-from renderer.bench.table import number, share
+from renderer.bench.table import number, share, struck_out
 from tracecore.analysis.steps import StepsPerRay
 
 #: Figures that differ by less than this share are taken as alike.
@@ -29,7 +31,7 @@ LANES: tuple[tuple[str, Value], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """Holds what was measured on a kind of rays, as means over view points, the fastest first.
+    """Holds what was measured on a kind of rays with right hits, as means over view points, the fastest first.
 
     kernels: of our kernels, at least one.
     peers: of other tracers.
@@ -44,23 +46,29 @@ class Contest:
         return self.kernels[0]
 
     def rival(self, baseline: str) -> Measurement:
-        """Returns what the fastest kernel is explained against: the baseline, or the runner-up if it is that itself."""
-        if self.best.kernel == baseline:
-            return self.kernels[1]
-        return next(one for one in self.kernels if one.kernel == baseline)
+        """Returns what the fastest kernel is explained against: the baseline, or the runner-up if it is that itself, or
+        the baseline is not among them.
+        """
+        others = self.kernels[1:]
+        return next((one for one in others if one.kernel == baseline), others[0])
 
 
 def answer(found: Comparison) -> list[str]:
-    """Returns the answer of a comparison: a sentence on who is fastest where, then a text for each kind of rays.
+    """Returns the answer of a comparison: a sentence on who is fastest where, then a text for each kind of rays, then
+    one for each kernel or peer whose hits are wrong.
 
     found: the comparison, with all view points.
     """
+    return [*_ranking(found), *struck_out(found)]
+
+
+def _ranking(found: Comparison) -> list[str]:
     contests = _contests(over_views(found))
     places: dict[str, list[str]] = {}
     for contest in contests:
         places.setdefault(contest.best.kernel, []).append(contest.best.kind)
     if not contests:
-        return []
+        return ["No kernel has the right hits."] if found.measurements else []
     if len(found.kernels) < 2:
         return [f"Only {found.baseline} was measured: there is no other kernel to compare it with.", *_beside(contests)]
     lead = "; ".join(f"{kernel} on {', '.join(kinds)}" for kernel, kinds in places.items())
@@ -81,7 +89,7 @@ def what_next(found: Comparison, scene: str, command_line: Sequence[str]) -> lis
         first = f"{_command('simulate', scene)}    how well each kernel would use a GPU; none is needed"
     else:
         wins = [contest.best.kernel for contest in _contests(over_views(found))]
-        kernel = max(wins, key=wins.count, default=found.baseline)
+        kernel = max(wins, key=wins.count, default="auto")
         words = ("render", scene, "--device", found.device, "--kernel", kernel)
         first = f"{_command(*words)}    a picture, with the kernel that is fastest most often"
     if any(word == "--html" or word.startswith("--html=") for word in command_line):
@@ -94,11 +102,12 @@ def _command(*words: str) -> str:
 
 
 def _contests(means: Comparison) -> list[Contest]:
-    """Returns the contests that at least one of our kernels is in, by kind of rays."""
+    """Returns the contests that at least one of our kernels is in, by kind of rays, of those with right hits."""
     peers = {facts.peer for facts in means.peers}
+    right = sorted((one for one in means.measurements if not one.wrong), key=lambda one: -one.rate)
     contests = []
     for kind in means.kinds:
-        ranking = sorted((one for one in means.measurements if one.kind == kind), key=lambda one: -one.rate)
+        ranking = [one for one in right if one.kind == kind]
         kernels = [one for one in ranking if one.kernel not in peers]
         if kernels:
             contests.append(Contest(kernels=kernels, peers=[one for one in ranking if one.kernel in peers]))
@@ -110,7 +119,7 @@ def _of_kind(found: Comparison, contest: Contest) -> str:
     name = f"{best.kernel}, the baseline," if best.kernel == baseline else best.kernel
     rate = f"{best.kind}: {name} traces {number(best.rate)} million rays per second"
     if len(contest.kernels) < 2:
-        return " ".join([f"{rate}; no other kernel traced them.", *_beside([contest])])
+        return " ".join([f"{rate}; no other kernel traced them rightly.", *_beside([contest])])
     second, rival = contest.kernels[1], contest.rival(baseline)
     over = "" if rival is second else f"{best.rate / rival.rate:.2f} times the baseline {baseline} and "
     runner_up = "the baseline and runner-up" if second.kernel == baseline else "the runner-up"

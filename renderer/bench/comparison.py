@@ -39,7 +39,8 @@ def measured(
     effort: Effort,
     peers: Sequence[str] = (),
 ) -> Comparison:
-    """Measures all kernels, then the peers, on the same rays, then photon runs and bounds.
+    """Measures all kernels, then the peers, on the same rays, then photon runs and bounds of kernels whose hits are
+    right.
 
     An interrupt ends it with what there is by then, if that has the baseline.
     """
@@ -55,7 +56,8 @@ def measured(
             parts.peers.append(of_peer)
             parts.measurements += its
             _report(f"{of_peer.peer} done")
-        for one in _photon_runs(run, kernels, effort):
+        wrong = {one.kernel for one in parts.measurements if one.wrong}
+        for one in _photon_runs(run, [name for name in kernels if name not in wrong], effort):
             parts.photon_runs.append(one)
             _report(f"{one.kernel} done, photon run, {one.dispatch}")
         return _bounded(parts.together(run, finished=True), run, workload, effort.bound_rays)

@@ -1,10 +1,12 @@
 """Photons are compared by ways of dispatch: resident and streamed on a GPU, elsewhere the one that there is.
 
 The real workload (tracing, shading and storing) runs for batches of several sizes and several of them in flight per
-thread. Rates are rays per second of wall time.
+thread. Rates are rays per second of wall time. Before each is timed, the hits of some photons are compared with the
+CPU's.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,6 +19,7 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene
 from tracecore.dispatch.tracer import Tracer
+from tracecore.tracers.verified import Judge, VerifiedTracer
 from tracecore.workers.pool import WorkerPool
 
 BATCHES = (256, 1024, 4096, 16384, 65536)
@@ -25,7 +28,25 @@ IN_FLIGHT = (1, 2, 4, 8, 16, 32, 64)
 #: Most rays in slots: 800 MB of pinned memory.
 MOST_RAYS = 1 << 24
 
+#: Photons whose hits are compared with the CPU's, at most: a second of its time.
+COMPARED_PHOTONS = 1 << 15
+
 Row = dict[str, Any]
+
+
+def check_photons(
+    tracer: Tracer, judge: Judge, scene: PackedScene, task: PhotonTask, photons: int, **shape: Any
+) -> None:
+    """Traces photons, no more than `COMPARED_PHOTONS`, and compares the hits of all batches with the CPU's. The CPU is
+    not compared with itself.
+
+    shape: as `WorkerPool` takes it.
+
+    Raises `WrongHitError` where a ray has another hit.
+    """
+    if tracer.device != "cpu":
+        with closing(WorkerPool(VerifiedTracer(tracer, judge), **shape)) as pool:
+            trace_photons(scene, task, pool, range(min(photons, COMPARED_PHOTONS)))
 
 
 def rate(scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: int, repeats: int) -> float:
@@ -42,13 +63,16 @@ def rate(scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: int, r
     return median(rates[1:])
 
 
-def rows(tracer: Tracer, scene: PackedScene, photons: int, repeats: int) -> Iterator[Row]:
-    """Yields a row for each size of batch and number of batches in flight."""
+def rows(tracer: Tracer, judge: Judge, scene: PackedScene, photons: int, repeats: int) -> Iterator[Row]:
+    """Yields a row for each size of batch and number of batches in flight. Raises `WrongHitError` where hits are not
+    those of the judge.
+    """
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     for batch_rays in BATCHES:
         for batches in IN_FLIGHT:
             if tracer.threads * batches * batch_rays > MOST_RAYS:
                 continue
+            check_photons(tracer, judge, scene, task, photons, batch_rays=batch_rays, batches=batches)
             pool = WorkerPool(tracer, batch_rays=batch_rays, batches=batches)
             found = rate(scene, task, pool, photons, repeats)
             pool.close()

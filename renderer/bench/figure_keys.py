@@ -28,6 +28,16 @@ _STEPS: Keys = {
 }
 
 
+_WRONG_RAY: Keys = {
+    "ray": "its number among the rays of this kind and view point, from 0",
+    "origin": "its origin, world units",
+    "direction": "its direction",
+    "expected": "what the CPU hits, in words",
+    "found": "what was hit instead",
+    "differing": "how many of the compared rays differ",
+}
+
+
 def _under(prefix: str, keys: Keys) -> Keys:
     return {f"{prefix}.{key}": meaning for key, meaning in keys.items()}
 
@@ -52,11 +62,14 @@ COMPARISON: Keys = {
     "measurements[].least": "least of the rounds, likewise",
     "measurements[].most": "most of the rounds, likewise",
     "measurements[].view": "view point that the rays come from; none where there is none",
-    "measurements[].relative": "rate over that of the baseline on the same rays",
+    "measurements[].relative": "rate over that of the baseline on the same rays; null where hits of one are wrong",
     "measurements[].steps": "null where they are not known, or else:",
     **_under("measurements[].steps", _STEPS),
     "measurements[].bound": "millions of rays per second if memory took no time, simulated; null without one",
     "measurements[].agreement": "share of rays that a peer answers as our kernels do; null for kernels",
+    "measurements[].compared": "rays whose hits were compared with the CPU's",
+    "measurements[].wrong": "null where they are right, or else, for the first ray of which they are not:",
+    **_under("measurements[].wrong", _WRONG_RAY),
     "peers[].peer": "name of the peer",
     "peers[].clock": "what its seconds are",
     "photon_runs[].kernel": "name of the kernel of a photon run",
@@ -65,6 +78,7 @@ COMPARISON: Keys = {
     "photon_runs[].least": "least of the runs, likewise",
     "photon_runs[].most": "most of the runs, likewise",
     "photon_runs[].busy": "share of the time in which the co-processor had something to trace",
+    "photon_runs[].wrong": "the first wrong hit in words, for which it was not timed; null where all were right",
     "finished": "false if it was interrupted",
 }
 
@@ -86,6 +100,9 @@ SIMULATE: Keys = _SOFTWARE | {
     **_under("simulations[].steps", _STEPS),
     "simulations[].efficiency": "share of lanes with work in visits and tests together; null if there were none",
     "simulations[].bound": "millions of rays per second if memory took no time; null without a compiler",
+    "simulations[].compared": "rays whose hits were compared with the CPU's",
+    "simulations[].wrong": "null where they are right, or else, for the first ray of which they are not:",
+    **_under("simulations[].wrong", _WRONG_RAY),
 }
 
 _TREE: Keys = {
@@ -202,8 +219,11 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "rates[].rate": "median of the rounds, millions of rays per second",
     "rates[].least": "least of the rounds, likewise",
     "rates[].most": "most of the rounds, likewise",
-    "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays",
+    "rates[].relative": "rate over that on the default builder's tree, with the same kernel and rays; null where hits "
+    "of one are wrong",
     "rates[].sah_cost": "expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it",
+    "rates[].compared": "rays whose hits were compared with the CPU's",
+    "rates[].wrong": "the first wrong ray in words, for which the rate counts for nothing; null where all are right",
 }
 
 EMBREE: Keys = CIRCUMSTANCES | {

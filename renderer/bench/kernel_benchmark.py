@@ -7,12 +7,12 @@ from typing import Any
 
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.ray_generators import sample
-from renderer.bench.workload import RaySet, Workload
+from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device, device_and_index
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.benchmarks.kernel_time import kernel_seconds
+from tracecore.benchmarks.kernel_time import timed_rounds
 from tracecore.cuda.device import choose_gpu
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.strategies import find_strategy, strategy_names
@@ -33,9 +33,12 @@ class Measurement:
 
     rate, least, most: median and range of rounds, in millions of rays per second.
     view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
-    relative: the rate over that of the baseline.
+    relative: the rate over that of the baseline; None where the hits of one of them are wrong.
     bound: what the device could reach if memory took no time, by the simulator, in millions of rays per second.
     agreement: of a peer, the share of rays that it answers as our kernels do.
+    compared: how many rays had their hits compared with the CPU's.
+    wrong: the first of them that is wrong; the rate counts for nothing then. None where all are right, or, of a peer,
+    all but so few as `workload` says.
     """
 
     kernel: str
@@ -49,6 +52,8 @@ class Measurement:
     steps: StepsPerRay | None = None
     bound: float | None = None
     agreement: float | None = None
+    compared: int = 0
+    wrong: WrongRay | None = None
 
     @property
     def of_bound(self) -> float | None:
@@ -111,6 +116,17 @@ class Comparison:
         """Returns the names of all that was measured, in order."""
         return list(dict.fromkeys(one.kernel for one in self.measurements))
 
+    @property
+    def wrong_ones(self) -> list[Measurement]:
+        """Returns the measurements that are struck out, as their hits are wrong."""
+        return [one for one in self.measurements if one.wrong]
+
+    @property
+    def has_wrong_kernels(self) -> bool:
+        """Returns whether hits of a kernel of ours are wrong, rather than of peers alone."""
+        peers = {facts.peer for facts in self.peers}
+        return any(one.kernel not in peers for one in self.wrong_ones) or any(run.wrong for run in self.photon_runs)
+
     def has_costs(self, kind: str) -> bool:
         """Returns whether steps or bounds of rays of a kind are known."""
         return any(one.kind == kind and (one.steps or one.bound) for one in self.measurements)
@@ -149,14 +165,14 @@ def compare(
     threads: int | None,
     builder: str | None = None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
-    """Yields one kernel after the other, with its measurements. All trace the same rays, which the first one found.
+    """Yields one kernel after the other, with its measurements. All trace the same rays, which the CPU found.
 
     builder: of the trees, by name, or None for the default.
     """
+    workload.prepare(snapshot, threads)
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads, builder=builder)
         with context_of(snapshot, choice, load_seconds=0.0) as context:
-            workload.prepare(context.tracer)
             yield facts_of(context.tracer), [measure(context.tracer, rays, repeats) for rays in workload.sets]
 
 
@@ -182,8 +198,11 @@ def facts_of(tracer: Tracer) -> KernelFacts:
 
 
 def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
-    """Measures the rate of a kernel on some rays, and what it does for them."""
-    measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
+    """Measures the rate of a kernel on some rays, whether its hits are right, and then what it does for them."""
+    rounds = timed_rounds(tracer, rays.rays, rays.query, repeats)
+    measured = replace(measurement(tracer.name, rays, rounds.seconds), wrong=rays.wrong_ray(rounds.hits))
+    if measured.wrong:
+        return measured
     return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
 
 
@@ -195,6 +214,7 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measuremen
         kind=rays.kind,
         view=rays.view,
         rays=len(rays.rays),
+        compared=rays.compared,
         rate=median(rates),
         least=min(rates),
         most=max(rates),
@@ -209,9 +229,16 @@ def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | N
 
 
 def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
-    """Returns the measurements with `relative` set: each rate over that of the baseline on the same rays."""
-    rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline}
-    return [replace(one, relative=one.rate / rates[one.kind, one.view]) for one in measurements]
+    """Returns the measurements with `relative` set: each rate over that of the baseline on the same rays, where the
+    hits of both are right.
+    """
+    rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline and not one.wrong}
+    return [
+        replace(one, relative=one.rate / rates[one.kind, one.view])
+        if (one.kind, one.view) in rates and not one.wrong
+        else replace(one, relative=None)
+        for one in measurements
+    ]
 
 
 def over_views(found: Comparison) -> Comparison:
@@ -219,7 +246,7 @@ def over_views(found: Comparison) -> Comparison:
     them take.
 
     That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
-    and bounds. least and most are of all rounds from all view points.
+    and bounds. least and most are of all rounds from all view points. What is wrong from one is wrong.
     """
     by_kind: dict[tuple[str, str], list[Measurement]] = {}
     for one in found.measurements:
@@ -240,6 +267,8 @@ def _mean(own: Sequence[Measurement]) -> Measurement:
         steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
         bound=_harmonic_if_known(rays, [one.bound for one in own]),
         agreement=_mean_if_known(rays, [one.agreement for one in own]),
+        compared=sum(one.compared for one in own),
+        wrong=next((one.wrong for one in own if one.wrong), None),
     )
 
 

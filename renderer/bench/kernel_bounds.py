@@ -21,6 +21,7 @@ from tracecore.cuda.device import gpu_at_hand
 from tracecore.cuda.gpus import GPUS
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
 
 if TYPE_CHECKING:
@@ -50,17 +51,19 @@ class Bounds:
 
     def add_to(self, found: Comparison, sets: Sequence[RaySet]) -> Comparison:
         """Returns the comparison on these rays with bounds, and with simulated steps where a device has not counted
-        them.
+        them, of kernels whose hits are right.
 
         It works on all cores.
         """
         if self.missing:
             return found
         known: Found = {}
+        wrong = {one.kernel for one in found.wrong_ones}
+        right = [facts for facts in found.kernels if facts.kernel not in wrong]
         with ThreadPoolExecutor(usable_cores()) as pool:
-            for of_kernel in pool.map(lambda facts: self._of_kernel(facts, sets), found.kernels):
+            for of_kernel in pool.map(lambda facts: self._of_kernel(facts, sets), right):
                 known |= of_kernel
-        self.missing = self._costs.missing
+        self.missing = self.missing or self._costs.missing
         return replace(found, measurements=tuple(_with_bound(one, known) for one in found.measurements))
 
     def _of_kernel(self, facts: KernelFacts, sets: Sequence[RaySet]) -> Found:
@@ -68,7 +71,11 @@ class Bounds:
         with context_of(self._snapshot, choice, load_seconds=0.0) as context:
             assert isinstance(context.tracer, EmulatedTracer)
             emulated = context.tracer
-            return {(facts.kernel, one.kind, one.view): self._of_rays(facts, emulated, one) for one in sets}
+            try:
+                return {(facts.kernel, one.kind, one.view): self._of_rays(facts, emulated, one) for one in sets}
+            except KernelError as error:
+                self.missing = str(error)
+                return {}
 
     def _of_rays(self, facts: KernelFacts, emulated: EmulatedTracer, rays: RaySet) -> tuple[StepsPerRay, float | None]:
         strategy = find_strategy(facts.kernel)

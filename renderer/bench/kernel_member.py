@@ -74,8 +74,7 @@ def compare_by(
     fleet: Fleet, snapshot: Snapshot, kernels: Sequence[str], workload: Workload, repeats: int
 ) -> Iterator[MeasuredKernel]:
     """Yields the kernels in order, each as a member of a fleet has measured it; the CPU finds the rays."""
-    with context_of(snapshot, TracerChoice(device="cpu"), load_seconds=0.0) as context:
-        workload.prepare(context.tracer)
+    workload.prepare(snapshot, None)
     order = KernelsOrder(snapshot=snapshot, sets=tuple(workload.sets), repeats=repeats)
     fleet.open(Opening(KernelMember, order, loaded_files()))
     made: dict[str, MeasuredKernel] = {}

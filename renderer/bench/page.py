@@ -49,11 +49,15 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """This is a cell of a table: text, a value by which the best of a column is known, and a note below the text."""
+    """This is a cell of a table: text, a value by which the best of a column is known, and a note below the text.
+
+    is_struck: whether a line goes through the text, which counts for nothing.
+    """
 
     text: str
     value: float | None = None
     note: str = ""
+    is_struck: bool = False
 
 
 Row = Sequence[str | Cell]
@@ -161,4 +165,5 @@ def _cell(cell: str | Cell, *, is_best: bool) -> str:
         return f"<td>{escape(cell)}</td>"
     classes = ' class="best"' if is_best else ""
     note = f"<br><small>{escape(cell.note)}</small>" if cell.note else ""
-    return f"<td{classes}>{escape(cell.text)}{note}</td>"
+    text = f"<s>{escape(cell.text)}</s>" if cell.is_struck else escape(cell.text)
+    return f"<td{classes}>{text}{note}</td>"

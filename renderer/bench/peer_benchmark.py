@@ -10,7 +10,7 @@ from renderer.bench.kernel_benchmark import Measurement, PeerFacts, measurement
 from renderer.bench.workload import RaySet, Workload
 from tracecore.cores import usable_cores
 from tracecore.errors import PeerError
-from tracecore.peers import PEERS, Peer, agreement, for_peers, open_peer, peer_errors
+from tracecore.peers import PEERS, Peer, for_peers, open_peer, peer_errors
 from tracecore.rays import Floats
 from tracecore.triangles import checked_triangles
 
@@ -23,17 +23,14 @@ def compare_peers(
     A peer that cannot run is left out, and stderr says why, once.
 
     positions: (t, 3, 3) float32, corners of the scene's triangles.
-    workload: the rays, with answers.
+    workload: the rays.
     """
     triangles = checked_triangles(positions)
     said: set[str] = set()
     for name, way in [(one, way) for one in names for way in PEERS[one].ways]:
         try:
             peer = open_peer(name, way, triangles, threads or usable_cores())
-            measured = [
-                measure_peer(peer, rays, ours, repeats)
-                for rays, ours in zip(workload.sets, workload.answers, strict=True)
-            ]
+            measured = [measure_peer(peer, rays, repeats) for rays in workload.sets]
         except PeerError as error:
             if str(error) not in said:
                 print(f"tracecore: {error}", file=sys.stderr, flush=True)
@@ -42,11 +39,9 @@ def compare_peers(
         yield PeerFacts(peer=peer.name, clock=peer.clock), measured
 
 
-def measure_peer(peer: Peer, rays: RaySet, ours: Floats, repeats: int) -> Measurement:
-    """Measures the rate of a peer on some rays.
-
-    ours: what it should answer.
-    """
+def measure_peer(peer: Peer, rays: RaySet, repeats: int) -> Measurement:
+    """Measures the rate of a peer on some rays, and whether its answers are ours."""
     with peer_errors(peer.name, "try fewer rays (--size, --photon-rays)"):
         rounds = peer.trace(for_peers(rays.rays), rays.query, repeats)
-    return replace(measurement(peer.name, rays, rounds.seconds), agreement=agreement(rounds.t, ours))
+    agreement, wrong = rays.peer_answers(rounds.t)
+    return replace(measurement(peer.name, rays, rounds.seconds), agreement=agreement, wrong=wrong)

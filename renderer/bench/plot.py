@@ -33,8 +33,8 @@ def family(kernel: str) -> str:
 def plot(found: Comparison, title: str, suffix: str) -> bytes:
     """Returns the content of a file of the format of a suffix, .png or .svg.
 
-    It has a panel for each kind of rays and a bar for each kernel, coloured by family. Lines at the ends of bars are
-    `relative_range`.
+    It has a panel for each kind of rays and a bar for each kernel with right hits, coloured by family. Lines at the
+    ends of bars are `relative_range`.
     """
     from matplotlib.figure import Figure
 
@@ -77,10 +77,13 @@ def relative_range(found: Comparison, mean: Measurement) -> tuple[float, float]:
 def _draw(panel: Any, found: Comparison, means: Comparison, kind: str) -> None:
     """Draws the bars of a kind of rays."""
     kernels, colors = means.kernel_names, colors_of(means.kernel_names)
-    own = {one.kernel: one for one in means.measurements if one.kind == kind and one.relative is not None}
+    of_kind = {one.kernel: one for one in means.measurements if one.kind == kind}
+    own = {kernel: one for kernel, one in of_kind.items() if one.relative is not None}
     ranges = {kernel: relative_range(found, one) for kernel, one in own.items()}
     longest = max([1.0, *(most for _, most in ranges.values())])
     for row, kernel in enumerate(kernels):
+        if kernel in of_kind and of_kind[kernel].wrong:
+            panel.text(0.02 * longest, row, "wrong hits", va="center", fontsize=6.5, color="C3")
         if kernel not in own:
             continue
         length, (least, most) = own[kernel].relative or 0.0, ranges[kernel]

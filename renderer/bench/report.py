@@ -25,7 +25,18 @@ from renderer.bench.page import (
     whole_page,
 )
 from renderer.bench.plot import colors_of, family
-from renderer.bench.table import COST_COLUMNS, costs, number, occupancy, peer_notes, photon_run_rows, registers
+from renderer.bench.table import (
+    COST_COLUMNS,
+    STRUCK_OUT,
+    compared_note,
+    costs,
+    number,
+    occupancy,
+    peer_notes,
+    photon_run_rows,
+    registers,
+)
+from renderer.bench.table import MISSING as UNKNOWN
 
 #: What the answer rests on.
 ANSWER = (
@@ -38,7 +49,7 @@ RATES = (
     "Millions of rays per second: the median of the rounds, over several view points all rays by all their time; below "
     "it the range over all rounds and view points. In the plot, lines at the ends of bars are the range over view "
     "points of the ratio to the baseline, or over rounds where there is one view point. On a GPU the kernel alone is "
-    "timed, by the device's clock."
+    "timed, by the device's clock. A rate that is struck out counts for nothing: hits are not the CPU's."
 )
 RAY_COSTS = (
     "Of a ray: nodes visited, triangles tested, bytes read and written if no cache held any. Lanes: share of a warp's "
@@ -76,7 +87,9 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
     sections = [
         answer_html(answer(found), ANSWER),
         _boxes(means.kernel_names),
-        section("Rates", paragraph(RATES), _rates(means), *map(figure_html, pictures.plots)),
+        section(
+            "Rates", paragraph(RATES), _rates(means), paragraph(compared_note(found)), *map(figure_html, pictures.plots)
+        ),
         gallery("View points", pictures.views),
         section("Steps and bounds", paragraph(RAY_COSTS), *(_costs(means, kind) for kind in kinds_with_costs))
         if kinds_with_costs
@@ -110,6 +123,8 @@ def _rates(means: Comparison) -> str:
 def _rate(one: Measurement | None) -> Cell:
     if one is None:
         return Cell(text=MISSING)
+    if one.wrong:
+        return Cell(text=number(one.rate), note=f"{one.wrong.differing:,} of {one.compared:,} differ", is_struck=True)
     relative = "" if one.relative is None else f" · {one.relative:.2f}×"
     return Cell(text=f"{number(one.rate)}{relative}", value=one.rate, note=f"{number(one.least)} – {number(one.most)}")
 
@@ -138,6 +153,8 @@ def _photon_runs(found: Comparison) -> str:
 
 
 def _photon_cell(text: str) -> Cell:
+    if text in (STRUCK_OUT, UNKNOWN):
+        return Cell(text=text)
     return Cell(text=text, value=float(text.split()[0].rstrip("%")))
 
 
@@ -160,7 +177,7 @@ def _kernel(facts: KernelFacts) -> Row:
 
 
 def _all(found: Comparison) -> str:
-    head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COST_COLUMNS]
+    head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COST_COLUMNS, "wrong"]
     rows: list[Row] = [
         [
             one.kernel,
@@ -169,6 +186,7 @@ def _all(found: Comparison) -> str:
             f"{one.rays:,}",
             *(number(value, MISSING) for value in (one.rate, one.least, one.most, one.relative)),
             *costs(one, MISSING),
+            str(one.wrong or ""),
         ]
         for one in found.measurements
     ]

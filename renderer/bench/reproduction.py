@@ -14,8 +14,9 @@ from renderer.bench.literature import AILA_LAINE, Paper
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
 from renderer.bench.paper_blocks import BLOCKS, Block, Ours
 from renderer.bench.ray_sources import PlannedRays
-from renderer.bench.table import aligned
+from renderer.bench.table import aligned, struck_out
 from renderer.bench.workload import Workload
+from renderer.errors import RenderError
 from scenes.marks import WRITTEN_BY
 
 
@@ -87,13 +88,18 @@ class Reproduction:
 
 
 def reproduce(paper: Paper, run: Run, effort: Effort) -> Reproduction:
-    """Measures all kernels of a paper, and builders where it asks for them; half a table is none."""
+    """Measures all kernels of a paper, and builders where it asks for them; half a table is none.
+
+    Raises `RenderError` where the hits of a kernel are wrong.
+    """
     rays = PlannedRays(snapshot=run.snapshot, views=run.views, plan=run.plan, kinds=paper.kinds)
-    workload = Workload(rays.sets, is_judged=False)
+    workload = Workload(rays.sets)
     spent = effort if paper.has_photon_run else replace(effort, photons=0)
     found = measured(run, list(paper.rows.values()), workload, spent)
     if not found.finished:
         raise KeyboardInterrupt
+    if found.has_wrong_kernels:
+        raise RenderError(f"there is no table, as a kernel is wrong. {struck_out(found)[0]}")
     trees = built_trees(run.snapshot.positions, effort.repeats) if paper.has_construction else []
     return Reproduction(paper=paper, run=run, found=found, trees=trees)
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
+
 from renderer.bench.ray_generators import sample
 from renderer.bench.ray_sources import PlannedRays
-from renderer.bench.workload import RaySet, Workload
+from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore.analysis.bound import StepCosts, bound
@@ -22,7 +24,7 @@ from tracecore.kernels.loop import IF_IF
 from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategies import REPLACE_BELOW, find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import Query
+from tracecore.rays import HIT_FLOATS, Query
 
 #: Name of the loop that the kernel has.
 OWN = "own"
@@ -57,6 +59,8 @@ class Machine:
 class Simulated:
     """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
 
+    compared: how many rays had their hits compared with the CPU's.
+    wrong: the first of them that is wrong, for which the figures count for nothing; None where all are right.
     efficiency: SIMD efficiency of visits and tests together.
     bound: millions of rays per second, None where instructions cannot be counted.
     """
@@ -69,6 +73,8 @@ class Simulated:
     steps: StepsPerRay
     efficiency: float | None
     bound: float | None
+    compared: int = 0
+    wrong: WrongRay | None = None
 
 
 class Costs:
@@ -97,10 +103,9 @@ def samples(rays: PlannedRays, most: int, threads: int | None) -> list[RaySet]:
 
     Raises `UsageError` where there are no rays at all.
     """
-    workload = Workload(rays.sets, is_judged=False)
-    with context_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
-        workload.prepare(context.tracer)
-    return [replace(one, rays=sample(one.rays, most)) for one in workload.sets]
+    workload = Workload(lambda tracer: [replace(one, rays=sample(one.rays, most)) for one in rays.sets(tracer)])
+    workload.prepare(rays.snapshot, threads)
+    return list(workload.sets)
 
 
 def simulations(
@@ -119,7 +124,9 @@ def simulations(
     with context_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as context:
         assert isinstance(context.tracer, EmulatedTracer)
         for one in sets:
-            sequences = context.tracer.record_steps(one.rays, one.query)
+            hits = np.empty((len(one.rays), HIT_FLOATS), np.float32)
+            sequences = context.tracer.record_steps(one.rays, one.query, hits)
+            wrong = one.wrong_ray(hits)
             if keep is not None:
                 keep[f"{kernel}/{one.kind}"] = sequences
             costs, rays = cost_of(strategy, one.query), len(one.rays)
@@ -135,6 +142,8 @@ def simulations(
                         steps=schedule.per_ray(sequences, strategy),
                         efficiency=schedule.efficiency(Work.NODE, Work.TRIANGLE),
                         bound=None if costs is None else bound(schedule, rays, costs, machine.gpu, machine.move),
+                        compared=one.compared,
+                        wrong=wrong,
                     )
 
 

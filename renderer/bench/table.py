@@ -6,8 +6,8 @@ from typing import Protocol
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
-#: Stands for a figure that is not known.
-MISSING = "-"
+#: Stands for a figure that is not known, and for one of a kernel whose hits are wrong.
+MISSING, STRUCK_OUT = "-", "struck out"
 
 
 class Ranged(Protocol):
@@ -28,14 +28,31 @@ class Ranged(Protocol):
 
 def table(found: Comparison) -> str:
     """Returns rates, a row for each kernel and a column for each kind of rays; then, where they are known, steps and
-    bounds, a block for each kind of rays. All are means over view points.
+    bounds, a block for each kind of rays. All are means over view points. A rate whose hits are wrong is struck out.
     """
     means = over_views(found)
     blocks = [_rates(means), *(_costs(means, kind) for kind in means.kinds if means.has_costs(kind))]
     if found.photon_runs:
         blocks.append(photon_run_rows(found.photon_runs))
     texts = [aligned(rows) for rows in blocks]
-    return "\n\n".join(texts + ["\n".join(peer_notes(found))] if found.peers else texts)
+    return "\n\n".join(filter(None, [*texts, compared_note(found), "\n".join(peer_notes(found))]))
+
+
+def compared_note(found: Comparison) -> str:
+    """Returns in words how many rays of each kind had their hits compared with the CPU's."""
+    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in over_views(found).measurements}
+    return f"compared with the CPU: {', '.join(counts.values())} rays" if counts else ""
+
+
+def struck_out(found: Comparison) -> list[str]:
+    """Returns a text for each kernel, or peer, on each kind of rays whose hits are wrong: the first wrong ray."""
+    firsts = {(one.kernel, one.kind): one for one in reversed(found.wrong_ones)}
+    texts = [
+        f"Struck out: {one.kernel} on {one.kind} (view point {one.view}), whose hits are wrong: {one.wrong}."
+        for one in reversed(firsts.values())
+    ]
+    runs = (run for run in found.photon_runs if run.wrong)
+    return texts + [f"Struck out: {run.kernel} in the {run.dispatch} photon run: {run.wrong}." for run in runs]
 
 
 def peer_notes(found: Comparison) -> list[str]:
@@ -60,6 +77,8 @@ def _rates(found: Comparison) -> list[list[str]]:
 def _rate(one: Measurement | None) -> str:
     if one is None:
         return MISSING
+    if one.wrong:
+        return STRUCK_OUT
     relative = MISSING if one.relative is None else f"{one.relative:.2f}x"
     return f"{ranged(one)} {relative}"
 
@@ -102,6 +121,8 @@ def photon_run_rows(runs: Sequence[EndToEnd]) -> list[list[str]]:
 
 def photon_run(run: EndToEnd) -> tuple[str, str]:
     """Returns the rate of a run with its range, and the busy share."""
+    if run.wrong:
+        return STRUCK_OUT, MISSING
     return ranged(run), f"{run.busy:.0%}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
-from renderer.bench.table import aligned, number, ranged
+from renderer.bench.table import MISSING, STRUCK_OUT, aligned, number, ranged
 from tracecore import Device
 from tracecore.bvh.builders import BUILDERS
 
@@ -20,8 +20,11 @@ class TreeRate:
     """Holds the rate of a kernel on the tree of a builder.
 
     rate, least, most: median and range of rounds, over all view points, in millions of rays per second.
-    relative: the rate over that of the default builder's tree, with the same kernel and rays.
+    relative: the rate over that of the default builder's tree, with the same kernel and rays; None where the hits on
+    one of them are wrong.
     sah_cost: expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it.
+    compared: how many rays had their hits compared with the CPU's.
+    wrong: the first wrong ray in words; the rate counts for nothing then. None where all are right.
     """
 
     builder: str
@@ -31,8 +34,10 @@ class TreeRate:
     rate: float
     least: float
     most: float
-    relative: float
+    relative: float | None
     sah_cost: float
+    compared: int
+    wrong: str | None
 
 
 def tree_rates(device: Device, measured: Callable[[str], Steps]) -> list[TreeRate]:
@@ -58,10 +63,12 @@ def _compared(device: Device, steps: Steps) -> Comparison:
 
 def _over_default(found: Mapping[str, Comparison]) -> Iterator[TreeRate]:
     """Yields the rates, builder after builder."""
-    defaults = {(one.kernel, one.kind): one.rate for one in found[next(iter(BUILDERS))].measurements}
+    right = (one for one in found[next(iter(BUILDERS))].measurements if not one.wrong)
+    defaults = {(one.kernel, one.kind): one.rate for one in right}
     for builder, compared in found.items():
         costs = {facts.kernel: facts.sah_cost for facts in compared.kernels}
         for one in compared.measurements:
+            default = None if one.wrong else defaults.get((one.kernel, one.kind))
             yield TreeRate(
                 builder=builder,
                 kernel=one.kernel,
@@ -70,21 +77,34 @@ def _over_default(found: Mapping[str, Comparison]) -> Iterator[TreeRate]:
                 rate=one.rate,
                 least=one.least,
                 most=one.most,
-                relative=one.rate / defaults[one.kernel, one.kind],
+                relative=None if default is None else one.rate / default,
                 sah_cost=costs[one.kernel],
+                compared=one.compared,
+                wrong=str(one.wrong) if one.wrong else None,
             )
 
 
 def rate_table(rates: Sequence[TreeRate]) -> str:
     """Returns a line for each kernel and builder, with the cost of the tree and a column for each kind of rays: Mrays/s
-    with their range, and how many times the rate on the default builder's tree.
+    with their range, and how many times the rate on the default builder's tree. Then a line for each that is wrong.
     """
     kinds = list(dict.fromkeys(one.kind for one in rates))
-    cells = {(one.kernel, one.builder, one.kind): f"{ranged(one)} {one.relative:.2f}x" for one in rates}
+    cells = {(one.kernel, one.builder, one.kind): _cell(one) for one in rates}
     costs = {(one.kernel, one.builder): number(one.sah_cost) for one in rates}
     rows = [
         [kernel, builder, costs[kernel, builder], *(cells[kernel, builder, kind] for kind in kinds)]
         for kernel in dict.fromkeys(one.kernel for one in rates)
         for builder in dict.fromkeys(one.builder for one in rates)
     ]
-    return aligned([["kernel, Mrays/s", "builder", "SAH cost", *kinds], *rows])
+    lines = [
+        f"Struck out: {one.kernel} on the tree of {one.builder}, {one.kind}, whose hits are wrong: {one.wrong}."
+        for one in rates
+        if one.wrong
+    ]
+    return "\n".join([aligned([["kernel, Mrays/s", "builder", "SAH cost", *kinds], *rows]), *lines])
+
+
+def _cell(one: TreeRate) -> str:
+    if one.wrong:
+        return STRUCK_OUT
+    return f"{ranged(one)} {MISSING if one.relative is None else f'{one.relative:.2f}x'}"

@@ -1,21 +1,23 @@
-"""Kernels are measured by class of rays, through the ring and alone, so that runs may choose one by it."""
+"""Kernels are measured by class of rays, through the ring and alone, so that runs may choose one by it. One whose hits
+are not the CPU's is measured no more, and never chosen.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import NamedTuple
 
-from renderer.bench.ray_generators import RayPlan, query_of
+from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
-from renderer.bench.table import MISSING, aligned
+from renderer.bench.table import MISSING, STRUCK_OUT, aligned
 from renderer.bench.view_points import ViewPoint
-from renderer.bench.workload import RaySet, Workload
+from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.benchmarks.kernel_time import kernel_seconds
+from tracecore.benchmarks.kernel_time import timed_rounds
 from tracecore.benchmarks.ring_rate import ring_rate
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RateFacts, RayClass, Way
@@ -82,18 +84,28 @@ WAY_WORDS = {Way.RING: "in the ring", Way.LAUNCH: "alone"}
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """Holds the rates of all rounds of a contest, millions of rays per second, by kernel."""
+    """Holds the rates of all rounds of a contest.
+
+    rounds: millions of rays per second, by kernel.
+    wrong: kernels whose hits were wrong in any contest, and how, in words: they are not to be chosen.
+    """
 
     contest: Contest
     rounds: Mapping[str, Sequence[float]]
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Returns the medians of kernels with right hits."""
+        return {kernel: median(rates) for kernel, rates in self.rounds.items() if kernel not in self.wrong}
 
     def facts(self, architecture: str, source: str) -> RateFacts:
-        """Returns the medians, as a choice is made by them."""
+        """Returns the medians, as a choice is made by them. There must be one at least."""
         return RateFacts(
             architecture=architecture,
             way=self.contest.way,
             rays=self.contest.rays,
-            rates={kernel: median(rates) for kernel, rates in self.rounds.items()},
+            rates=self.rates,
             source=source,
         )
 
@@ -101,60 +113,81 @@ class Tuned:
 def tune(plan: TuningPlan) -> list[Tuned]:
     """Measures all kernels, which take turns in each round, and says on stderr how far it is.
 
-    A class of which the scene has no rays is left out. Raises `UsageError` where it has none of any class.
+    The hits of each round are compared with the CPU's. A class of which the scene has no rays is left out. Raises
+    `UsageError` where it has none of any class.
     """
     kinds = [kind for of_class in KINDS.values() for kind in of_class]
     source = PlannedRays(snapshot=plan.snapshot, views=plan.views, plan=plan.rays, kinds=kinds)
-    workload = Workload(source.sets, is_judged=False)
+    workload = Workload(source.sets)
+    workload.prepare(plan.snapshot, plan.threads)
+    wrong: dict[str, str] = {}
     with ExitStack() as opened:
         tracers: list[Tracer] = []
         for kernel in plan.kernels:
             choice = TracerChoice(device=plan.device, kernel=kernel, threads=plan.threads)
             tracers.append(opened.enter_context(context_of(plan.snapshot, choice, load_seconds=0.0)).tracer)
-            workload.prepare(tracers[0])
-        return list(_contests(plan, tracers, workload.sets))
+        found = list(_contests(plan, tracers, workload.sets, wrong))
+    return [replace(one, wrong=wrong) for one in found]
 
 
-def _contests(plan: TuningPlan, tracers: Sequence[Tracer], sets: Sequence[RaySet]) -> Iterator[Tuned]:
+def _contests(
+    plan: TuningPlan, tracers: Sequence[Tracer], sets: Sequence[RaySet], wrong: dict[str, str]
+) -> Iterator[Tuned]:
+    """Yields contest after contest. wrong: is given the kernels whose hits turn out to be wrong."""
     for contest in plan.contests:
         own = [one for one in sets if one.kind in KINDS[contest.rays]]
         if not own:
             continue
         rounds: dict[str, list[float]] = {tracer.name: [] for tracer in tracers}
-        for _ in range(plan.repeats):
-            for tracer in tracers:
-                rounds[tracer.name].append(_rate(plan, tracer, own, contest.way))
+        for tracer in (tracer for _ in range(plan.repeats) for tracer in tracers):
+            if tracer.name not in wrong:
+                rate, wrong_ray = _judged_rate(plan, tracer, own, contest.way)
+                rounds[tracer.name].append(rate)
+                if wrong_ray is not None:
+                    wrong[tracer.name] = f"{contest.rays.value} rays {WAY_WORDS[contest.way]}: {wrong_ray}"
         print(f"{contest.rays.value} rays {WAY_WORDS[contest.way]} done", file=sys.stderr, flush=True)
         yield Tuned(contest=contest, rounds=rounds)
 
 
-def _rate(plan: TuningPlan, tracer: Tracer, sets: Sequence[RaySet], way: Way) -> float:
-    """Returns the rate of one round, millions of rays per second: all rays by all their time."""
-    seconds = 0.0
+def _judged_rate(plan: TuningPlan, tracer: Tracer, sets: Sequence[RaySet], way: Way) -> tuple[float, WrongRay | None]:
+    """Returns the rate of one round, millions of rays per second, which is all rays by all their time, and the first
+    wrong ray.
+    """
+    seconds, wrong = 0.0, None
     for one in sets:
-        query, count = query_of(one.kind), len(one.rays)
         if way is Way.LAUNCH:
-            seconds += kernel_seconds(tracer, one.rays, query, 1)[0]
+            timed = timed_rounds(tracer, one.rays, one.query, 1)
+            seconds += timed.seconds[0]
+            wrong = wrong or one.wrong_ray(timed.hits)
         else:
             assert isinstance(tracer, GpuTracer)
             shape = tracer.threads, tracer.batches
-            seconds += count / ring_rate(tracer, one.rays, query, shape, plan.ring_rays)[0] / 1e6
-    return sum(len(one.rays) for one in sets) / seconds / 1e6
+            rung = ring_rate(tracer, one.rays, one.query, shape, plan.ring_rays)
+            seconds += len(one.rays) / rung.rate / 1e6
+            wrong = wrong or one.wrong_ray(rung.hits, rung.indices)
+    return sum(len(one.rays) for one in sets) / seconds / 1e6, wrong
 
 
 def table(found: Sequence[Tuned]) -> str:
-    """Returns rates as text, a row for each kernel, a column for each contest; a star marks what would be chosen."""
+    """Returns rates as text, a row for each kernel, a column for each contest; a star marks what would be chosen. Lines
+    below say whose hits are wrong.
+    """
     heads = [f"{one.contest.rays.value} {WAY_WORDS[one.contest.way]}" for one in found]
-    chosen = [one.facts("", "").chosen for one in found]
+    chosen = [one.facts("", "").chosen if one.rates else "" for one in found]
     kernels = list(dict.fromkeys(kernel for one in found for kernel in one.rounds))
     rows = [
-        [kernel, *(_cell(one.rounds.get(kernel), kernel == best) for one, best in zip(found, chosen, strict=True))]
+        [kernel, *(_cell(one, kernel, kernel == best) for one, best in zip(found, chosen, strict=True))]
         for kernel in kernels
     ]
-    return aligned([["Mrays/s", *heads], *rows])
+    wrong = {kernel: words for one in found for kernel, words in one.wrong.items()}
+    lines = (f"Struck out: {kernel}, whose hits are wrong: {words}." for kernel, words in wrong.items())
+    return "\n".join([aligned([["Mrays/s", *heads], *rows]), *lines])
 
 
-def _cell(rates: Sequence[float] | None, is_chosen: bool) -> str:
+def _cell(one: Tuned, kernel: str, is_chosen: bool) -> str:
+    if kernel in one.wrong:
+        return STRUCK_OUT
+    rates = one.rounds.get(kernel)
     if not rates:
         return MISSING
     return f"{median(rates):.4g} ({min(rates):.4g}-{max(rates):.4g}){' *' if is_chosen else ''}"

@@ -86,6 +86,10 @@ ao and shadow rays ask whether anything is hit, all others what is hit first. A 
 millions of rays per second; in brackets its range. On a GPU the kernel alone is timed, by the device's clock. Of
 several view points the table shows all rays by all their time, which is the harmonic mean of the rates.
 
+All hits are compared with the CPU's, bit for bit, of sets of more than 4194304 rays those of every third, fifth and so
+on, so that there are no more. A kernel that has others is struck out, with its first wrong ray: its rate is in no ratio
+and no plot, and the exit status is 1.
+
 rays of a driver (--driver), of its first pass, which one CPU thread feeds:
   camera           those from the eye
   bounce1..bounce3, bounce4+
@@ -96,7 +100,8 @@ rays of a driver (--driver), of its first pass, which one CPU thread feeds:
 Of each kind at most --record-rays are kept: every so many-th batch of all the pass.
 
 peers (--peers), on the same rays and triangles; below the table is how they are timed, and the share of rays for which
-they answer as our kernels do: hit or miss, and the distance to 1e-4 of it. One that cannot run here is left out.
+they answer as our kernels do: hit or miss, and the distance to 1e-4 of it. One that answers more than a thousandth of
+the rays otherwise, and more than four, is struck out too; the exit status stays. One that cannot run here is left out.
   warp             NVIDIA Warp's mesh queries, by each of three builders of trees, on a GPU
   optix            NVIDIA OptiX through Mitsuba 3, on a GPU
   embree           Intel Embree through embreex, on the CPU
@@ -172,7 +177,7 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures, prints, and writes what is asked for."""
+    """Measures, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.bench.comparison import Effort, measured
     from renderer.bench.files import BenchFiles, Run
     from renderer.bench.kernel_benchmark import device_of, kernel_names
@@ -212,7 +217,7 @@ def run(arguments: argparse.Namespace) -> int:
         baseline=baseline,
         threads=arguments.threads,
     )
-    workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
+    workload = _workload(arguments, job, _source(arguments, job, kinds, replayed))
     photons = arguments.store if arguments.end_to_end else 0
     with open_fleet(arguments.gpus, None, arguments.device, arguments.threads) as fleet:
         effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
@@ -222,7 +227,8 @@ def run(arguments: argparse.Namespace) -> int:
     files.write(found, job)
     if not found.finished:
         print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
-    return 0 if found.finished else 130
+        return 130
+    return 1 if found.has_wrong_kernels else 0
 
 
 def _conclude(found: Comparison, arguments: argparse.Namespace) -> None:
@@ -306,7 +312,7 @@ def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed:
     )
 
 
-def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
+def _workload(arguments: argparse.Namespace, job: Run, source: RaySource) -> Workload:
     """Returns the rays, which are written, as soon as they are there, to what --record names."""
     from renderer.bench.ray_file import RayFile, digest, write_rays
     from renderer.bench.workload import Workload
@@ -321,4 +327,4 @@ def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_
             )
         return sets
 
-    return Workload(make, is_judged=is_judged)
+    return Workload(make)

@@ -38,7 +38,8 @@ neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reins
 subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
 are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
 Where there is a GPU, wall times follow of 'lbvh' built and packed there, step by step, and by the CPU for it; the bits
-are compared. With --kernels these trace rays through the trees of all builders that --builder of a render takes.
+are compared. With --kernels these trace rays through the trees of all builders that --builder of a render takes; hits
+other than the CPU's strike a rate out, and the exit status is 1.
 'tracecore reproduce gunther-2007' sets the published figures beside them.
 
 examples:
@@ -64,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures scene after scene, prints its tables, and writes what is asked for after each."""
+    """Measures scene after scene, prints its tables, and writes what is asked for after each; returns 1 where the hits
+    of a kernel are wrong.
+    """
     from renderer.atomic_file import write_each, write_whole
     from renderer.bench.builder_plot import plot
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
@@ -93,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.plot:
             writes.append(partial(write_whole, arguments.plot, plot(rows, arguments.plot.suffix.lower())))
         write_each(*writes)
-    return 0
+    return 1 if any(row["wrong"] for row in rates) else 0
 
 
 def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
@@ -127,7 +130,7 @@ def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device,
 
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
-    workload = Workload(rays.sets, is_judged=False)
+    workload = Workload(rays.sets)
     rounds = {"repeats": arguments.repeat, "threads": arguments.threads}
     rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
     print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)

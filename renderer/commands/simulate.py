@@ -36,6 +36,9 @@ loops:
   while-while, if-if     of the paper; replacing-...: lanes that are done get new rays
   queues                 work queues: a warp does that for which more of its rays are ready
 
+The hits are compared with the CPU's, bit for bit. A kernel that has others is struck out, with its first wrong ray, and
+the exit status is 1.
+
 A kernel whose rays take more lanes than a warp has is left out. The bound counts the instructions of the kernel as it
 is compiled for the GPU, in whatever loop, and needs NVIDIA's run-time compiler.
 
@@ -93,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulates, prints, and writes what is asked for."""
+    """Simulates, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.atomic_file import write_each, write_whole
 
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
@@ -106,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         figures = {"software": SOFTWARE, "gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
         writes.append(partial(write_whole, arguments.json, (json.dumps(figures, indent=1) + "\n").encode()))
     write_each(*writes)
-    return 0
+    return 1 if any(one.wrong for one in found) else 0
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
@@ -175,7 +178,9 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
 
 def table(found: Sequence[Simulated]) -> str:
-    """Returns a row for each kernel, loop and width, in a block for each kind of rays."""
+    """Returns a row for each kernel, loop and width, in a block for each kind of rays; then how many rays were compared
+    with the CPU, and whose hits are wrong.
+    """
     from renderer.bench.table import aligned
 
     blocks = []
@@ -183,12 +188,17 @@ def table(found: Sequence[Simulated]) -> str:
         own = [one for one in found if one.kind == kind]
         heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
         blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
-    return "\n\n".join(blocks)
+    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in found}
+    wrong = {(one.kernel, one.kind): one.wrong for one in found if one.wrong}
+    lines = [f"Struck out: {kernel} on {kind}, whose hits are wrong: {ray}." for (kernel, kind), ray in wrong.items()]
+    return "\n\n".join([*blocks, "\n".join([f"compared with the CPU: {', '.join(counts.values())} rays", *lines])])
 
 
 def _row(one: Simulated) -> list[str]:
-    from renderer.bench.table import MISSING, share
+    from renderer.bench.table import MISSING, STRUCK_OUT, share
 
+    if one.wrong:
+        return [one.kernel, one.loop, str(one.width), STRUCK_OUT, *[MISSING] * 5]
     steps = one.steps
     shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
     return [

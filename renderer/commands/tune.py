@@ -28,6 +28,9 @@ occlusion (short rays that ask whether anything is hit). 'In the ring' they come
 photon runs, with nothing done with the hits; 'alone' is one launch over an array, by the device's clock. A star marks
 what is chosen: of those that are within a twentieth of the fastest, while-while or else the first.
 
+The hits of each round are compared with the CPU's, bit for bit. A kernel that has others is struck out: it is measured
+no more and kept nowhere, and the exit status is 1.
+
 The rates are kept in the cache folder, for this GPU and this version of the program. From then on, pictures and photon
 runs whose --kernel is auto, which is the default, choose by them and by what most rays of the driver are like.
 
@@ -63,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures, prints the table and remembers; returns the exit status."""
+    """Measures, prints the table and remembers; returns the exit status, 1 where the hits of a kernel are wrong."""
     from renderer.bench.kernel_benchmark import device_of
     from renderer.scene.tuned_kernels import forget, tuned_path
 
@@ -77,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(f"{plan.described()}\n{_keeping(device)}")
         return 0
-    _measure(plan)
-    return 0
+    return _measure(plan)
 
 
 def _plan(arguments: argparse.Namespace, device: Device) -> TuningPlan:
@@ -120,8 +122,8 @@ def _gpu() -> TunedGpu:
     return TunedGpu(gpu_name(), device_architecture())
 
 
-def _measure(plan: TuningPlan) -> None:
-    """Measures, prints, and remembers what is of a GPU."""
+def _measure(plan: TuningPlan) -> int:
+    """Measures, prints, and remembers what is of a GPU; returns the exit status."""
     from renderer.bench.tuning import table, tune
 
     found = tune(plan)
@@ -129,11 +131,13 @@ def _measure(plan: TuningPlan) -> None:
     print(table(found))
     if plan.device == "gpu":
         _keep(plan, found)
-    print(_keeping(plan.device))
+    any_is_right = any(one.rates for one in found)
+    print(_keeping(plan.device) if any_is_right else "nothing is kept: no kernel has the right hits")
+    return 1 if any(one.wrong for one in found) else 0
 
 
 def _keep(plan: TuningPlan, found: Sequence[Tuned]) -> None:
     from renderer.scene.tuned_kernels import remember
 
     gpu, source = _gpu(), f"tracecore tune, {plan.snapshot.name}, medians of {plan.repeats}"
-    remember(gpu, [one.facts(gpu.architecture, source) for one in found])
+    remember(gpu, [one.facts(gpu.architecture, source) for one in found if one.rates])

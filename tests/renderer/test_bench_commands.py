@@ -16,7 +16,10 @@ from renderer import cli
 from renderer.bench import builder_benchmark, dispatch_benchmark, figure_keys, picture_peers, shading_benchmark
 from renderer.commands import bench
 from tracecore.benchmarks import gpu_benchmark
+from tracecore.benchmarks.compare_embree import room_of_spheres
+from tracecore.benchmarks.ring_rate import RingRate
 from tracecore.bvh.builders import BUILDERS
+from tracecore.rays import MISS
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
 KEYS = {
@@ -239,13 +242,26 @@ def played_tracer(*_, **__):
     yield SimpleNamespace(name="played")
 
 
-def test_launches_on_a_gpu_that_is_played(measured, monkeypatch):
+@pytest.mark.parametrize("are_right", [True, False])
+def test_launches_on_a_gpu_that_is_played(measured, monkeypatch, capsys, are_right):
     monkeypatch.setattr(gpu_benchmark, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(gpu_benchmark, "gpu_name", lambda: "Some GPU")
     monkeypatch.setattr(gpu_benchmark, "GpuTracer", played_tracer)
     for name in ("kernel_rate", "array_rate", "queue_rate"):
         monkeypatch.setattr(gpu_benchmark, name, lambda *_: 100.0)
-    monkeypatch.setattr(gpu_benchmark, "ring_rate", lambda *_: (200.0, 0.5))
+    monkeypatch.setattr(gpu_benchmark, "LAUNCH_RAYS", 2)
+
+    def rung(tracer, rays, query, shape):
+        nothing = np.float32([np.inf, 0.0, 0.0, 0.0])
+        nothing.view(np.uint32)[3] = MISS
+        hits = gpu_benchmark.CpuTracer(room_of_spheres()).closest_hit(rays) if are_right else np.array([nothing] * 2)
+        return RingRate(rate=200.0, busy=0.5, indices=np.array([1, 0]), hits=hits[::-1])
+
+    monkeypatch.setattr(gpu_benchmark, "ring_rate", rung)
+    if not are_right:
+        assert cli.main(["bench", "launches"]) == 1
+        assert "error: kernel 'played' is wrong: ray 0 of 2 hits nothing, by the CPU it" in capsys.readouterr().err
+        return
     figures = measured("launches")
     assert_explained([figures], figure_keys.LAUNCHES)
     assert figures["circumstances"]["triangles"] == 64 * 1600 + 12

@@ -120,7 +120,10 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
     monkeypatch.setattr(peer_benchmark, "open_peer", opened)
     path = tmp_path / "bench.json"
     assert bench("cornell", "--peers", "warp,optix,embree", "--rays", "primary", "--json", str(path)) == 0
-    errors = capsys.readouterr().err.splitlines()
+    said = capsys.readouterr()
+    assert "Struck out: wrong on primary (view point front), whose hits are wrong: ray " in said.out
+    assert "The fastest peer" not in said.out
+    errors = said.err.splitlines()
     assert [line for line in errors if line.startswith("tracecore: ")] == [
         "tracecore: peer 'warp' is left out: so it is",
         "tracecore: peer 'optix' is left out: so it is",
@@ -128,6 +131,9 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
     wrong = json.loads(path.read_text())["measurements"][-1]
     assert wrong["kernel"] == "wrong"
     assert wrong["agreement"] < 0.5
+    assert wrong["relative"] is None
+    assert wrong["wrong"]["found"] == "hits nothing"
+    assert wrong["wrong"]["expected"].endswith(" lengths after its start")
     assert wrong["rate"] == pytest.approx(16 * 12 / 0.5 / 1e6)
 
 

@@ -19,12 +19,21 @@ from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
+from renderer.bench.kernel_benchmark import (
+    Comparison,
+    KernelFacts,
+    Measurement,
+    PeerFacts,
+    over_baseline,
+    over_views,
+)
 from renderer.bench.machine import gpu_facts, machine_facts
 from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import family, plot, relative_range
 from renderer.bench.report import Pictures, page
+from renderer.bench.table import table
+from renderer.bench.workload import WrongRay
 from tracecore.analysis.steps import StepsPerRay
 from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -111,7 +120,7 @@ def test_every_measurement_is_on_the_page(text):
         assert row[3:8] == ["48", *(f"{x:.4g}" for x in (one.rate, one.least, one.most, one.relative))]
     assert ["while-while", "123.4 (100-150)", "98%"] in rows
     counted = next(row for row in rows if row[:3] == ["while-while", "ao", "front"])
-    assert counted[8:] == ["31.5", "4.25", "1234", "81.5%", "–", "222", "50.0%"]
+    assert counted[8:] == ["31.5", "4.25", "1234", "81.5%", "–", "222", "50.0%", ""]
 
 
 def test_what_is_not_known_is_a_dash(text):
@@ -250,6 +259,69 @@ def test_a_peer_stands_beside_the_fastest_kernel_and_never_wins():
         "Only while-while was measured: there is no other kernel to compare it with.",
         "The fastest peer on ao, embree, has 0.50 times the rate of while-while.",
     ]
+
+
+WRONG = WrongRay(
+    ray=17, origin=(0.5, 0.0, 1.0), direction=(0.0, 0.0, 1.0), expected="hits it", found="hits nothing", differing=9
+)
+
+
+def test_what_is_wrong_takes_no_part():
+    """It is no fastest kernel, no baseline, no peer, no ratio, no bar and not the best of a column."""
+    blind = replace(QUICK, wrong=WRONG)
+    found = contest(BASE, blind, NEXT)
+    lead, ao, struck = answer(found)
+    assert lead == "Fastest: persistent-bvh4 on ao."
+    assert "bvh4 traces 200 million rays per second, 2.00 times the baseline and runner-up while-while." in ao
+    assert struck == (
+        "Struck out: bvh4 on ao (view point front), whose hits are wrong: ray 17 from (0.5, 0, 1) along (0, 0, 1) hits "
+        "nothing, by the CPU it hits it; 9 rays differ."
+    )
+    assert found.measurements[1].relative is None
+    text = page(found, ABOUT, Pictures())
+    assert '<td class="best">200' in text
+    assert "<td><s>300</s><br>" in text
+    assert escape(struck) in text
+    assert re.search(r"^bvh4 +struck out  ", table(found), re.M)
+    assert " --kernel persistent-bvh4 " in what_next(found, "cornell", ["bench"])[0]
+
+
+def test_ratios_to_a_baseline_that_is_wrong_are_none():
+    found = contest(replace(BASE, wrong=WRONG), QUICK, NEXT)
+    assert [one.relative for one in found.measurements] == [None] * 3
+    assert answer(found)[1].startswith("ao: bvh4 traces 300 million rays per second, 1.50 times the runner-up persist")
+    assert found.has_wrong_kernels
+    nobody = contest(replace(BASE, wrong=WRONG), replace(QUICK, wrong=WRONG))
+    assert answer(nobody)[0] == "No kernel has the right hits."
+    assert " --kernel auto " in what_next(nobody, "cornell", ["bench"])[0]
+    page(nobody, ABOUT, Pictures())
+    plot(nobody, "a title", ".png")
+
+
+def test_one_view_point_that_is_wrong_strikes_out_all():
+    back = replace(QUICK, view="back", wrong=WRONG, compared=40)
+    found = contest(BASE, replace(BASE, view="back"), replace(QUICK, compared=48), back)
+    assert answer(found)[0] == "Fastest: while-while on ao."
+    assert len(answer(found)) == 3
+    assert over_views(found).measurements[-1].compared == 88
+
+
+def test_a_wrong_peer_is_not_beside_the_fastest_kernel():
+    peer = PeerFacts(peer="embree", clock="wall time")
+    found = contest(BASE, QUICK, replace(measured("embree", "ao", "front", 450.0), wrong=WRONG), peers=(peer,))
+    assert "The fastest peer" not in " ".join(answer(found))
+    assert not found.has_wrong_kernels
+
+
+def test_a_photon_run_that_is_wrong_is_struck_out():
+    wrong = replace(RUN, dispatch="streamed", wrong="kernel 'while-while' is wrong: ray 3")
+    found = replace(contest(BASE, QUICK), photon_runs=(RUN, wrong))
+    assert found.has_wrong_kernels
+    assert answer(found)[-1] == (
+        "Struck out: while-while in the streamed photon run: kernel 'while-while' is wrong: ray 3."
+    )
+    assert "struck out" in table(found)
+    assert ["while-while", "123.4 (100-150)", "98%", "struck out", "-"] in Page(page(found, ABOUT, Pictures())).rows
 
 
 def test_what_to_try_next_is_typed_as_it_stands():

@@ -1,5 +1,6 @@
 """The benchmark of dispatch: what it measures, and how it shows that."""
 
+import numpy as np
 import pytest
 from small_scenes import lamp_in_box
 
@@ -7,6 +8,9 @@ import tracecore
 from renderer.bench import dispatch_benchmark
 from renderer.bench.dispatch_benchmark import plot, rows, table
 from renderer.scene.packed_scene import pack_scene
+from tracecore.errors import WrongHitError
+from tracecore.tracers.polled import PolledTracer
+from tracecore.tracers.verified import Judge
 
 
 def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
@@ -15,10 +19,38 @@ def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
     monkeypatch.setattr(dispatch_benchmark, "MOST_RAYS", 2 * 4 * 256)
     snapshot = lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        found = list(rows(tracer, pack_scene(snapshot), 2_000, 2))
+        judge = Judge(tracer, len(snapshot.positions), 1.0)
+        found = list(rows(tracer, judge, pack_scene(snapshot), 2_000, 2))
     assert [(row["batch_rays"], row["in_flight"]) for row in found] == [(256, 1), (256, 4), (512, 1)]
     assert all(row["rays_per_second"] > 0.0 for row in found)
     assert {row["dispatch"] for row in found} == {"direct"}
+
+
+class PlayedDevice(PolledTracer):
+    """A device other than the CPU, whose hits are so many times as far away as they should be."""
+
+    def __init__(self, tracer, factor):
+        super().__init__(tracer)
+        self.device, self._factor = "played", np.float32(factor)
+
+    def _trace(self, rays, hits, query):
+        invalid = super()._trace(rays, hits, query)
+        hits[:, 0] *= self._factor
+        return invalid
+
+
+def test_hits_are_compared_before_anything_is_timed(monkeypatch):
+    monkeypatch.setattr(dispatch_benchmark, "BATCHES", (256,))
+    monkeypatch.setattr(dispatch_benchmark, "IN_FLIGHT", (2,))
+    snapshot = lamp_in_box()
+    scene = pack_scene(snapshot)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        judge = Judge(tracer, len(snapshot.positions), 1.0)
+        (row,) = rows(PlayedDevice(tracer, 1.0), judge, scene, 500, 1)
+        assert row["rays_per_second"] > 0.0
+        monkeypatch.setattr(dispatch_benchmark, "rate", None)
+        with pytest.raises(WrongHitError, match="kernel 'bvh8' is wrong: ray 0 of batch 0 of thread 0 hits triangle"):
+            next(rows(PlayedDevice(tracer, 1.001), judge, scene, 500, 1))
 
 
 FOUND = [

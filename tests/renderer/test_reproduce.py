@@ -8,7 +8,7 @@ from explained_keys import assert_explained, assert_help_explains
 from small_scenes import lamp_in_box
 
 from renderer import cli
-from renderer.bench import comparison, figure_keys, simulation
+from renderer.bench import comparison, figure_keys, reproduction, simulation
 from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.figure_file import write_figures
@@ -21,6 +21,7 @@ from renderer.bench.literature.lier import LIER_REFERENCES
 from renderer.bench.literature.paper import Claim
 from renderer.bench.ray_generators import KINDS, RayPlan
 from renderer.bench.reproduction import Reproduction
+from renderer.bench.workload import WrongRay
 from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.steps import StepsPerRay
 from tracecore.kernels.strategies import strategy_names
@@ -185,13 +186,25 @@ STEPS = StepsPerRay(nodes=1.0, triangles=1.0, bytes=2.0, node_efficiency=0.75, t
 def with_all_that_there_can_be(found):
     """The same with a peer, one kernel whose steps are known, and one that is known as kernels of a GPU are."""
     of_gpu = replace(found.kernels[0], occupancy=(0.5, 1.0), rays_at_once=(64, 96))
-    counted = replace(found.measurements[0], steps=STEPS)
+    wrong = WrongRay(
+        ray=3, origin=(0.0,) * 3, direction=(0.0,) * 3, expected="hits nothing", found="hits nothing", differing=1
+    )
+    counted = replace(found.measurements[0], steps=STEPS, wrong=wrong)
     return replace(
         found,
         kernels=(of_gpu, *found.kernels[1:]),
         measurements=(counted, *found.measurements[1:]),
         peers=(PeerFacts(peer="embree", clock="a clock"),),
     )
+
+
+def test_there_is_no_table_of_a_kernel_that_is_wrong(monkeypatch, capsys):
+    found = with_all_that_there_can_be(made_of(GUNTHER).found)
+    monkeypatch.setattr(reproduction, "measured", lambda *_: found)
+    assert cli.main(["reproduce", "gunther-2007", "cornell", *SMALL]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "there is no table, as a kernel is wrong. Struck out: while-while on primary" in said.err
 
 
 def test_the_help_explains_every_key_of_the_file(tmp_path, capsys):

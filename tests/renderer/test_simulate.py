@@ -2,11 +2,12 @@
 
 import json
 
+import blind_plugin
 import numpy as np
 import pytest
 from explained_keys import assert_explained, assert_help_explains
 
-from renderer import cli
+from renderer import cli, plugins
 from renderer.bench import figure_keys, simulation
 from renderer.bench.ray_generators import SAMPLED_RUN, sample
 from renderer.bench.simulation import Simulated
@@ -15,6 +16,7 @@ from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.steps import StepSequences, StepsPerRay
 from tracecore.cuda.gpus import GPUS
 from tracecore.errors import DeviceError
+from tracecore.kernels import strategies
 from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy
 from tracecore.rays import Query
@@ -76,10 +78,26 @@ def test_one_kernel_is_simulated_alone(monkeypatch):
     assert bound == pytest.approx(2 / (60 + 50 + 8 + 70 + 8) * 132 * 1.98e9 * 4 / 1e6)
 
 
-def test_the_help_explains_every_key_of_the_file(figures, capsys):
-    written = {key: value for key, value in figures.items() if key != "steps"}
-    assert_explained([written], figure_keys.SIMULATE)
+def test_the_help_explains_every_key_of_the_file(capsys):
     assert_help_explains("simulate", figure_keys.SIMULATE, capsys)
+
+
+def test_a_kernel_that_hits_nothing_is_struck_out(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
+    monkeypatch.setattr(plugins, "_loaded", dict(plugins._loaded))
+    monkeypatch.setattr(simulation, "step_instructions", lambda *_: COSTS)
+    path = tmp_path / "simulate.json"
+    plugin = ["--plugin", blind_plugin.written(tmp_path), "--kernels", "blind,while-while", "--json", str(path)]
+    assert cli.main(["simulate", *SMALL, *plugin]) == 1
+    said = capsys.readouterr().out
+    rows = [line.split("  ") for line in said.splitlines() if line.startswith("blind ")]
+    assert len(rows) == 2
+    assert all("struck out" in " ".join(row) and "%" not in " ".join(row) for row in rows)
+    assert "Struck out: blind on primary, whose hits are wrong: ray " in said
+    assert "compared with the CPU: primary 48 of 48, ao " in said
+    figures = json.loads(path.read_text())
+    assert [one["wrong"] is None for one in figures["simulations"]] == [False, False, True, True]
+    assert_explained([figures], figure_keys.SIMULATE)
 
 
 def test_there_is_a_row_for_each_kernel_kind_loop_and_width(figures):
@@ -172,5 +190,5 @@ def test_the_table_has_a_block_for_each_kind():
         ["a", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "123"],
         ["bb", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "-"],
     ]
-    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao"]
+    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao", "compared with the CPU"]
     assert lines[1].index("own") == lines[2].index("own")

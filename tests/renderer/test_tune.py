@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import blind_plugin
 import numpy as np
 import pytest
 from fake_cuda import FakeCuda, installed
 from small_scenes import flat_snapshot, inside_of_lamp_box, quad
 
 import renderer
-from renderer import cli
+from renderer import cli, plugins
+from renderer.bench import tuning
+from renderer.bench.ray_generators import RayPlan
 from renderer.bench.tuning import KINDS, Contest, Tuned, table
+from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import ray_class_of
@@ -25,7 +29,9 @@ from renderer.scene.render_context import TracerChoice, context_of
 from renderer.scene.tuned_kernels import TunedGpu, forget, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer
+from tracecore.benchmarks.ring_rate import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.kernels import strategies
 from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, Way
 from tracecore.kernels.strategies import strategy_names
 from tracecore.tracers.gpu import gpu_unavailable_reason
@@ -129,6 +135,55 @@ def test_a_dry_run_measures_nothing(cuda: FakeCuda, capsys: pytest.CaptureFixtur
     ]
     assert cuda.devices[0].launches == 0
     assert not tuned_path().exists()
+
+
+@pytest.fixture
+def own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that are registered meanwhile are forgotten in the end."""
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
+    monkeypatch.setattr(plugins, "_loaded", dict(plugins._loaded))
+
+
+@pytest.mark.parametrize("kernels", ["blind,if-if", "blind"])
+def test_what_hits_nothing_is_never_remembered(
+    cuda: FakeCuda, own_kernels: None, kernels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--device", "gpu", "--threads", "1", "--ring-rays", "1", "--kernels", kernels, *FEW_RAYS)
+    status, said, _ = tune(capsys, "cornell", *words, "--plugin", blind_plugin.written(tmp_path))
+    assert status == 1
+    row = next(line for line in said.splitlines() if line.startswith("blind "))
+    assert row.count("struck out") == 2 * len(RayClass)
+    assert "Struck out: blind, whose hits are wrong: coherent rays in the ring: ray " in said
+    assert {name for one in tuned_for(FAKE) for name in one.rates} == {*kernels.split(",")} - {"blind"}
+    assert "blind" not in tuned_path().read_text()
+    assert ("nothing is kept: no kernel has the right hits" in said) == (kernels == "blind")
+
+
+def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way is compared: what is wrong in one is chosen in none."""
+
+    def rung(*words: Any) -> RingRate:
+        found = ring_rate(*words)
+        found.hits.view(np.uint32)[5, 3] ^= 1
+        return found
+
+    ring_rate = tuning.ring_rate
+    monkeypatch.setattr(tuning, "ring_rate", rung)
+    snapshot = inside_of_lamp_box()
+    plan = tuning.TuningPlan(
+        snapshot=snapshot,
+        views=[ViewPoint(name="camera", camera=snapshot.camera)],
+        rays=RayPlan(size=(8, 6), in_morton_order=False, occlusion_rays=1, radius=1.0, photon_rays=64, seed=0),
+        device="gpu",
+        kernels=["while-while"],
+        repeats=2,
+        ring_rays=1,
+        threads=1,
+    )
+    found = tuning.tune(plan)
+    assert [one.rates for one in found] == [{}] * len(found)
+    (words,) = {one.wrong["while-while"] for one in found}
+    assert words.startswith("coherent rays in the ring: ray 5 from (")
 
 
 def test_the_table_marks_what_is_chosen() -> None:

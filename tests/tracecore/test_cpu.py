@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ray_cases import in_the_plane_of_a_wall
 
+from tracecore.cpu.traversal import table, trace
+from tracecore.layout.bvh8 import BLOCK
 from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
@@ -263,3 +265,27 @@ def test_same_bits_without_the_newer_instructions() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_nearer_children_are_visited_first(axis: int, side: float) -> None:
+    """A ray goes through eight piles of sheets, the children of one node: they lie on the stack by their distance, and
+    the nearest is on top. From both sides, so that no order of the children in the node would do.
+    """
+    depths = np.random.default_rng(2).permutation(8).repeat(BLOCK) + np.tile(0.01 * np.arange(BLOCK), 8)
+    sheets = np.zeros((len(depths), 3, 3), np.float32)
+    sheets[:, :, axis] = depths[:, None]
+    sheets[:, :, (axis + 1) % 3] = (-1.0, 1.0, 0.0)
+    sheets[:, :, (axis + 2) % 3] = (-1.0, -1.0, 1.0)
+    origin = np.zeros(3)
+    origin[axis] = 3.5 - 10.0 * side
+    rays, hits = make_rays(origin, side * np.eye(3)[axis]), np.empty((1, 4), np.float32)
+    with CpuTracer(sheets, threads=1) as tracer:
+        tree = tracer.thread_tree()
+        tree.stack[:] = 0
+        assert trace(tree, table(rays.ctypes.data, 8), table(hits.ctypes.data, 4), 1, False, False) == 0
+    entries = np.trim_zeros(tree.stack, "b")
+    distances = np.uint32(entries >> 32).view(np.float32)
+    assert len(entries) == 8
+    np.testing.assert_allclose(distances, np.arange(7, -1, -1) + hits[0, 0], atol=0.08)

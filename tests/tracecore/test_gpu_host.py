@@ -270,7 +270,9 @@ def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pyte
         monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
         before = cuda.devices[0].launches
         cuda.intervals = [(0, 10**9), (5 * 10**9, 7 * 10**9), (10**10, 10**10 + 4 * 10**9)] * 2
-        assert tracer.launch_seconds(CASE.rays, Query.CLOSEST, 2) == [7.0, 7.0]
+        seconds, hits = tracer.timed_launches(CASE.rays, Query.CLOSEST, 2)
+        assert seconds == [7.0, 7.0]
+        assert_same_bits(hits, CASE.closest, CASE.rays)
         assert cuda.devices[0].launches == before + 6
         with pytest.raises(RayError, match=r"a launch of kernel 'while-while' takes at most 250 rays, got 600: cut"):
             tracer.closest_hit(CASE.rays)
@@ -290,24 +292,6 @@ def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: Fa
             assert cuda.live()["memory"] > before
         cuda.refused = set()
     rested(cuda)
-
-
-def test_pieces_of_a_round_write_their_own_hits(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the pieces have left in the device's memory is the hits of all rays."""
-    kept: list[DeviceMemory] = []
-    room_for = GpuTracer._room_for
-
-    def watched(self: GpuTracer, rays: Floats) -> tuple[DeviceMemory, DeviceMemory]:
-        found = room_for(self, rays)
-        kept.extend(found)
-        return found
-
-    monkeypatch.setattr(GpuTracer, "_room_for", watched)
-    with open_gpu() as tracer:
-        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
-        tracer.launch_seconds(CASE.rays, Query.CLOSEST, 1)
-        hits = kept[1].copied().view(np.float32).reshape(-1, HIT.itemsize // 4)
-        assert_same_bits(hits, CASE.closest, CASE.rays)
 
 
 # --------------------------------------------------------------------------------------------------------- two devices

@@ -8,16 +8,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracecore.dispatch.port import ASK, LISTENING, NO_OPTIONS, ONE_SLOT, POLLED, next_batch, submit
+from tracecore.dispatch.port import (
+    ASK,
+    LISTENING,
+    NO_OPTIONS,
+    ONE_SLOT,
+    POLLED,
+    PORT_INVALID,
+    OpenPort,
+    next_batch,
+    submit,
+)
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError
+from tracecore.tracers.verified import Judge, VerifiedPort
 
 
 class KernelHost:
     """Raises the flags of all slots that have been rung when it is told to launch, if it answers at all."""
 
     name = "played"
+    #: What flags tell beside the request's number: so many invalid rays.
+    invalid = 0
 
     def __init__(self, *, by_launches: bool, answers: bool = True, timeout: float = 60.0) -> None:
         self.by_launches, self.answers, self.timeout = by_launches, answers, timeout
@@ -32,8 +45,10 @@ class KernelHost:
         self.looks += 1
 
     def answer(self) -> None:
+        rung = self.memory.doorbells >> np.uint64(32)
+        new = rung != self.memory.flags >> np.uint64(32)
         if self.answers:
-            self.memory.flags[:] = self.memory.doorbells >> np.uint64(32) << np.uint64(32)
+            self.memory.flags[new] = rung[new] << np.uint64(32) | np.uint64(self.invalid)
 
     def port(self) -> RingPort:
         host: Any = self
@@ -121,3 +136,31 @@ def test_a_lane_is_ready_when_all_of_its_slots_are() -> None:
         assert next_batch(opened.port, live, np.int64(2)) == ASK
         host.memory.flags[slot] = host.memory.doorbells[slot] >> np.uint64(32) << np.uint64(32)
     assert next_batch(opened.port, live, np.int64(2)) == 0
+
+
+def invalid_rays(opened: OpenPort) -> int:
+    return int(opened.port.counters[PORT_INVALID])
+
+
+@pytest.mark.parametrize("is_verified", [False, True])
+def test_flags_are_taken_down_when_they_have_been_seen(is_verified: bool) -> None:
+    """What they tell is counted once: not when the loop looks again, nor when the port is drained, nor by the next."""
+    host = KernelHost(by_launches=True)
+    host.invalid = 3
+    judge: Any = None
+    opened: OpenPort = VerifiedPort(host.port(), Judge(judge, 1, 0.0), "played", 0) if is_verified else host.port()
+    live = np.array([1, 0, 0])
+    submit(opened.port, 0, 10, NO_OPTIONS)
+    opened.poll()
+    assert [next_batch(opened.port, live, ONE_SLOT) for _ in range(2)] == [0, 0]
+    assert invalid_rays(opened) == 3
+    submit(opened.port, 0, 10, NO_OPTIONS)
+    opened.poll()
+    for _ in range(2):
+        opened.drain()
+        assert invalid_rays(opened) == (3 if is_verified else 6)  # what is verified and not fetched is dropped
+    opened.close()
+    other = host.port()
+    assert next_batch(other.port, live, ONE_SLOT) == 0
+    assert invalid_rays(other) == 0
+    assert (host.memory.flags & np.uint64(0xFFFFFFFF) == 0).all()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from fake_cuda import FakeCuda, installed
-from ray_cases import answers
+from ray_cases import answers, assert_same_bits
 
 from tracecore.benchmarks import ring_rate as benchmark
 from tracecore.benchmarks.ring_rate import ring_rate
@@ -33,23 +33,31 @@ def test_all_batches_in_flight_are_asked_again(
     monkeypatch.setattr(benchmark, "submit", lambda *words: (asked.append(words[1:4:2]), submit(*words)))
     monkeypatch.setattr(benchmark, "ring_again", lambda *words: rung.append(words[3]) or ring_again(*words))
     with GpuTracer(CASE.triangles, "while-while", threads=2) as tracer:
-        rate, busy = ring_rate(tracer, CASE.rays, query, (2, 2), rung_rays=8 * BATCH_RAYS)
-        assert rate > 0.0
-        assert 0.0 < busy <= 1.1  # clocks of the host and of the played device
+        found = ring_rate(tracer, CASE.rays, query, (2, 2), rung_rays=8 * BATCH_RAYS)
+        assert found.rate > 0.0
+        assert 0.0 < found.busy <= 1.1  # clocks of the host and of the played device
+        assert_same_bits(found.hits, (CASE.closest, CASE.occlusion)[query][found.indices], CASE.rays)
         tracer.open_ports(1, 1, 256)[0].close()  # ports are closed: another size of batches may be had
     assert asked == [(0, options), (1, options)] * 2
     assert rung == [2, 2]
 
 
 def test_batches_come_from_all_over_the_rays() -> None:
-    rays = np.arange(8 * 5 * BATCH_RAYS, dtype=np.float32).reshape(-1, 8)
-    first, middle, last = benchmark._batches(rays, 3)
-    assert np.array_equal(first, rays[:BATCH_RAYS])
-    assert np.array_equal(middle, rays[2 * BATCH_RAYS : 3 * BATCH_RAYS])
-    assert np.array_equal(last, rays[-BATCH_RAYS:])
-    (few,) = benchmark._batches(rays[:100], 1)
-    assert few.shape == (BATCH_RAYS, 8)
-    assert np.array_equal(few[100:200], rays[:100])
+    indices = np.arange(5 * BATCH_RAYS)
+    first, middle, last = benchmark._batches(len(indices), 3)
+    assert np.array_equal(first, indices[:BATCH_RAYS])
+    assert np.array_equal(middle, indices[2 * BATCH_RAYS : 3 * BATCH_RAYS])
+    assert np.array_equal(last, indices[-BATCH_RAYS:])
+    (few,) = benchmark._batches(100, 1)
+    assert few.shape == (BATCH_RAYS,)
+    assert np.array_equal(few[100:200], indices[:100])
+
+
+def test_hits_are_those_of_the_last_round(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there before the clock ran is forgotten: a kernel that writes nothing has no hits to show."""
+    monkeypatch.setattr(benchmark, "ring_again", lambda *_: True)
+    with GpuTracer(CASE.triangles, "while-while", threads=1) as tracer:
+        assert np.isnan(ring_rate(tracer, CASE.rays, Query.CLOSEST, (1, 1), rung_rays=1).hits).all()
 
 
 def test_a_device_that_does_not_answer_is_an_error(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

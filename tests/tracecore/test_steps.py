@@ -1,13 +1,18 @@
 """Steps that kernels mark: what the emulator logs of them, and how a device's counts are read."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from ray_cases import random_rays, soup, unreal_rays
 
 from tracecore.analysis.steps import StepCounts, StepSequences
 from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import KernelError
+from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS, Step
-from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import MISS, Query, make_rays
 
 #: Far from each other, so that each is a leaf under the only node.
@@ -52,6 +57,41 @@ def test_loops_on_the_same_tree_take_the_same_steps():
     assert len(set(letters(base))) > 20
     tests = np.array([word.count("I") for word in letters(base)])
     assert np.all(tests[hits.view(np.uint32)[:, 3] != MISS] > 0)
+
+
+#: Kernels on `walks.cuh`, which sees their iterations; ways to give rays to lanes change none.
+WALKS = [
+    name for name in strategy_names() if "walks.cuh" in find_strategy(name).source.read_text() and "ing-" not in name
+]
+
+
+@pytest.mark.parametrize("query", list(Query))
+@pytest.mark.parametrize("kernel", [*WALKS, "replacing-while-while"])
+def test_kernels_have_the_loops_that_they_say(kernel, query):
+    sequences, _ = recorded(kernel, query=query)
+    assert len(sequences.iteration_ends) > sequences.items
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loop", "said"),
+    [
+        ("while-while", IF_IF, "by its loop=Loop(nodes=1, leaves=1, tests=1), ray 0 does NODE in an iteration, where"),
+        ("if-if", WHILE_WHILE, "does NODE, NODE, .* in an iteration, where its code did NODE; register it with"),
+        ("if-if", NODE_THEN_LEAF, "TRIANGLE, TRIANGLE.* in an iteration, where its code did .*LEAF, TRIANGLE; "),
+        ("speculative-while-while", NODE_THEN_LEAF, "does NODE in an iteration, where its code did NODE, NODE"),
+        ("compressed-bvh8", IF_IF, "TRIANGLE in an iteration, where its code did .*TRIANGLE, TRIANGLE; "),
+        ("bvh4", Loop(nodes=0), "in an iteration, where its code did NODE"),
+    ],
+)
+def test_a_loop_that_a_kernel_does_not_have_is_found_out(kernel, loop, said):
+    strategy = replace(find_strategy(kernel), name="mine", loop=loop)
+    with pytest.raises(KernelError, match=rf"kernel 'mine' does not have the loop that it says: .*{said_words(said)}"):
+        recorded(strategy)
+
+
+def said_words(said):
+    """The words as a pattern, of which `.*` alone is one."""
+    return ".*".join(map(re.escape, said.split(".*")))
 
 
 @pytest.mark.parametrize("kernel", ["while-while", "bvh4", "speculative-if-if", "warp", "warp-triangles-8"])

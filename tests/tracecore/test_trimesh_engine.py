@@ -80,6 +80,26 @@ def test_hits_of_a_ray_come_by_distance(engine: RayMeshIntersector) -> None:
     assert engine.intersects_any(origins, directions).tolist() == [True, False]
 
 
+def test_places_and_distances_are_those_of_the_planes() -> None:
+    """Of three squares across z, two of them half a thousandth of the way behind one another, met aslant."""
+    heights = np.array([0.0, 1000.0, 1000.5])
+    corners = np.array([[-900.0, -900.0], [900.0, -900.0], [900.0, 900.0], [-900.0, 900.0]])
+    vertices = np.concatenate([np.column_stack([corners, np.full(4, height)]) for height in heights]) + MIDDLE
+    faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * k for k in range(3)])
+    engine = RayMeshIntersector(trimesh.Trimesh(vertices, faces, process=False), device="brute")
+    origins = np.array([[3.0, -2.0, -1.0], [7.0, 11.0, 1002.5]]) + MIDDLE
+    directions = np.array([[0.2, 0.1, 2.0], [-0.03, 0.01, -0.25]])
+    for ray, order in ((0, heights), (1, heights[::-1])):
+        origin, direction = origins[ray], directions[ray]
+        t = (order + MIDDLE[2] - origin[2]) / direction[2]
+        places, rays, triangles = engine.intersects_location([origin], [direction])
+        np.testing.assert_allclose(places, origin + t[:, None] * direction, rtol=0.0, atol=1e-9)
+        distances = np.linalg.norm(places - origin, axis=1)
+        np.testing.assert_allclose(distances, t * np.linalg.norm(direction), rtol=1e-12)
+        assert rays.tolist() == [0, 0, 0]
+        assert (triangles // 2).tolist() == np.argsort(t)[np.argsort(order)].tolist() == ([0, 1, 2], [2, 1, 0])[ray]
+
+
 def test_points_inside(mesh: trimesh.Trimesh) -> None:
     outer = trimesh.creation.icosphere(subdivisions=1)
     outer.ray = RayMeshIntersector(outer, device="brute")

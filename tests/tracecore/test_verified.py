@@ -80,6 +80,45 @@ def test_one_bit_is_found_and_named() -> None:
     assert f"by the CPU it hits triangle {right.view(np.uint32)[3]} at t = {float(right[0])!r}" in str(wrong)
 
 
+def test_whole_arrays_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As batches side by side, and the first wrong ray of all is named, with its batch."""
+    monkeypatch.setattr("tracecore.tracers.verified.BATCH_RAYS", 100)
+    where = 300 + int(np.flatnonzero(CASE.closest.view(np.uint32)[300:400, 3] != MISS)[1])
+
+    def change(batch: int, hits: Floats) -> None:
+        if batch == 2:
+            hits.view(np.uint32)[where, 0] ^= 1
+
+    with verified(1.0, change) as tracer:
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
+        assert tracer.statistics().verified_batches == 12
+        assert len(tracer.closest_hit(CASE.rays[:0])) == 0
+        with pytest.raises(WrongHitError, match=f"ray {where} of an array of 600 hits triangle") as caught:
+            tracer.closest_hit(CASE.rays)
+        assert (caught.value.query, caught.value.index) == (Query.CLOSEST, where - 300)
+        assert_same_bits(caught.value.rays, CASE.rays[300:400], CASE.rays)
+
+
+def test_a_share_of_whole_arrays_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many small ones too, and triangles that are not there are found in all."""
+    monkeypatch.setattr("tracecore.tracers.verified.BATCH_RAYS", 100)
+
+    def change(batch: int, hits: Floats) -> None:
+        if batch == 41:
+            hits.view(np.uint32)[hits.view(np.uint32)[:, 3] != MISS, 3] = TRIANGLES
+
+    with verified(0.25, change) as tracer:
+        tracer.any_hit(CASE.rays)
+        for _ in range(40):
+            tracer.any_hit(CASE.rays[:50])
+        judge = Judge(CpuTracer(CASE.triangles, threads=1), TRIANGLES, 0.25)
+        assert tracer.statistics().verified_batches == sum(map(judge.looks_at, range(46))) == 13
+        assert not judge.looks_at(46)
+        with pytest.raises(WrongHitError, match=f"hits triangle {TRIANGLES} at"):
+            tracer.closest_hit(CASE.rays[:100])
+
+
 def test_a_miss_instead_of_a_shadow_is_found() -> None:
     def change(batch: int, hits: Floats) -> None:
         hits[:] = (np.inf, 0.0, 0.0, np.uint32(MISS).view(np.float32))

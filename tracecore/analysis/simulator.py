@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tracecore.analysis.steps import StepSequences, StepsPerRay
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
+from tracecore.errors import KernelError
 from tracecore.kernels.loop import WHILE_WHILE, Loop
 from tracecore.kernels.step_records import WARP_LANES, Step
 from tracecore.kernels.strategy import KernelStrategy
@@ -139,6 +140,35 @@ def simulate(sequences: StepSequences, organisation: Organisation, width: int = 
             _run_warp(record, loop, no_items(capacity), Assignment(warp, warps, least))
     useful[[WORK_RAYS, WORK_ITERATION, WORK_MOVE]] *= sequences.lanes
     return Schedule(width=width, issued=issued, useful=useful, waits=waits)
+
+
+def check_loop(sequences: StepSequences, strategy: KernelStrategy) -> None:
+    """Compares the loop that a strategy says its kernel has with the iterations that the kernel marked, ray by ray.
+
+    Raises `KernelError` where they are others.
+    """
+    if len(sequences.iteration_ends) == 0:
+        return
+    nothing = np.zeros(len(Work), np.int64)
+    record = Record(sequences.kinds, sequences.useful, sequences.starts, nothing, nothing.copy(), nothing[:0])
+    loop, ends = strategy.loop, np.zeros(len(sequences.kinds), np.int64)
+    count = _run_alone(record, (loop.nodes, loop.leaves, loop.tests), no_items(1), ends)
+    said, seen = (np.union1d(sequences.starts, found) for found in (ends[:count], sequences.iteration_ends))
+    differing = np.setxor1d(said, seen)
+    if len(differing) == 0:
+        return
+    first = said[np.searchsorted(said, differing[0]) - 1]  # where both began the iteration in which they part
+    by_loop, by_code = (_words(sequences.kinds[first : one[np.searchsorted(one, first) + 1]]) for one in (said, seen))
+    raise KernelError(
+        f"kernel {strategy.name!r} does not have the loop that it says: by its loop={loop}, ray "
+        f"{np.searchsorted(sequences.starts, first, 'right') - 1} does {by_loop} in an iteration, where its code did "
+        f"{by_code}; register it with the loop of its code, see tracecore.kernels.loop"
+    )
+
+
+def _words(kinds: Kinds) -> str:
+    """Returns steps in words, but for those that belong to a test."""
+    return ", ".join(Step(kind).name for kind in kinds.tolist() if kind != STEP_INSIDE)
 
 
 def _check(sequences: StepSequences) -> None:
@@ -275,6 +305,26 @@ def _advance(record: Record, loop: tuple[int, int, int], held: HeldItems, member
         picked_up = _issue(record, held, members, STEP_LEAF)
         if not _test(record, held, members, tests) and not picked_up:
             break
+
+
+@compiled
+def _run_alone(record: Record, loop: tuple[int, int, int], held: HeldItems, ends: Counts) -> int:
+    """Has each item do its steps in a warp of its own. Returns how many iterations there were.
+
+    ends: is given where in the steps each of them ends.
+    """
+    record, held = borrowed(record), borrowed(held)
+    members = np.zeros(1, np.int64)
+    count = 0
+    for item in range(len(record.starts) - 1):
+        held.here[0], held.end[0] = record.starts[item], record.starts[item + 1]
+        begin = -1
+        while begin < held.here[0] < held.end[0]:
+            begin = held.here[0]
+            _advance(record, loop, held, members)
+            ends[count] = held.here[0]
+            count += 1
+    return count
 
 
 @compiled

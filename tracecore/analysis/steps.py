@@ -6,14 +6,14 @@ those of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 200
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tracecore.errors import KernelError
-from tracecore.kernels.step_records import COUNTS, RAY_COUNTS, WARP_LANES, Step
+from tracecore.kernels.step_records import COUNTS, ITERATION, RAY_COUNTS, WARP_LANES, Step
 from tracecore.rays import HIT, RAY
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class StepSequences:
     useful: (n,) lanes of the item with work of their own in each step.
     starts: (items + 1,) where each item's steps begin.
     lanes, rays: how many an item has.
+    iteration_ends: before which steps iterations of the kernel's loop ended, of items of one lane; none where the
+    kernel does not mark them.
     """
 
     kinds: Bytes
@@ -98,6 +100,7 @@ class StepSequences:
     starts: Integers
     lanes: int
     rays: int
+    iteration_ends: Integers = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def items(self) -> int:
@@ -138,13 +141,14 @@ class StepSequences:
             ),
             lanes=parts[0].lanes,
             rays=parts[0].rays,
+            iteration_ends=np.concatenate([part.iteration_ends + end for part, end in zip(parts, ends, strict=False)]),
         )
 
     @classmethod
     def decoded(cls, entries: npt.NDArray[np.uint64], rays: int, strategy: KernelStrategy) -> StepSequences:
         """Reads the emulator's log of so many rays, in the order of time.
 
-        entries: (n,) uint64, ray << 32 | lane << 16 | has work << 8 | kind.
+        entries: (n,) uint64, ray << 32 | lane << 16 | has work << 8 | kind, which is that of a `Step` or `ITERATION`.
         rays: how many rays were traced.
         strategy: the kernel that traced them.
         """
@@ -156,11 +160,17 @@ class StepSequences:
         useful = ((entries >> np.uint64(8)) & np.uint64(1)).astype(np.uint8)[order]
         lanes = strategy.lanes_per_ray * strategy.packet_rays
         item, lane = item[order], lane[order]
+        ends = np.flatnonzero(kinds == ITERATION)
+        item, lane, kinds, useful = (np.delete(values, ends) for values in (item, lane, kinds, useful))
+        ends -= np.arange(len(ends))
         if lanes > 1:
+            ends = ends[:0]
             item, kinds, useful = _together(item, lane, kinds, useful)
         items = -(-rays // strategy.packet_rays)
         starts = np.searchsorted(item, np.arange(items + 1))
-        return cls(kinds=kinds, useful=useful, starts=starts, lanes=lanes, rays=strategy.packet_rays)
+        return cls(
+            kinds=kinds, useful=useful, starts=starts, lanes=lanes, rays=strategy.packet_rays, iteration_ends=ends
+        )
 
 
 def _together(item: Integers, lane: Integers, kinds: Bytes, useful: Bytes) -> tuple[Integers, Bytes, Bytes]:

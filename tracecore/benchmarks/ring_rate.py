@@ -3,25 +3,44 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tracecore.cuda.device import timeout_seconds
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, are_ready, submit
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import ring_again
 from tracecore.errors import KernelError
-from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats, Query
+from tracecore.rays import BATCH_RAYS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
 #: Rays that are traced in all.
 RUNG_RAYS = 1 << 26
 
+Indices = npt.NDArray[np.int64]
+
+
+class RingRate(NamedTuple):
+    """Holds what was measured through a ring.
+
+    rate: millions of rays per second of wall time.
+    busy: share of that time in which the device had work.
+    indices: (m,) which rays were in the slots, in the end.
+    hits: (m, 4) float32, the last ones of these rays.
+    """
+
+    rate: float
+    busy: float
+    indices: Indices
+    hits: Floats
+
 
 def ring_rate(
     tracer: GpuTracer, rays: Floats, query: Query, shape: tuple[int, int], rung_rays: int = RUNG_RAYS
-) -> tuple[float, float]:
-    """Returns millions of rays per second of wall time, and the share of it in which the device had work.
+) -> RingRate:
+    """Measures the rate of batches through a ring, and how busy the device is.
 
     Compiled threads ring again as soon as a flag is up. All batches are traced once before, which is not timed.
 
@@ -33,29 +52,41 @@ def ring_rate(
     """
     threads, depth = shape
     rounds = max(rung_rays // (threads * depth * BATCH_RAYS), 1)
-    batches = iter(_batches(rays, threads * depth))
+    batches = _batches(len(rays), threads * depth)
     with ExitStack() as opened:
         ports = [opened.enter_context(closing(port)) for port in tracer.open_ports(threads, depth, BATCH_RAYS)]
-        for port in ports:
-            _trace_once(port, [next(batches) for _ in range(depth)], query)
+        for port, own in zip(ports, np.split(batches, threads), strict=True):
+            _trace_once(port, [rays[batch] for batch in own], query)
         before, start = tracer.statistics().busy_seconds, time.perf_counter()
         with ThreadPoolExecutor(threads) as pool:
             answered = list(pool.map(lambda port: _rung_again(port.port, rounds), ports))
         seconds = time.perf_counter() - start
         if not all(answered):
             raise KernelError(f"kernel {tracer.name!r} has not answered in {timeout_seconds():g} s: end this process")
-    return rounds * threads * depth * BATCH_RAYS / seconds / 1e6, (tracer.statistics().busy_seconds - before) / seconds
+        hits = np.concatenate([_hits_of(port.port) for port in ports])
+    return RingRate(
+        rate=rounds * threads * depth * BATCH_RAYS / seconds / 1e6,
+        busy=(tracer.statistics().busy_seconds - before) / seconds,
+        indices=batches.reshape(-1),
+        hits=hits,
+    )
 
 
-def _batches(rays: Floats, count: int) -> list[Floats]:
-    """Returns so many batches of rays side by side, spread over all; few rays are repeated."""
-    many = rays if len(rays) >= BATCH_RAYS else np.resize(rays, (BATCH_RAYS, RAY_FLOATS))
-    starts = np.linspace(0, len(many) - BATCH_RAYS, count).astype(np.int64)
-    return [many[start : start + BATCH_RAYS] for start in starts]
+def _batches(rays: int, count: int) -> Indices:
+    """Returns which rays, of so many, are in each batch: (count, BATCH_RAYS), side by side, spread over all; few rays
+    are repeated.
+    """
+    starts = np.linspace(0, max(rays - BATCH_RAYS, 0), count).astype(np.int64)
+    return (starts[:, None] + np.arange(BATCH_RAYS)) % rays
+
+
+def _hits_of(port: Port) -> Floats:
+    """Returns the hits of all slots, (slots * BATCH_RAYS, 4) float32."""
+    return np.concatenate([np.ascontiguousarray(slot[:, :BATCH_RAYS].T) for slot in port.hits])
 
 
 def _trace_once(opened: RingPort, batches: list[Floats], query: Query) -> None:
-    """Fill all slots of a port with rays and have them traced."""
+    """Fill all slots of a port with rays and have them traced; their hits are forgotten."""
     port = opened.port
     opened.check()
     for slot, batch in enumerate(batches):
@@ -63,6 +94,7 @@ def _trace_once(opened: RingPort, batches: list[Floats], query: Query) -> None:
         submit(port, slot, BATCH_RAYS, ANY_HIT if query == Query.ANY else NO_OPTIONS)
     if not are_ready(port, port.timeout):
         opened.drain()
+    port.hits[:] = np.nan  # what is not written again is no hit and no miss
 
 
 def _rung_again(port: Port, rounds: int) -> bool:

@@ -345,9 +345,9 @@ class Stream:
         """Start a copy from the device to pinned memory."""
         self._driver.copy(to, source, size, DEVICE_TO_HOST, self.address)
 
-    def clear(self, address: int, size: int) -> None:
-        """Set bytes of the device to zero."""
-        self._driver.fill(address, 0, size, self.address)
+    def clear(self, address: int, size: int, value: int = 0) -> None:
+        """Set bytes of the device to zero, or to another value."""
+        self._driver.fill(address, value, size, self.address)
 
     def mark(self) -> None:
         """Set the mark after all work so far."""
@@ -402,9 +402,14 @@ class DeviceMemory:
     @classmethod
     def zeros(cls, device: CudaDevice, size: int) -> Self:
         """So many bytes, all zero. Raises `DeviceError` where the device does not answer."""
+        return cls.filled(device, size, 0)
+
+    @classmethod
+    def filled(cls, device: CudaDevice, size: int, value: int) -> Self:
+        """So many bytes, all of a value. Raises `DeviceError` where the device does not answer."""
         memory, stream = cls(device, size), Stream(device)
         if size > 0:
-            stream.clear(memory.address, size)
+            stream.clear(memory.address, size, value)
         stream.finish(memory)
         return memory
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.analysis.simulator import check_loop
 from tracecore.analysis.steps import StepSequences
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
@@ -93,22 +94,34 @@ class EmulatedTracer(DirectTracer):
             is_cached=tree.is_cached,
         )
 
-    def record_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepSequences:
-        """Returns the steps that the kernel does for rays, (n, 8) float32, n > 0. Raises `KernelError` as
-        tracing does.
+    def record_steps(self, rays: Floats, query: Query = Query.CLOSEST, hits: Floats | None = None) -> StepSequences:
+        """Returns the steps that the kernel does for rays. Raises `KernelError` as tracing does, and where the kernel
+        does not have the loop that its strategy says.
+
+        rays: (n, 8) float32, n > 0.
+        query: what is asked of them.
+        hits: (n, 4) float32, which is given what the kernel hits meanwhile.
         """
         self.check_open()
         rays = checked_rays(rays)
         library = LibraryPool.of(self._compile(counted=True))
-        parts = [rays[start : start + BATCH_RAYS] for start in range(0, len(rays), BATCH_RAYS)]
-        return StepSequences.joined(list(self._pool.map(partial(self._recorded, library, query), parts)))
+        hits = np.empty((len(rays), HIT_FLOATS), np.float32) if hits is None else hits
+        parts = [slice(start, start + BATCH_RAYS) for start in range(0, len(rays), BATCH_RAYS)]
 
-    def _recorded(self, library: LibraryPool, query: Query, rays: Floats) -> StepSequences:
+        def recorded(part: slice) -> StepSequences:
+            return self._recorded(library, query, rays[part], hits[part])
+
+        sequences = StepSequences.joined(list(self._pool.map(recorded, parts)))
+        check_loop(sequences, self._strategy)
+        return sequences
+
+    def _recorded(self, library: LibraryPool, query: Query, rays: Floats, hits: Floats) -> StepSequences:
         capacity = STEPS_OF_RAY * len(rays)
         while True:
-            log = np.empty(capacity, np.uint64)
-            length = self._run(_Launch(rays), query, library, log)
+            log, launch = np.empty(capacity, np.uint64), _Launch(rays)
+            length = self._run(launch, query, library, log)
             if length <= capacity:
+                hits[:] = launch.hits.view(np.float32).reshape(-1, HIT_FLOATS)
                 return StepSequences.decoded(log[:length], len(rays), self._strategy)
             capacity = length
 

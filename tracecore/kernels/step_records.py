@@ -19,6 +19,9 @@ class Step(enum.IntEnum):
     INSIDE = 3
 
 
+#: The emulator's log has this in place of a step where an iteration of a kernel's loop ends, see `mark_iteration`.
+ITERATION = len(Step)
+
 #: Counts of all warps: how often a step was issued, and lanes with work of their own in it.
 COUNTS = np.dtype([("issued", "<u8", len(Step)), ("useful", "<u8", len(Step))])
 #: Counts of a ray: its steps, and lanes without work while its nodes were visited and its triangles tested.

@@ -123,8 +123,18 @@ __device__ inline void mark(Step step, bool is_useful = true, bool takes_part = 
 #endif
 }
 
+// An iteration of the loop that the strategy's `loop=` describes ends here: ITERATION of step_records.py. The emulator logs
+// it, for `simulator.check_loop`; on a device it is nothing.
+__device__ inline void mark_iteration() {
+#ifdef TRACECORE_EMULATOR
+    const LaneCounts& lane = lane_counts[threadIdx.x];
+    if (lane.ray != NO_RAY) emulator::log_step(lane.ray, threadIdx.x % LANES_PER_RAY, STEPS, false);
+#endif
+}
+
 #else
 
+__device__ inline void mark_iteration() {}
 __device__ inline void begin_marks() {}
 __device__ inline void mark_ray(void*, unsigned) {}
 __device__ inline void end_marks(void*) {}

@@ -36,7 +36,7 @@ class KernelStrategy:
     citation: author, title, year.
     lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
     packet_rays: rays side by side that go through the tree together.
-    loop: what the kernel does in which order, for the simulator.
+    loop: what the kernel does in which order, for the simulator, which compares it with what `walks.cuh` sees.
     persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device.
     block_size: threads of a block.
     least_threads: threads that a multiprocessor must be able to hold, by which the compiler limits registers; with 0 it

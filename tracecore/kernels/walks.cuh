@@ -5,7 +5,7 @@
 //         Entry* stack;       // STACK_SIZE of them; apart from the rest, so that the rest can be in registers
 //         __device__ void begin(const Scene& scene, const Ray& ray);
 //         __device__ bool is_done() const;
-//         __device__ void advance(const Scene& scene, unsigned& faults);  // not after it is done
+//         __device__ void advance(const Scene& scene, unsigned& faults);  // an iteration; not after it is done
 //         __device__ Hit hit() const;                                     // when it is done
 //     };
 //
@@ -16,6 +16,7 @@
 #include "far_origin.cuh"
 #include "fault.cuh"
 #include "ray.cuh"
+#include "steps.cuh"
 #include "warp.cuh"
 
 // Whether the lanes that are done should wait for the others.
@@ -42,7 +43,10 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
             before = near.before;
         }
         while (goes_on(!walk.is_done(), rays)) {
-            if (REPLACE_BELOW == 0 || !walk.is_done()) walk.advance(scene, faults);
+            if (REPLACE_BELOW == 0 || !walk.is_done()) {
+                walk.advance(scene, faults);
+                mark_iteration();
+            }
         }
         if (walk.is_done()) {
             rays.store(index, counted_from_origin(walk.hit(), before));

@@ -9,10 +9,10 @@ from importlib import import_module
 
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import PeerError
-from tracecore.peers.peer import Peer, Rounds, agreement, for_peers, peer_errors
+from tracecore.peers.peer import Peer, Rounds, differing, for_peers, from_start, peer_errors
 from tracecore.rays import Floats
 
-__all__ = ["PEERS", "Peer", "Rounds", "agreement", "for_peers", "open_peer", "peer_errors"]
+__all__ = ["PEERS", "Peer", "Rounds", "differing", "for_peers", "from_start", "open_peer", "peer_errors"]
 
 
 @dataclass(frozen=True, kw_only=True)

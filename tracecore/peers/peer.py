@@ -1,4 +1,4 @@
-"""Says what every peer is, and whether it answers as we do."""
+"""Says what every peer is, and where it does not answer as we do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from tracecore.errors import PeerError
-from tracecore.rays import Floats, Query
+from tracecore.rays import MISS, Floats, Query
 
 #: Distances that differ by no more than this share are the same.
 SAME_DISTANCE = 1e-4
@@ -74,13 +75,20 @@ def for_peers(rays: Floats) -> Floats:
     return moved
 
 
-def agreement(t: Floats, ours: Floats) -> float:
-    """Returns the share of rays whose answers are the same: hit or miss, and the distance.
+def from_start(hits: Floats, rays: Floats, query: Query) -> Floats:
+    """Returns what our hits, (n, 4) float32, are in the answers of a peer, see `Rounds`. rays: (n, 8) float32."""
+    if query == Query.CLOSEST:
+        return hits[:, 0] - rays[:, 3]
+    return np.where(hits.view(np.uint32)[:, 3] != MISS, 0.0, np.inf).astype(np.float32)
+
+
+def differing(t: Floats, ours: Floats) -> npt.NDArray[np.bool_]:
+    """Returns which rays have other answers, (n,) bool: a hit for a miss, or another distance.
 
     t, ours: (n,), see `Rounds`.
     """
-    is_hit = np.isfinite(ours)
-    same = np.isfinite(t) == is_hit
-    both = same & is_hit
-    same[both] = np.abs(t[both] - ours[both]) <= SAME_DISTANCE * ours[both]
-    return float(same.mean())
+    is_miss = ours == np.inf
+    differs = (t == np.inf) != is_miss
+    both = ~(differs | is_miss)
+    differs[both] = ~(np.abs(t[both] - ours[both]) <= SAME_DISTANCE * ours[both])
+    return differs

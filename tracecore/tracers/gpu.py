@@ -237,22 +237,26 @@ class GpuTracer(Closing):
         if len(rays) == 0:
             return 0.0
         many = np.resize(rays, (LAUNCH_RAYS, RAY_FLOATS))  # whole copies one after the other
-        return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS))
+        return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS)[0])
 
-    def launch_seconds(self, rays: Floats, query: Query, rounds: int) -> list[float]:
-        """Returns the seconds that each of so many rounds over all rays took, by the device's clock.
+    def timed_launches(self, rays: Floats, query: Query, rounds: int) -> tuple[list[float], Floats]:
+        """Returns the seconds that each of so many rounds over all rays took, by the device's clock, and the hits of
+        the last round, (n, 4) float32.
 
         A round is one launch, or as many as it takes where the rays are more than `KernelStrategy.most_rays`. Rays and
-        hits lie in the device's memory. Nothing else of this process runs there meanwhile.
+        hits lie in the device's memory, from where hits are copied when all rounds are done. Nothing else of this
+        process runs there meanwhile.
 
         rays: (n, 8) float32, n > 0.
         """
         self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu(f"cannot trace {len(rays)} rays"):
-            return self._launched(rays, query, rounds)
+            seconds, hits = self._launched(rays, query, rounds)
+            return seconds, hits.copied().view(np.float32).reshape(-1, HIT_FLOATS)
 
-    def _launched(self, rays: Floats, query: Query, rounds: int) -> list[float]:
+    def _launched(self, rays: Floats, query: Query, rounds: int) -> tuple[list[float], DeviceMemory]:
+        """Returns the seconds of each round, and the device's memory with the hits of the last."""
         most = self.launch_context.kernel.strategy.most_rays
         on_device, hits = self._room_for(rays)
         parts = [
@@ -263,11 +267,11 @@ class GpuTracer(Closing):
         for _ in range(rounds):
             reports = [self._report_of(launch, count, query, stream) for launch, count in parts]
             seconds.append(sum(end - start for start, end in reports) / 1e9)
-        return seconds
+        return seconds, hits
 
     def _room_for(self, rays: Floats) -> tuple[DeviceMemory, DeviceMemory]:
-        """Returns rays on the device, and room for their hits."""
-        return DeviceMemory.holding(self.gpu, rays), DeviceMemory.zeros(self.gpu, len(rays) * HIT.itemsize)
+        """Returns rays on the device, and room for their hits: one that is never written is no hit and no miss."""
+        return DeviceMemory.holding(self.gpu, rays), DeviceMemory.filled(self.gpu, len(rays) * HIT.itemsize, 0xFF)
 
     def _launch(self, rays: DeviceMemory, hits: DeviceMemory, first: int) -> Launch:
         """Returns a launch over rays on the device from the index `first` on."""

@@ -2,9 +2,10 @@
 
 Loops hand their rays to the tracer itself, as ever; but it is Python that tells them of the hits, after it has looked
 at them. Of all batches it looks whether the triangles that were hit are there, since loops would read beyond their
-arrays.
+arrays. A whole array is looked at as batches side by side.
 """
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +31,7 @@ from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, Tracer, TracerStatistics
 from tracecore.errors import WrongHitError
 from tracecore.kernels.ring_records import FAULT_SHIFT
-from tracecore.rays import BATCH_RAYS, MISS, Floats, Query
+from tracecore.rays import BATCH_RAYS, MISS, Floats, Query, checked_rays
 
 #: Batches are spread over all of them by multiples of the golden ratio, which fill 0..1 evenly (Weyl, 1916).
 GOLDEN_RATIO = 0.6180339887498949
@@ -68,20 +69,68 @@ class Judge:
         batch: what it is, in words.
         """
         query = Query.ANY if asked.is_any else Query.CLOSEST
-        right = self.tracer.any_hit(asked.rays) if asked.is_any else self.tracer.closest_hit(asked.rays)
-        words = [0, 1, 2, 3] if asked.has_uv else [0, 3]
-        differs = (hits.view(np.uint32) != right.view(np.uint32))[:, words].any(axis=1)
-        if differs.any():
-            first = int(np.argmax(differs))
-            text = f"ray {first} of {batch} {hit_words(hits[first])}, by the CPU it {hit_words(right[first])}"
-            raise WrongHitError(kernel, query, asked.rays, first, text)
+        right = trace(self.tracer, asked.rays, query)
+        wrong = wrong_hits(hits, right, has_uv=asked.has_uv)
+        if len(wrong):
+            first = int(wrong[0])
+            raise WrongHitError(
+                kernel, query, asked.rays, first, f"ray {first} of {batch} {found_words(hits[first], right[first])}"
+            )
+
+    def check_array(self, rays: Floats, hits: Floats, query: Query, kernel: str, first_batch: int) -> int:
+        """Compare the hits of a whole array, of which a share of the batches is looked at, and those with triangles
+        that are not there. Returns how many batches were. Raises `WrongHitError` where a ray has others.
+
+        rays, hits: (n, 8) and (n, 4) float32, by the kernel.
+        kernel: its name.
+        first_batch: the number of the array's first batch.
+        """
+        starts = range(0, len(rays), BATCH_RAYS)
+        looked_at = [
+            start
+            for number, start in enumerate(starts, first_batch)
+            if self.looks_at(number) or not self.are_there(hits[start : start + BATCH_RAYS].view(np.uint32)[:, 3])
+        ]
+        if not looked_at:
+            return 0
+        indices = np.concatenate([np.arange(start, min(start + BATCH_RAYS, len(rays))) for start in looked_at])
+        right = trace(self.tracer, rays[indices], query)
+        wrong = wrong_hits(hits[indices], right)
+        if len(wrong):
+            ray = int(indices[wrong[0]])
+            start = ray // BATCH_RAYS * BATCH_RAYS
+            text = f"ray {ray} of an array of {len(rays)} {found_words(hits[ray], right[wrong[0]])}"
+            raise WrongHitError(kernel, query, rays[start : start + BATCH_RAYS].copy(), ray - start, text)
+        return len(looked_at)
+
+
+def trace(tracer: Tracer, rays: Floats, query: Query) -> Floats:
+    """Returns the hits of a query, (n, 4) float32."""
+    return tracer.any_hit(rays) if query == Query.ANY else tracer.closest_hit(rays)
+
+
+def wrong_hits(hits: Floats, right: Floats, *, has_uv: bool = True) -> npt.NDArray[np.intp]:
+    """Returns the indices of hits whose bits are not the right ones, in order. hits, right: (n, 4) float32.
+
+    has_uv: whether u and v count.
+    """
+    differs = hits.view(np.uint32) != right.view(np.uint32)
+    return np.flatnonzero(differs.any(axis=1) if has_uv else differs[:, 0] | differs[:, 3])
+
+
+def found_words(hit: Floats, right: Floats) -> str:
+    """Returns in words what a ray hits, and what it should, each (4,) float32."""
+    return f"{hit_words(hit)}, by the CPU it {hit_words(right)}"
 
 
 def hit_words(hit: Floats) -> str:
     """Returns a hit, (4,) float32, in words."""
     t, u, v = (float(value) for value in hit[:3])
     triangle = int(hit.view(np.uint32)[3])
-    return "hits nothing" if triangle == MISS else f"hits triangle {triangle} at t = {t!r}, u = {u!r}, v = {v!r}"
+    if triangle == MISS and (t, u, v) == (np.inf, 0.0, 0.0):
+        return "hits nothing"
+    what = "nothing" if triangle == MISS else f"triangle {triangle}"
+    return f"hits {what} at t = {t!r}, u = {u!r}, v = {v!r}"
 
 
 class VerifiedPort:
@@ -148,8 +197,6 @@ class VerifiedTracer(Closing):
 
     tracer: not one that answers in the loops themselves, as the CPU's.
     judge: says what is right.
-
-    Whole arrays are not looked at.
     """
 
     def __init__(self, tracer: Tracer, judge: Judge) -> None:
@@ -158,6 +205,8 @@ class VerifiedTracer(Closing):
         self.threads, self.batches = tracer.threads, tracer.batches
         self.bvh: BvhStatistics = tracer.bvh
         self._ports: list[VerifiedPort] = []
+        self._lock = threading.Lock()
+        self._array_batches = self._verified_batches = 0
 
     @property
     def tree(self) -> BinaryTree | None:
@@ -176,16 +225,28 @@ class VerifiedTracer(Closing):
         return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
-        """Returns what the tracer within does."""
-        return self._tracer.closest_hit(rays)
+        """Returns what the tracer within does. Raises `WrongHitError` where it is wrong."""
+        return self._checked(rays, Query.CLOSEST)
 
     def any_hit(self, rays: Floats) -> Floats:
-        """Returns what the tracer within does."""
-        return self._tracer.any_hit(rays)
+        """Returns what the tracer within does. Raises `WrongHitError` where it is wrong."""
+        return self._checked(rays, Query.ANY)
+
+    def _checked(self, rays: Floats, query: Query) -> Floats:
+        rays = checked_rays(rays)
+        hits = trace(self._tracer, rays, query)
+        with self._lock:
+            first = self._array_batches
+            self._array_batches += -(-len(rays) // BATCH_RAYS)
+        verified = self._judge.check_array(rays, hits, query, self.name, first)
+        with self._lock:
+            self._verified_batches += verified
+        return hits
 
     def statistics(self) -> TracerStatistics:
         """Returns what has been done so far, and how many batches were compared."""
-        return replace(self._tracer.statistics(), verified_batches=sum(one.verified_batches for one in self._ports))
+        verified = self._verified_batches + sum(one.verified_batches for one in self._ports)
+        return replace(self._tracer.statistics(), verified_batches=verified)
 
     def limits(self, rays: Floats) -> Limits:
         """Returns what the tracer within does."""
