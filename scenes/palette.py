@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from scenes.model import Color, Doubles, Mesh, Texture
 from scenes.srgb import decoded, encoded
@@ -15,6 +14,8 @@ Bytes = npt.NDArray[np.uint8]
 
 def mean_color(pixels: Bytes) -> Color:
     """Returns the linear mean of sRGB pixels (height, width, 3)."""
+    from PIL import Image  # a scene without pictures does not wait for it
+
     values = decoded(np.arange(256, dtype=np.uint8))
     counts = np.array(Image.fromarray(pixels).histogram()).reshape(3, 256)
     red, green, blue = (float(count @ values / count.sum()) for count in counts)

@@ -39,7 +39,7 @@ def target_of(path: Path) -> Path | None:
     try:
         status = path.stat()
         is_named = os.path.samestat(status, target.stat())
-    except FileNotFoundError:  # the second of a path such as /dev/fd/3, of what has no name
+    except (FileNotFoundError, NotADirectoryError):  # the former for a path such as /dev/fd/3, of what has no name
         return None if path.exists() else target
     is_file = is_named and stat.S_ISREG(status.st_mode)
     return target if is_file and printing_descriptor(status) is None else None

@@ -241,7 +241,7 @@ def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(
 ) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    for name in ("a.png", "a.npy", "a.json"):
+    for name in ("a.png", "a.npy", "a.png.json"):
         (tmp_path / name).symlink_to(precious)
         words = ["render", "cornell", "--size", "8x6", "--passes", "1", "--driver", "ao", "--device", "cpu"]
         assert cli.main([*words, "-o", str(tmp_path / "a.png")]) == 2

@@ -194,7 +194,7 @@ def test_a_pass_is_kept_while_another_is_waited_for(driver: type[RememberingDriv
     """Where time is limited, it is known after the next pass alone whether a pass was the last."""
     interrupt_at(driver, 1)
     assert render(tmp_path / "a.png", "--time-limit", "1000") == 130
-    assert json.loads((tmp_path / "a.json").read_text())["passes"] == 1
+    assert json.loads((tmp_path / "a.png.json").read_text())["passes"] == 1
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="there are no devices")

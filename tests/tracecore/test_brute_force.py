@@ -91,9 +91,18 @@ def test_of_equal_triangles_the_first_is_hit_also_in_another_chunk(monkeypatch: 
 
 
 def test_validity() -> None:
-    good = make_rays([(0, 0, 0)], [(0, 0, 1e-45)], -1, np.inf)
+    good = make_rays([(0, 0, 0)], [(0, 0, 2.0**-126)], -1, np.inf)
     assert is_valid(good).all()
-    for column, value in ((0, np.inf), (2, np.nan), (3, np.nan), (5, -np.inf), (6, np.nan), (6, 0.0), (7, np.nan)):
+    for column, value in (
+        (0, np.inf),
+        (2, np.nan),
+        (3, np.nan),
+        (5, -np.inf),
+        (6, np.nan),
+        (6, 0.0),
+        (6, 1e-40),
+        (7, np.nan),
+    ):
         bad = good.copy()
         bad[0, column] = value
         assert not is_valid(bad).any()

@@ -17,19 +17,26 @@ __device__ inline float entry_time(float origin, float direction, float edge) {
     return comes ? (fabsf(origin) - edge) / fabsf(direction) : 0.0f;
 }
 
+// The same along all axes; 0 where it never comes near. Apart, as few rays need it, so that it takes no registers from the
+// others.
+__device__ __noinline__ float entry_time(float3 o, float3 d, float edge) {
+    const float before = fmaxf(fmaxf(entry_time(o.x, d.x, edge), entry_time(o.y, d.y, edge)), entry_time(o.z, d.z, edge));
+    return finite({fmaf(before, d.x, o.x), fmaf(before, d.y, o.y), fmaf(before, d.z, o.z)}) ? before : 0.0f;
+}
+
 // extent: the scene's largest coordinate by magnitude.
 __device__ inline NearRay brought_near(const Ray& ray, float extent) {
     const float edge = FAR * extent;
+    if (!(largest(ray.origin) > edge)) return {ray, 0.0f};
     const float3 o = ray.origin, d = ray.direction;
-    if (!(largest(o) > edge)) return {ray, 0.0f};
-    const float before = fmaxf(fmaxf(entry_time(o.x, d.x, edge), entry_time(o.y, d.y, edge)), entry_time(o.z, d.z, edge));
+    const float before = entry_time(o, d, edge);
     const float3 origin = {fmaf(before, d.x, o.x), fmaf(before, d.y, o.y), fmaf(before, d.z, o.z)};
-    if (!finite(origin)) return {ray, 0.0f};
     return {{origin, ray.t_min - before, d, ray.t_max - before}, before};
 }
 
-// The hit of a ray that was brought near, for the ray as it was given.
+// The hit of a ray that was brought near, for the ray as it was given. An any-hit query has no t.
+template <bool ANY_HIT>
 __device__ inline Hit counted_from_origin(const Hit& hit, float before) {
-    if (before == 0.0f) return hit;
+    if (ANY_HIT || before == 0.0f) return hit;
     return {hit.t + before, hit.u, hit.v, hit.prim_id};
 }

@@ -14,11 +14,12 @@
 template <bool ANY_HIT, class Rays>
 __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
     unsigned index = NO_RAY;
+    volatile float before = 0.0f;  // in memory, so that it takes no register from the traversal
     while (rays.refill(index)) {
         const NearRay near = brought_near(rays.load(index), scene.extent);
-        volatile float before = near.before;  // in memory, so that it takes no register from the traversal
+        if (!ANY_HIT) before = near.before;
         const Hit hit = trace<ANY_HIT>(scene, near.ray, faults);
-        rays.store(index, counted_from_origin(hit, before));
+        rays.store(index, counted_from_origin<ANY_HIT>(hit, before));
         index = NO_RAY;
     }
 }

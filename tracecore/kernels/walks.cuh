@@ -40,7 +40,7 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
         if (was_idle) {
             const NearRay near = brought_near(rays.load(index), scene.extent);
             walk.begin(scene, near.ray);
-            before = near.before;
+            if (!ANY_HIT) before = near.before;
         }
         while (goes_on(!walk.is_done(), rays)) {
             if (REPLACE_BELOW == 0 || !walk.is_done()) {
@@ -49,7 +49,7 @@ __device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
             }
         }
         if (walk.is_done()) {
-            rays.store(index, counted_from_origin(walk.hit(), before));
+            rays.store(index, counted_from_origin<ANY_HIT>(walk.hit(), before));
             index = NO_RAY;
         }
     }
