@@ -289,6 +289,56 @@ def test_a_fault_is_that_of_its_order() -> None:
         host.stop()
 
 
+FAULT_AT_FIRST = """
+#include "bvh2.cuh"
+#include "fault.cuh"
+
+// Hits nothing, after as many steps as the ray's origin says; has a fault at the first step where origin.y is not 0.
+template <bool ANY_HIT>
+struct Walk {
+    using Entry = int;
+    Entry* stack;
+    int steps;
+    bool has_fault;
+    __device__ void begin(const Scene& scene, const Ray& ray) {
+        steps = static_cast<int>(ray.origin.x);
+        has_fault = ray.origin.y != 0.0f;
+    }
+    __device__ bool is_done() const { return steps <= 0; }
+    __device__ void advance(const Scene& scene, unsigned& faults) {
+        --steps;
+        if (has_fault) faults |= STACK_OVERFLOW;
+        has_fault = false;
+    }
+    __device__ Hit hit() const { return miss(); }
+};
+
+#include "walks.cuh"
+"""
+
+
+@pytest.mark.parametrize("replace_below", [0, 20, 32])
+def test_the_fault_of_each_ray_is_told(tmp_path: Path, replace_below: int) -> None:
+    """Slot i has a fault of ray i alone, which walks on while others are replaced; each second one has none."""
+    (tmp_path / "fault.cu").write_text(FAULT_AT_FIRST)
+    kernel = replace(
+        find_strategy(None), source=tmp_path / "fault.cu", defines={"REPLACE_BELOW": replace_below}, block_size=96
+    )
+    host = KernelHost(soup(5), kernel, (128, 256))
+    steps = np.random.default_rng(0).integers(1, 50, (128, 64))
+    for slot in range(128):
+        rays = make_rays(np.zeros((64, 3)), [[0.0, 0, 1]])
+        rays[:, 0] = steps[slot]
+        if slot % 2 == 0:
+            rays[slot // 2, :2] = 60, 1
+        write_order(host.memory, slot, rays)
+    say(host.memory.stop, ONCE)
+    host.run()
+    assert host.error is None
+    faults = [await_order(host.memory, slot) >> FAULT_SHIFT for slot in range(128)]
+    assert faults == [1, 0] * 64
+
+
 def test_threads_with_a_queue_each() -> None:
     case = answers("soup", 2000)
     failures: list[int] = []

@@ -325,9 +325,12 @@ class RingRays {
         return no_ray();
     }
 
+    // Takes the faults of the lane's ray with its hit; a ray that walks on keeps its own.
     __device__ void store(unsigned index, const Hit& hit) {
+        const unsigned its_faults = faults;
+        faults = 0;
         if (index == NO_RAY) return;
-        if (faults != 0) atomicOr(&request_of(index).error, faults << FAULT_SHIFT);
+        if (its_faults != 0) atomicOr(&request_of(index).error, its_faults << FAULT_SHIFT);
         if (!is_first_lane()) return;
         const Hit answer = answer_of<ANY_HIT>(hit);
         __stcg(ring.staged + index, make_float4(answer.t, answer.u, answer.v, __uint_as_float(answer.prim_id)));
@@ -359,7 +362,6 @@ class RingRays {
             if (!__any_sync(WHOLE_WARP, goes_on)) deliver(ticket << TICKET_BITS);
         }
         done = NO_RAY;
-        faults = 0;
     }
 
     // Writes a ticket's hits to the host, a line for each of their words. All lanes together. first: index of its first
