@@ -1,16 +1,19 @@
 """Ports to a ring: what threads do with one whose kernel a thread plays, or nobody."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from tracecore.dispatch.port import ASK, LISTENING, NO_OPTIONS, ONE_SLOT, POLLED, next_batch, submit
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import RingMemory
+from tracecore.dispatch.ring import RingMemory, is_flagged, say
+from tracecore.kernels.ring_records import END
 from tracecore.errors import DeviceError, KernelError
 
 
@@ -121,3 +124,22 @@ def test_a_lane_is_ready_when_all_of_its_slots_are() -> None:
         assert next_batch(opened.port, live, np.int64(2)) == ASK
         host.memory.flags[slot] = host.memory.doorbells[slot] >> np.uint64(32) << np.uint64(32)
     assert next_batch(opened.port, live, np.int64(2)) == 0
+
+
+def code_of(function: Any, *arguments: Any) -> str:
+    """What LLVM makes of a compiled function for such arguments, after all that it calls is merged into it."""
+    compiled = numba.njit(function.py_func, error_model="numpy")
+    compiled.compile(tuple(map(numba.typeof, arguments)))
+    (code,) = compiled.inspect_llvm().values()
+    return str(code)
+
+
+def test_a_doorbell_is_rung_after_the_rays_and_hits_are_read_after_the_flag() -> None:
+    """What x86 keeps in order by itself, other processors and LLVM's optimiser do not."""
+    host = KernelHost(by_launches=False)
+    port = host.port().port
+    is_released, is_acquired = r"store atomic i64 .* release, align 8", r"load atomic i64, .* acquire, align 8"
+    assert re.search(is_released, code_of(submit, port, 0, 10, NO_OPTIONS))
+    assert re.search(is_released, code_of(say, host.memory.stop, END))
+    assert re.search(is_acquired, code_of(next_batch, port, np.ones(3, np.int64), ONE_SLOT))
+    assert re.search(is_acquired, code_of(is_flagged, host.memory.flags, 0, 1))
