@@ -73,6 +73,7 @@ inline void start_warp(uint32_t index, const Stacks& stacks) {
 inline void run_block(uint32_t index, const Stacks& stacks) {
     memset(__start_tracecore_shared, POISON, __stop_tracecore_shared - __start_tracecore_shared);
     block.block_index = {index};
+    forget_owners();
     for_each(all_warps(), [&](int i) { start_warp(i, stacks); });
     block.runnable = all_warps();
     block.warp = &block.warps[pick(block.runnable)];
@@ -82,7 +83,6 @@ inline void run_block(uint32_t index, const Stacks& stacks) {
         weak.act_as_host();
         tracecore_switch_fiber(&block.host, &block.lane->fiber);
     }
-    commit_if([](const Store&) { return true; });
 }
 
 // Indices of all blocks, each once, in the order in which they run: the numbers of a full cycle of a linear congruential
@@ -119,6 +119,7 @@ inline void run_grid(uint32_t blocks, Stacks stacks) {
         run_block(index, stacks);
         --left;
     }
+    commit_if([](const Store&) { return true; });
     stacks.check();
 }
 

@@ -48,7 +48,8 @@ class EmulatedTracer(DirectTracer):
     kernel: a registered name, a strategy, or None for the default.
     threads: launches at a time.
     order: the order of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`.
-    seed: of the shuffled order, not negative.
+    seed: of the shuffled order and of weak memory, not negative.
+    is_weak: whether lanes and blocks see late what is not handed over to them (`memory.hpp`).
     tree: over the triangles, of this kernel; by default it is built.
     builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
     cutouts: of the triangles, None if all are solid.
@@ -67,6 +68,7 @@ class EmulatedTracer(DirectTracer):
         threads: int | None = None,
         order: Order = "ascending",
         seed: int = 0,
+        is_weak: bool = False,
         tree: BinaryTree | None = None,
         builder: str | None = None,
         cutouts: CutoutTables | None = None,
@@ -74,6 +76,7 @@ class EmulatedTracer(DirectTracer):
         start = time.perf_counter()
         self._order = _index(order)
         self._seed = seed
+        self._is_weak = is_weak
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
         super().__init__(threads)
@@ -130,6 +133,7 @@ class EmulatedTracer(DirectTracer):
             threads=self._strategy.block_size,
             order=self._order,
             seed=self._seed,
+            is_weak=self._is_weak,
             time_limit=int(TIMEOUT * 1e9),
             memories=memories.ctypes.data,
             memories_count=len(memories),
