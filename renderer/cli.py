@@ -131,6 +131,7 @@ def _logs_heard(*, quiet: bool) -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _check_environment()
         _bound_threads(arguments)
         _load_plugins(arguments)
         with _compiler_shown(arguments):
@@ -159,6 +160,13 @@ def _compiler_shown(arguments: argparse.Namespace) -> AbstractContextManager[Non
     return shown(quiet=getattr(arguments, "quiet", False))
 
 
+def _check_environment() -> None:
+    """Raises `VariableError` before anything is done, where a variable of tracecore has a value that it cannot have."""
+    from tracecore import environment
+
+    environment.check()
+
+
 def _bound_threads(arguments: argparse.Namespace) -> None:
     """Bounds --threads, for a command that has it."""
     if getattr(arguments, "threads", None) is not None:
@@ -184,11 +192,11 @@ def status_of(error: Exception) -> int | None:
     from renderer.errors import RenderError, UsageError
     from scenes.errors import SceneError
     from shaders.errors import ShaderError
-    from tracecore.errors import TraceError, TriangleError
+    from tracecore.errors import TraceError, TriangleError, VariableError
 
     if isinstance(error, BrokenPipeError):
         return None
-    if isinstance(error, UsageError | SceneError | TriangleError):
+    if isinstance(error, UsageError | SceneError | TriangleError | VariableError):
         return EXIT_BAD_USAGE
     if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):
         return EXIT_FAILED

@@ -13,8 +13,8 @@ import pytest
 from tracecore.dispatch.port import ASK, LISTENING, NO_OPTIONS, ONE_SLOT, POLLED, next_batch, submit
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory, is_flagged, say
-from tracecore.kernels.ring_records import END
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.ring_records import END
 
 
 class KernelHost:
