@@ -5,6 +5,10 @@
 
 #include "warp.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 // Where the linker puts the first and the last byte of all shared variables.
 extern "C" char __start_tracecore_shared[] __attribute__((visibility("hidden")));
 extern "C" char __stop_tracecore_shared[] __attribute__((visibility("hidden")));
@@ -30,11 +34,18 @@ struct Stacks {
         return memory + (thread + 1) * LANE_BYTES - STACK_BYTES;
     }
 
+    // Also for a sanitizer, to which frames of lanes that ended or failed are there still.
     void poison() {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(memory, threads * LANE_BYTES);
+#endif
         for (uint32_t i = 0; i < threads; ++i) memset(stack(i), POISON, STACK_BYTES);
     }
 
     Fiber make(uint32_t thread) const {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(stack(thread), STACK_BYTES);
+#endif
         return make_fiber(stack(thread), STACK_BYTES - STAGGER * (thread % LANES), live);
     }
 
