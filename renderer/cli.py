@@ -17,6 +17,7 @@ from typing import Protocol
 
 from renderer.commands import (
     bench,
+    check,
     compare,
     convert,
     denoise,
@@ -69,6 +70,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     **{f"bench {name}": command for name, command in bench.OTHERS.items()},
     "tune": tune,
+    "check": check,
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,

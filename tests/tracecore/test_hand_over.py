@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emulated_ring import SHUFFLED, KernelHost
-from ray_cases import Floats, soup
 from ring_orders import assert_written, await_order, write_order
 
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import Host, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import box_room, random_rays
+from judges import box_room
 
 import tracecore
+from tracecore.checks.ray_cases import random_rays
 from tracecore.errors import KernelError, RayError
 from tracecore.rays import Query
 

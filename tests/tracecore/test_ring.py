@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cutout_cases import cutout_answers
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
-from ray_cases import ONE_OF_EACH_SOURCE, Answers, Floats, answers, assert_same_bits, soup
+from judges import ONE_OF_EACH_SOURCE, assert_same_bits
 from ring_orders import assert_written, await_order, write_order
 
+from tracecore.checks.cutout_cases import cutout_answers
+from tracecore.checks.ray_cases import Answers, Floats, answers, soup
 from tracecore.cuda.device import find_device
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
 from tracecore.cutouts import CutoutTables
@@ -105,7 +106,6 @@ def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
     for seed in range(2):
         for slot in range(2):
             write_order(host.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
-        host.device["state"][:] = 0
         say(host.memory.stop, ONCE)
         host.run(order=SHUFFLED, seed=seed, is_weak=1)
         assert host.error is None
@@ -159,7 +159,6 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
         for i in range(3 - launch):
             queue.submit(case.rays[i * 100 : i * 100 + 200])
         say(host.memory.stop, ONCE)
-        host.device["state"][:] = 0
         host.run()
         assert host.error is None
         for i, batch in enumerate(queue.drain()):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ray_cases import random_rays, soup, unreal_rays
 
 from tracecore.analysis.steps import StepCounts, StepSequences
+from tracecore.checks.ray_cases import random_rays, soup, unreal_rays
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS, Step
 from tracecore.kernels.strategies import find_strategy

@@ -102,12 +102,22 @@ def beside(programs: Sequence[tuple[str, bytes]]) -> Iterator[None]:
             _others.remove(one)
 
 
+def command(program: str) -> list[str]:
+    """Returns the command line of a process that runs a program in Python, whatever lies in the current folder."""
+    return [sys.executable, "-P", "-c", program]
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of such a process, which finds these very packages."""
+    places = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+
+
 def start(program: str, text: bytes) -> "subprocess.Popen[bytes]":
     """Starts a program in Python that compiles, with a standard input, by itself. Returns its process."""
-    places = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(places), PROCESSES: "1"},
+        command(program),
+        env=environment() | {PROCESSES: "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
