@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=number(0.1, 1e6),
-        default=60.0,
+        default=120.0,
         metavar="SECONDS",
         help="that tracing a case may take (default: %(default)g)",
     )

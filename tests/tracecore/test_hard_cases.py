@@ -9,6 +9,7 @@ import pytest
 from fake_cuda import FakeCuda, installed
 from faulty_kernel import faulty
 
+from tracecore.bvh.tree import MAX_DEPTH
 from tracecore.checks.hard_cases import CheckDevice, HardCase, Way, cases_for, first_difference, judged, opened
 from tracecore.checks.ray_cases import Floats, answers
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -74,7 +75,7 @@ def test_each_way_is_judged(cuda: FakeCuda) -> None:
 
 
 def test_the_deep_tree_is_as_deep_as_the_stack_allows() -> None:
-    for kernel, stack in ((replace(KERNEL, stack_size=20), 20), (KERNEL, 100)):
+    for kernel, stack in ((replace(KERNEL, stack_size=20), 20), (KERNEL, MAX_DEPTH)):
         case = cases_for(kernel)["deep-tree"]()
         assert case.tree is not None
         assert stack - 2 <= bvh2.pack(case.tree, case.triangles).stack <= stack + 2

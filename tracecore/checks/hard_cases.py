@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tracecore.bvh.tree import BinaryTree
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.checks import cutout_cases, ray_cases
 from tracecore.checks.chain_tree import chain, slices, vertical_rays
 from tracecore.checks.ray_cases import FAR_AIMS, Floats, far_rays, far_sphere, random_rays, soup, unreal_rays
@@ -18,6 +18,7 @@ from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import ANY_HIT_BIT, FAULT_SHIFT, LEAST_SLOT_RAYS, ONCE
+from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import MISS, Query
 from tracecore.tracers.cpu import CpuTracer
@@ -29,8 +30,11 @@ CheckDevice = Literal["emulator", "gpu"]
 RAYS = 500
 MORE_RAYS = {"edges-of-grid": 5_000, "denormal-distances": 5_000}
 
-#: Levels of the deepest tree, and rings of the sphere that is far from the origin.
-LEVELS, RINGS = 100, 16
+#: Of a kernel that has a warp for each ray so many times fewer: in the emulator it takes a hundred times as long.
+FEWER = 4
+
+#: Rings of the sphere that is far from the origin.
+RINGS = 16
 
 #: Slots of a ring for rays of one query.
 MOST_SLOTS = 8
@@ -57,7 +61,7 @@ def cases_for(kernel: KernelStrategy) -> dict[str, Callable[[], HardCase]]:
     cases: dict[str, Callable[[], HardCase]] = {
         "one-ray": lambda: HardCase(soup(300), random_rays(3, 1)),
         "33-rays": lambda: HardCase(soup(300), random_rays(4, 33)),
-        **{name: partial(_of_rays, name) for name in ray_cases.CASES},
+        **{name: partial(_of_rays, kernel, name) for name in ray_cases.CASES},
         "no-numbers": lambda: HardCase(soup(300), unreal_rays(random_rays(5, RAYS))),
         "far-sphere": _far_sphere,
         "deep-tree": partial(_deep_tree, kernel),
@@ -67,8 +71,9 @@ def cases_for(kernel: KernelStrategy) -> dict[str, Callable[[], HardCase]]:
     return cases
 
 
-def _of_rays(name: str) -> HardCase:
-    return HardCase(*ray_cases.CASES[name](MORE_RAYS.get(name, RAYS)))
+def _of_rays(kernel: KernelStrategy, name: str) -> HardCase:
+    count = MORE_RAYS.get(name, RAYS) // (FEWER if kernel.lanes_per_ray == WARP_LANES else 1)
+    return HardCase(*ray_cases.CASES[name](count))
 
 
 def _of_cutouts(name: str) -> HardCase:
@@ -81,8 +86,8 @@ def _far_sphere() -> HardCase:
 
 
 def _deep_tree(kernel: KernelStrategy) -> HardCase:
-    """The deepest chain of nodes up to `LEVELS` that the kernel's stack has room for."""
-    levels = LEVELS
+    """The deepest chain of nodes that there may be, or that the kernel's stack has room for."""
+    levels = MAX_DEPTH
     while kernel.stack_size is not None and kernel.pack(chain(levels), slices(levels)).stack > kernel.stack_size:
         levels -= 1
     bits = np.random.default_rng(SEED).random((2, RAYS)) < 0.5
