@@ -17,6 +17,7 @@ from typing import Protocol
 
 from renderer.commands import (
     bench,
+    check,
     compare,
     convert,
     denoise,
@@ -70,6 +71,7 @@ COMMANDS: dict[str, Command] = {
     "bench": bench,
     **{f"bench {name}": command for name, command in bench.OTHERS.items()},
     "tune": tune,
+    "check": check,
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,
@@ -141,6 +143,7 @@ def _logs_heard(*, quiet: bool) -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _check_environment()
         _bound_threads(arguments)
         _load_plugins(arguments)
         with _compiler_shown(arguments):
@@ -169,6 +172,13 @@ def _compiler_shown(arguments: argparse.Namespace) -> AbstractContextManager[Non
     return shown(quiet=getattr(arguments, "quiet", False))
 
 
+def _check_environment() -> None:
+    """Raises `VariableError` before anything is done, where a variable of tracecore has a value that it cannot have."""
+    from tracecore import environment
+
+    environment.check()
+
+
 def _bound_threads(arguments: argparse.Namespace) -> None:
     """Bounds --threads, for a command that has it."""
     if getattr(arguments, "threads", None) is not None:
@@ -194,11 +204,11 @@ def status_of(error: Exception) -> int | None:
     from renderer.errors import RenderError, UsageError
     from scenes.errors import SceneError
     from shaders.errors import ShaderError
-    from tracecore.errors import TraceError, TriangleError
+    from tracecore.errors import TraceError, TriangleError, VariableError
 
     if isinstance(error, BrokenPipeError):
         return None
-    if isinstance(error, UsageError | SceneError | TriangleError):
+    if isinstance(error, UsageError | SceneError | TriangleError | VariableError):
         return EXIT_BAD_USAGE
     if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):
         return EXIT_FAILED

@@ -47,5 +47,9 @@ class WrongHitError(KernelError):
         self.kernel, self.query, self.rays, self.index = kernel, query, rays, index
 
 
+class VariableError(TraceError, ValueError):
+    """Says that a variable of the environment has a value that it cannot have; the message names both."""
+
+
 class PeerError(TraceError):
     """Says that another tracer cannot be compared with here; the message gives the reason and the remedy."""

@@ -28,20 +28,28 @@ Ids = npt.NDArray[np.uint32]
 
 
 def make_rays(origin: Array, direction: Array, t_min: Array = 0.0, t_max: Array = np.inf) -> Floats:
-    """Packs rays into one array.
+    """Packs rays into one array. What is given once is that of all rays, such as one origin with many directions.
 
-    origin, direction: (n, 3), world units.
-    t_min, t_max: scalar or (n,), in lengths of the direction.
+    origin, direction: (n, 3), or (3,) or (1, 3) for all rays; world units.
+    t_min, t_max: (n,), or a scalar or (1,) for all rays; in lengths of the direction.
     Arrays of other libraries are taken too, as `arrays.as_numpy` does it. Raises TypeError where they are not in the
-    machine's memory.
-    Returns (n, 8) float32, the bytes of `RAY`.
+    machine's memory, RayError for other shapes and for numbers of rays that do not fit together.
+    Returns (n, 8) float32, the bytes of `RAY`; n is 1 where all is given once.
     """
-    origins = np.atleast_2d(as_numpy(origin).astype(np.float32, copy=False))
-    rays = np.empty((len(origins), RAY_FLOATS), np.float32)
-    rays[:, 0:3] = origins
-    rays[:, 3] = as_numpy(t_min)
-    rays[:, 4:7] = as_numpy(direction)
-    rays[:, 7] = as_numpy(t_max)
+    origins, directions, starts, ends = (
+        as_numpy(part).astype(np.float32, copy=False) for part in (origin, direction, t_min, t_max)
+    )
+    points, scalars = (origins, directions), (starts, ends)
+    counts = {part.shape[:-1] for part in points} | {part.shape for part in scalars}
+    lengths = {count[0] for count in counts if count} - {1}
+    if {part.shape[-1:] for part in points} != {(3,)} or max(map(len, counts)) > 1 or len(lengths) > 1:
+        got = "origin {}, direction {}, t_min {}, t_max {}".format(*(part.shape for part in points + scalars))
+        raise RayError(
+            f"rays need origin and direction of shape (n, 3) or (3,), t_min and t_max of shape (n,) or (), got {got}"
+        )
+    rays = np.empty((lengths.pop() if lengths else 1, RAY_FLOATS), np.float32)
+    rays[:, 0:3], rays[:, 3] = origins, starts
+    rays[:, 4:7], rays[:, 7] = directions, ends
     return rays
 
 

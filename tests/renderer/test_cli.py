@@ -104,6 +104,14 @@ def assert_one_line(text: str, *parts: str) -> None:
 # Arguments
 
 
+def test_a_variable_that_cannot_be_so_is_told_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRACECORE_COMPILE_PROCESSES", "abc")
+    assert cli.main(["scene", "list"]) == 2
+    assert_one_line(capsys.readouterr().err, "TRACECORE_COMPILE_PROCESSES must be a whole number", "got 'abc'")
+
+
 BAD_ARGUMENTS = [
     ([], "COMMAND"),
     (["paint"], "invalid choice: 'paint'"),

@@ -3,8 +3,8 @@
 import time
 
 import numpy as np
-from ray_cases import Floats
 
+from tracecore.checks.ray_cases import Floats
 from tracecore.dispatch.ring import RingMemory, is_flagged, ring_doorbell
 from tracecore.kernels.ring_records import ENDLESS_BIT, NO_UV_BIT
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import Floats, assert_same_bits, grid, occlusion_of, random_rays, soup
+from judges import assert_same_bits
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.checks.ray_cases import Floats, grid, occlusion_of, random_rays, soup
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import KernelError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ray_cases import in_the_plane_of_a_wall
 
+from tracecore.checks.ray_cases import in_the_plane_of_a_wall
 from tracecore.cpu.traversal import table, trace
 from tracecore.layout.bvh8 import BLOCK
 from tracecore.rays import MISS, Floats, make_rays

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cutout_cases import random_cutouts
 from emulated_ring import SHUFFLED
 from fake_cuda import FakeCuda, installed, rested
-from ray_cases import Floats, answers, assert_same_bits
+from judges import assert_same_bits
 from test_builder import TRIANGLES, depths, points_at
 
 import scenes
@@ -20,6 +19,8 @@ from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
 from tracecore.bvh import lbvh
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.builders import BUILDERS
+from tracecore.checks.cutout_cases import random_cutouts
+from tracecore.checks.ray_cases import Floats, answers
 from tracecore.cuda import device_lbvh
 from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
 from tracecore.cuda.device_lbvh import DeviceTree

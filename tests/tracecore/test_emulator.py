@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import answers, assert_same_bits, invalid_rays, random_rays, soup
+from judges import assert_same_bits
 
+from tracecore.checks.ray_cases import answers, invalid_rays, random_rays, soup
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cutout_cases import random_cutouts
 from fake_cuda import FakeCuda, FakeCudaError, installed, rested
-from ray_cases import answers, assert_same_bits
+from judges import assert_same_bits
 
 import tracecore
+from tracecore.checks.cutout_cases import random_cutouts
+from tracecore.checks.ray_cases import answers
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import (
     DeviceMemory,

@@ -1,9 +1,9 @@
 """SIMD efficiency as simulated, against what a GPU counts."""
 
 import pytest
-from ray_cases import random_rays, soup
 
 from tracecore.analysis.simulator import own_organisation, simulate
+from tracecore.checks.ray_cases import random_rays, soup
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from ray_cases import random_rays, soup
 
+from tracecore.checks.ray_cases import random_rays, soup
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer

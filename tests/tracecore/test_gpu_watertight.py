@@ -4,10 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from ray_cases import FAR_AIMS, MILLION, Floats, far_rays, far_sphere, random_rays, soup, unreal_rays
+from judges import MILLION
 
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
+from tracecore.checks.ray_cases import FAR_AIMS, Floats, far_rays, far_sphere, random_rays, soup, unreal_rays
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy, strategy_names

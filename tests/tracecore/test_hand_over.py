@@ -1,4 +1,4 @@
-"""Who hands memory over to whom in resident dispatch: proved by taking each hand-over away in turn.
+"""Who hands memory over to whom in both modes of dispatch: proved by taking each hand-over away in turn.
 
 The emulator's memory is weak here (`emulator/memory.hpp`), its lanes run in random order, and the host looks at the
 hits at the very moment when their flag goes up: each run is the same for its seed. One library holds all that is taken
@@ -6,15 +6,18 @@ away; the scene's `extent` says what.
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from emulated_ring import SHUFFLED, KernelHost
-from ray_cases import Floats, soup
 from ring_orders import assert_written, await_order, write_order
 
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import Host, emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import END, FAULT_SHIFT, GO_ON, ONCE
 from tracecore.kernels.source import KERNELS
@@ -226,3 +229,54 @@ def test_lanes_that_are_done_get_new_rays(kernel: KernelStrategy, away: int, rep
     begun = host.memory.hits[0, 3, :64].view(np.uint32)
     assert begun[:32].max() < FIRST_TICKET
     assert (begun[32:].min() < FIRST_TICKET) == replaces
+
+
+# ------------------------------------------------------------------------------------------------ streamed dispatch
+
+#: What hands the counters of a launch over to its last block, which reports and clears them.
+OF_COUNTERS = ("__syncthreads();", "__threadfence();")
+
+#: A walk that counts: a ray whose t_max is 5 has a fault.
+COUNTED_WALK = """
+#include "bvh2.cuh"
+#include "fault.cuh"
+template <bool ANY_HIT> __device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {
+    if (ray.t_max == 5.0f) faults |= STACK_OVERFLOW;
+    return miss();
+}
+#include "rounds.cuh"
+"""
+
+
+def wrong_reports(folder: Path, away: str) -> int:
+    """How many of some launches of four blocks, on weak memory, report invalid rays or faults wrongly."""
+    text = (KERNELS / "streamed.cuh").read_text()
+    finish = text[text.index("void finish(") :]
+    assert away == "" or finish.count(away) == 1
+    (folder / "streamed.cuh").write_text(text.replace(finish, finish.replace(away, "")))
+    (folder / "entry_points.cuh").write_text((KERNELS / "entry_points.cuh").read_text())
+    (folder / "rounds.cuh").write_text((KERNELS / "rounds.cuh").read_text())
+    (folder / "walk.cu").write_text(COUNTED_WALK)
+    kernel = replace(find_strategy(None), source=folder / "walk.cu", defines={}, block_size=64)
+    rays = make_rays(np.zeros((250, 3)), [[0.0, 0, 1]])
+    rays[[3, 70, 140, 249], 4:7] = 0.0
+    wrong = 0
+    for seed in range(20):
+        with EmulatedTracer(soup(1), kernel, order="shuffled", seed=seed, is_weak=True, threads=1) as opened:
+            opened.closest_hit(rays)
+            wrong += opened.statistics().invalid_rays != 4
+            faulty = rays.copy()
+            faulty[seed * 12, 7] = 5.0
+            try:
+                opened.closest_hit(faulty)
+                wrong += 1
+            except KernelError:
+                pass
+    return wrong
+
+
+@pytest.mark.parametrize("away", ["", *OF_COUNTERS])
+def test_the_last_block_reports_what_all_have_counted(tmp_path: Path, away: str) -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+    assert (wrong_reports(tmp_path, away) > 0) == (away != "")

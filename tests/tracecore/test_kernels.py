@@ -7,25 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import (
-    CASES,
-    FAR_AIMS,
-    Floats,
-    answers,
-    assert_same_bits,
-    bounces,
-    bunny,
-    far_rays,
-    far_sphere,
-    incoherent_rays,
-    kitchen,
-    soup,
-)
+from judges import assert_same_bits, bounces, bunny, incoherent_rays, kitchen
 from readme_kernel import README, kernel_source, register_example, registration
 
 import tracecore
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
+from tracecore.checks.ray_cases import CASES, FAR_AIMS, Floats, answers, far_rays, far_sphere, soup
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels import strategies

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import twice_areas
+from judges import twice_areas
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import Floats, soup, twice_areas
+from judges import twice_areas
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.wide import EMPTY
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4

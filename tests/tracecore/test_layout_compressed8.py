@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import Floats, grid, kitchen, soup
+from judges import kitchen
 
 from tracecore.bvh.binned_sah import build
+from tracecore.checks.ray_cases import Floats, grid, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack

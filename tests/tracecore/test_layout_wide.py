@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import Floats, soup
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import wide

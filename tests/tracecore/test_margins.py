@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import ONE_OF_EACH_SOURCE, Floats
+from judges import ONE_OF_EACH_SOURCE
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import collapse
+from tracecore.checks.ray_cases import Floats
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.layout.bvh8 import BLOCK, WIDTH, pack

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import box_room, random_rays
 
 import tracecore
+from tracecore.checks.ray_cases import box_room, random_rays
 from tracecore.errors import KernelError, RayError
 from tracecore.rays import Query
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from ray_cases import incoherent_rays, soup
+from judges import incoherent_rays
 
 import tracecore
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
+from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import TriangleError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ray_cases import incoherent_rays
+from judges import incoherent_rays
 from test_builder import BITS, TRIANGLES, check_soundness, depths, soup
 
 import tracecore

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cutout_cases import cutout_answers
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
-from ray_cases import ONE_OF_EACH_SOURCE, Answers, Floats, answers, assert_same_bits, soup
+from judges import ONE_OF_EACH_SOURCE, assert_same_bits
 from ring_orders import assert_written, await_order, write_order
 
+from tracecore.checks.cutout_cases import cutout_answers
+from tracecore.checks.ray_cases import Answers, Floats, answers, soup
 from tracecore.cuda.device import find_device
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
 from tracecore.cutouts import CutoutTables
@@ -105,7 +106,6 @@ def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
     for seed in range(2):
         for slot in range(2):
             write_order(host.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
-        host.device["state"][:] = 0
         say(host.memory.stop, ONCE)
         host.run(order=SHUFFLED, seed=seed, is_weak=1)
         assert host.error is None
@@ -159,7 +159,6 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
         for i in range(3 - launch):
             queue.submit(case.rays[i * 100 : i * 100 + 200])
         say(host.memory.stop, ONCE)
-        host.device["state"][:] = 0
         host.run()
         assert host.error is None
         for i, batch in enumerate(queue.drain()):
@@ -287,6 +286,56 @@ def test_a_fault_is_that_of_its_order() -> None:
         for slot in range(SLOTS):
             assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + iteration + 1) % 2
         host.stop()
+
+
+FAULT_AT_FIRST = """
+#include "bvh2.cuh"
+#include "fault.cuh"
+
+// Hits nothing, after as many steps as the ray's origin says; has a fault at the first step where origin.y is not 0.
+template <bool ANY_HIT>
+struct Walk {
+    using Entry = int;
+    Entry* stack;
+    int steps;
+    bool has_fault;
+    __device__ void begin(const Scene& scene, const Ray& ray) {
+        steps = static_cast<int>(ray.origin.x);
+        has_fault = ray.origin.y != 0.0f;
+    }
+    __device__ bool is_done() const { return steps <= 0; }
+    __device__ void advance(const Scene& scene, unsigned& faults) {
+        --steps;
+        if (has_fault) faults |= STACK_OVERFLOW;
+        has_fault = false;
+    }
+    __device__ Hit hit() const { return miss(); }
+};
+
+#include "walks.cuh"
+"""
+
+
+@pytest.mark.parametrize("replace_below", [0, 20, 32])
+def test_the_fault_of_each_ray_is_told(tmp_path: Path, replace_below: int) -> None:
+    """Slot i has a fault of ray i alone, which walks on while others are replaced; each second one has none."""
+    (tmp_path / "fault.cu").write_text(FAULT_AT_FIRST)
+    kernel = replace(
+        find_strategy(None), source=tmp_path / "fault.cu", defines={"REPLACE_BELOW": replace_below}, block_size=96
+    )
+    host = KernelHost(soup(5), kernel, (128, 256))
+    steps = np.random.default_rng(0).integers(1, 50, (128, 64))
+    for slot in range(128):
+        rays = make_rays(np.zeros((64, 3)), [[0.0, 0, 1]])
+        rays[:, 0] = steps[slot]
+        if slot % 2 == 0:
+            rays[slot // 2, :2] = 60, 1
+        write_order(host.memory, slot, rays)
+    say(host.memory.stop, ONCE)
+    host.run()
+    assert host.error is None
+    faults = [await_order(host.memory, slot) >> FAULT_SHIFT for slot in range(128)]
+    assert faults == [1, 0] * 64
 
 
 def test_threads_with_a_queue_each() -> None:

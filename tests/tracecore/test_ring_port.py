@@ -1,10 +1,12 @@
 """Ports to a ring: what threads do with one whose kernel a thread plays, or nobody."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -20,8 +22,9 @@ from tracecore.dispatch.port import (
     submit,
 )
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import RingMemory
+from tracecore.dispatch.ring import RingMemory, is_flagged, say
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.ring_records import END
 from tracecore.tracers.verified import Judge, VerifiedPort
 
 
@@ -164,3 +167,22 @@ def test_flags_are_taken_down_when_they_have_been_seen(is_verified: bool) -> Non
     assert next_batch(other.port, live, ONE_SLOT) == 0
     assert invalid_rays(other) == 0
     assert (host.memory.flags & np.uint64(0xFFFFFFFF) == 0).all()
+
+
+def code_of(function: Any, *arguments: Any) -> str:
+    """What LLVM makes of a compiled function for such arguments, after all that it calls is merged into it."""
+    compiled = numba.njit(function.py_func, error_model="numpy")
+    compiled.compile(tuple(map(numba.typeof, arguments)))
+    (code,) = compiled.inspect_llvm().values()
+    return str(code)
+
+
+def test_a_doorbell_is_rung_after_the_rays_and_hits_are_read_after_the_flag() -> None:
+    """What x86 keeps in order by itself, other processors and LLVM's optimiser do not."""
+    host = KernelHost(by_launches=False)
+    port = host.port().port
+    is_released, is_acquired = r"store atomic i64 .* release, align 8", r"load atomic i64, .* acquire, align 8"
+    assert re.search(is_released, code_of(submit, port, 0, 10, NO_OPTIONS))
+    assert re.search(is_released, code_of(say, host.memory.stop, END))
+    assert re.search(is_acquired, code_of(next_batch, port, np.ones(3, np.int64), ONE_SLOT))
+    assert re.search(is_acquired, code_of(is_flagged, host.memory.flags, 0, 1))

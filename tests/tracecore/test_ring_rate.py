@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from fake_cuda import FakeCuda, installed
-from ray_cases import answers, assert_same_bits
+from judges import assert_same_bits
 
 from tracecore.benchmarks import ring_rate as benchmark
 from tracecore.benchmarks.ring_rate import ring_rate
+from tracecore.checks.ray_cases import answers
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, Query

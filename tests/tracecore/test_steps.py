@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ray_cases import random_rays, soup, unreal_rays
 
 from tracecore.analysis.steps import StepCounts, StepSequences
+from tracecore.checks.ray_cases import random_rays, soup, unreal_rays
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import KernelError
 from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ray_cases import ONE_OF_EACH_SOURCE, Floats, welded_sphere
+from judges import ONE_OF_EACH_SOURCE
 
+from tracecore.checks.ray_cases import Floats, welded_sphere
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels.step_records import Step

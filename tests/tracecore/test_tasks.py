@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import soup
 
+from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
 from tracecore.tracers.cpu import CpuTracer
 from tracecore.workers.pool import Loop, Worker, WorkerPool

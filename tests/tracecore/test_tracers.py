@@ -1,5 +1,6 @@
 """Opening a tracer, what it refuses, its queue and its statistics."""
 
+import re
 import threading
 import time
 from types import SimpleNamespace
@@ -165,6 +166,37 @@ def test_arrays_that_lie_elsewhere_are_refused(failure: Exception) -> None:
         tracecore.open_tracer(Lent(CORNER, failure), device="brute")
     with pytest.raises(TypeError, match="copy it there first"):
         make_rays(Lent(CORNER[0], failure), CORNER[0])
+
+
+def test_what_is_given_once_is_that_of_all_rays() -> None:
+    origin, directions = [1.0, 2, 3], np.arange(12.0).reshape(4, 3)
+    expected = np.column_stack([np.tile(origin, (4, 1)), np.zeros(4), directions, np.full(4, np.inf)])
+    for one in (origin, [origin]):
+        np.testing.assert_array_equal(make_rays(one, directions), expected)
+        np.testing.assert_array_equal(make_rays(directions, one)[:, [4, 5, 6, 3, 0, 1, 2, 7]], expected)
+    ends = make_rays(origin, [0, 0, 1], 0.5, [1, 2, 3])
+    np.testing.assert_array_equal(ends, [[1, 2, 3, 0.5, 0, 0, 1, end] for end in (1, 2, 3)])
+    assert make_rays(origin, [0, 0, 1]).shape == (1, 8)
+    assert make_rays(origin, np.zeros((0, 3))).shape == make_rays(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 8)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (np.zeros((2, 3)), np.zeros((4, 3))),
+        (np.zeros((2, 3)), np.zeros((0, 3))),
+        (np.zeros(4), np.zeros((4, 3))),
+        (np.zeros((4, 3)), np.zeros((4, 1))),
+        (np.zeros((2, 2, 3)), np.zeros(3)),
+        (np.zeros(3), 1.0),
+        (np.zeros((4, 3)), np.zeros(3), np.zeros((4, 1))),
+        (np.zeros((4, 3)), np.zeros(3), 0.0, np.zeros(3)),
+    ],
+)
+def test_parts_of_rays_that_do_not_fit_are_refused(parts: Any) -> None:
+    shapes = ", ".join(f"{name} {np.shape(part)}" for name, part in zip(("origin", "direction"), parts, strict=False))
+    with pytest.raises(RayError, match=rf"origin and direction of shape \(n, 3\) or \(3,\), .*got {re.escape(shapes)}"):
+        make_rays(*parts)
 
 
 def test_lists_and_integers_are_triangles() -> None:

@@ -19,7 +19,7 @@ from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.compilation import cache_folder
 from tracecore.compilation.private_folder import PrivateFolder
-from tracecore.errors import KernelError
+from tracecore.errors import VariableError
 from tracecore.rays import Floats
 
 TRIANGLES = soup(200)
@@ -88,7 +88,7 @@ def test_a_limit_of_nothing_turns_it_off(folder: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("text", ["-1", "many", "nan", "inf", "4GB"])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACECORE_TREE_BYTES", text)
-    with pytest.raises(KernelError, match=f"TRACECORE_TREE_BYTES must be a number of bytes.*got {text!r}"):
+    with pytest.raises(VariableError, match=f"TRACECORE_TREE_BYTES must be a number of bytes.*got {text!r}"):
         tracecore.open_tracer(TRIANGLES, device="cpu")
 
 

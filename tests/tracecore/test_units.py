@@ -16,6 +16,7 @@ from tracecore.compilation import side_by_side
 from tracecore.compilation.side_by_side import HELP, PROCESSES, busy_last, processes, starts
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.units import Unit
+from tracecore.errors import VariableError
 
 #: A module whose function calls one unit, which calls another one, and a third one.
 MODULE = """
@@ -128,6 +129,7 @@ def test_helpers_compile_what_they_are_told(tmp_path: Path) -> None:
 import called, json
 from numba import types
 from numba.core.serialize import dumps
+from tracecore.errors import VariableError
 from tracecore.compilation.side_by_side import HELP, start
 from tracecore.compilation.unit_calls import Call
 calls = [Call("called", name, (types.float64, *more)) for name, more in (("third", ()), ("quarter", (types.boolean,)))]
@@ -208,6 +210,13 @@ def test_one_process_for_each_idle_core_but_no_more_than_four(
     with side_by_side.beside([(HELP, b"\x80\x04].")] * running):
         assert processes() == right
     assert processes() == min(cores, 4)
+
+
+@pytest.mark.parametrize("text", ["abc", "0", "-1", "1.5", "nan"])
+def test_what_is_no_number_of_processes_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSES, text)
+    with pytest.raises(VariableError, match=f"{PROCESSES} must be a whole number of processes .*, got '{text}'"):
+        processes()
 
 
 @partial(Unit, returns=types.int64)

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from judges import assert_same_bits
 from played_device import PlayedTracer
-from ray_cases import answers, assert_same_bits
 
 import tracecore
+from tracecore.checks.ray_cases import answers
 from tracecore.dispatch.port import NO_UV, ONE_SLOT, next_batch, submit
 from tracecore.errors import KernelError, WrongHitError
 from tracecore.rays import MISS, Floats, Query

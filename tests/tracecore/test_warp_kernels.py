@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chain_tree import chain, levels_that_need, slices, vertical_rays
-from ray_cases import Floats, answers, assert_same_bits, soup
+from judges import assert_same_bits, levels_that_need
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.checks.chain_tree import chain, slices, vertical_rays
+from tracecore.checks.ray_cases import Floats, answers, soup
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import FAR_AIMS, Integers, far_rays, far_sphere, welded_sphere
 
+from tracecore.checks.ray_cases import FAR_AIMS, Integers, far_rays, far_sphere, welded_sphere
 from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer

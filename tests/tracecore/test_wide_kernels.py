@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from chain_tree import chain, levels_that_need, slices, vertical_rays
-from ray_cases import Floats, answers, assert_same_bits, random_rays, soup
+from judges import assert_same_bits, levels_that_need
 
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.checks.chain_tree import chain, slices, vertical_rays
+from tracecore.checks.ray_cases import Floats, answers, random_rays, soup
 from tracecore.cuda.nvrtc import compile_strategy, supported_architectures
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order

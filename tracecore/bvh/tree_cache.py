@@ -22,7 +22,7 @@ from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import leaf_ranges
 from tracecore.compilation.cache_folder import private_folder, source_hash
 from tracecore.compilation.private_folder import UNFINISHED, PrivateFolder
-from tracecore.errors import KernelError
+from tracecore.environment import number
 from tracecore.rays import Floats
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def kept(triangles: Floats, settings: str, build: Callable[[], BinaryTree]) -> B
     triangles: (t, 3, 3) float32.
     settings: all that decides the tree but for the triangles and the sources, in words.
     build: builds it.
-    Raises `KernelError` where `TRACECORE_TREE_BYTES` is not a number of bytes.
+    Raises `VariableError` where `TRACECORE_TREE_BYTES` is not a number of bytes.
     """
     start = time.perf_counter()
     limit = limit_bytes()
@@ -91,14 +91,7 @@ def kept(triangles: Floats, settings: str, build: Callable[[], BinaryTree]) -> B
 
 def limit_bytes() -> int:
     """Returns how many bytes all trees on disk may take, from `TRACECORE_TREE_BYTES`; with 0 none are kept or read."""
-    text = os.environ.get("TRACECORE_TREE_BYTES", "")
-    try:
-        limit = float(text) if text else MOST_BYTES
-        if limit >= 0:
-            return int(limit)
-    except (ValueError, OverflowError):
-        pass
-    raise KernelError(f"TRACECORE_TREE_BYTES must be a number of bytes, or 0 to keep no trees, got {text!r}")
+    return int(number("TRACECORE_TREE_BYTES", MOST_BYTES))
 
 
 def _key(triangles: Floats, settings: str) -> str:

@@ -3,7 +3,6 @@
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call"
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from numba.core.serialize import dumps
 from tracecore.child_process import start_python
 from tracecore.compilation.unit_calls import Call
 from tracecore.cores import usable_cores
+from tracecore.environment import number
 
 #: How many processes compile side by side: as the environment says here, else one for each core up to so many.
 PROCESSES = "TRACECORE_COMPILE_PROCESSES"
@@ -72,11 +72,10 @@ def helped(missing: Sequence[Call]) -> AbstractContextManager[None]:
 def processes() -> int:
     """Returns how many processes are to compile these units side by side: one for each idle core.
 
-    Raises ValueError if the environment says what is no number.
+    Raises `VariableError` if the environment says what is no number of them.
     """
-    if said := os.environ.get(PROCESSES):
-        return int(said)
-    return max(1, min(usable_cores(), MOST_PROCESSES) - sum(one.poll() is None for one in _others))
+    idle = max(1, min(usable_cores(), MOST_PROCESSES) - sum(one.poll() is None for one in _others))
+    return int(number(PROCESSES, idle))
 
 
 def starts(length: int, count: int) -> list[int]:

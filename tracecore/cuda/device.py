@@ -5,7 +5,6 @@ calls of CUDA go through `cuda_driver`.
 """
 
 import functools
-import os
 import threading
 import time
 import weakref
@@ -28,6 +27,7 @@ from tracecore.cuda.driver import (
 )
 from tracecore.cuda.gpus import Gpu
 from tracecore.cuda.nvrtc import REMEDY
+from tracecore.environment import number
 from tracecore.errors import DeviceError, KernelError
 
 #: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
@@ -290,15 +290,8 @@ def gpu_at_hand() -> Gpu:
 
 
 def timeout_seconds() -> float:
-    """From `TRACECORE_GPU_TIMEOUT`, else the default. Raises `DeviceError` where it is not a positive number."""
-    text = os.environ.get("TRACECORE_GPU_TIMEOUT", "")
-    try:
-        seconds = float(text) if text else DEFAULT_TIMEOUT
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0.0:
-        raise DeviceError(f"TRACECORE_GPU_TIMEOUT must be a number of seconds above 0, got {text!r}")
-    return seconds
+    """From `TRACECORE_GPU_TIMEOUT`, else the default. Raises `VariableError` where it is not a positive number."""
+    return number("TRACECORE_GPU_TIMEOUT", DEFAULT_TIMEOUT)
 
 
 class Mark:

@@ -234,6 +234,16 @@ inline void release_to_host(T& variable, typename Same<T>::Type value) {
     let_host_act();
 }
 
+inline void reduce_add(unsigned& variable, unsigned value, Site site = here()) {
+    if (!weak.is_on) return void(atomicAdd(&variable, value, site));
+    add_store(aligned(&variable, site), &value, sizeof(value), Reader::DEVICE, Operation::ADD);
+}
+
+inline void reduce_or(unsigned& variable, unsigned value, Site site = here()) {
+    if (!weak.is_on) return void(atomicOr(&variable, value, site));
+    add_store(aligned(&variable, site), &value, sizeof(value), Reader::DEVICE, Operation::OR);
+}
+
 inline unsigned count_down(unsigned& variable, Site site = here()) {
     hand_over_by(&variable, site);
     take_over_by(&variable, site);

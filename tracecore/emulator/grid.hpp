@@ -5,6 +5,10 @@
 
 #include "warp.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 // Where the linker puts the first and the last byte of all shared variables.
 extern "C" char __start_tracecore_shared[] __attribute__((visibility("hidden")));
 extern "C" char __stop_tracecore_shared[] __attribute__((visibility("hidden")));
@@ -30,11 +34,18 @@ struct Stacks {
         return memory + (thread + 1) * LANE_BYTES - STACK_BYTES;
     }
 
+    // Also for a sanitizer, to which frames of lanes that ended or failed are there still.
     void poison() {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(memory, threads * LANE_BYTES);
+#endif
         for (uint32_t i = 0; i < threads; ++i) memset(stack(i), POISON, STACK_BYTES);
     }
 
     Fiber make(uint32_t thread) const {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(stack(thread), STACK_BYTES);
+#endif
         return make_fiber(stack(thread), STACK_BYTES - STAGGER * (thread % LANES), live);
     }
 
@@ -73,6 +84,7 @@ inline void start_warp(uint32_t index, const Stacks& stacks) {
 inline void run_block(uint32_t index, const Stacks& stacks) {
     memset(__start_tracecore_shared, POISON, __stop_tracecore_shared - __start_tracecore_shared);
     block.block_index = {index};
+    forget_owners();
     for_each(all_warps(), [&](int i) { start_warp(i, stacks); });
     block.runnable = all_warps();
     block.warp = &block.warps[pick(block.runnable)];
@@ -82,7 +94,6 @@ inline void run_block(uint32_t index, const Stacks& stacks) {
         weak.act_as_host();
         tracecore_switch_fiber(&block.host, &block.lane->fiber);
     }
-    commit_if([](const Store&) { return true; });
 }
 
 // Indices of all blocks, each once, in the order in which they run: the numbers of a full cycle of a linear congruential
@@ -119,6 +130,7 @@ inline void run_grid(uint32_t blocks, Stacks stacks) {
         run_block(index, stacks);
         --left;
     }
+    commit_if([](const Store&) { return true; });
     stacks.check();
 }
 

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.private_folder import PrivateFolder
@@ -25,9 +26,19 @@ from tracecore.kernels.strategy import KernelStrategy
 
 HEADERS = Path(__file__).resolve().parent
 
+#: Whether this process runs under the address sanitizer (`sanitizer_environment`): kernels are then compiled for it.
+IS_SANITIZED = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "__asan_init")
+
 #: Memory for a lane's stack, and the largest frame of a function: what an overflow cannot jump over (`grid.hpp`).
-LANE_BYTES = 1 << 16
-FRAME_BYTES = 1 << 13
+LANE_BYTES = 1 << (18 if IS_SANITIZED else 16)
+FRAME_BYTES = 1 << (15 if IS_SANITIZED else 13)
+
+#: Ends the process at the first access that is not of its variable, and the first operation that C++ does not define.
+#: Reports name lines, for which there are unwind tables again.
+SANITIZERS = (
+    *("-fsanitize=address,undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=undefined"),
+    *("-fno-omit-frame-pointer", "-fasynchronous-unwind-tables", "-g1"),
+)
 
 #: The machine's own instructions, but IEEE arithmetic as written; loads through pointers of other types, as in CUDA.
 FLAGS = (
@@ -36,6 +47,7 @@ FLAGS = (
     *("-fPIC", "-shared", "-fvisibility=hidden", "-x", "c++", f"-I{HEADERS}"),
     *(f"-DEMULATOR_LANE_BYTES={LANE_BYTES}", f"-DEMULATOR_FRAME_BYTES={FRAME_BYTES}"),
     f"-Werror=frame-larger-than={FRAME_BYTES}",
+    *(SANITIZERS if IS_SANITIZED else ()),
 )
 
 REMEDY = "install GCC's g++, version 9 or newer (such as: apt install g++)"
@@ -111,9 +123,27 @@ def _compiler() -> str:
     return version.stdout + native.stdout
 
 
+def sanitizer_environment() -> dict[str, str] | None:
+    """Returns what the environment of a process says so that kernels are compiled with sanitizers there, or None where
+    GCC's libraries for that are not installed.
+    """
+    paths = [Path(_run(("g++", f"-print-file-name={name}.so")).stdout.strip()) for name in ("libasan", "libubsan")]
+    if not all(path.is_absolute() and path.is_file() for path in paths):
+        return None
+    options = "detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1"
+    return {"LD_PRELOAD": str(paths[0]), "ASAN_OPTIONS": options, "UBSAN_OPTIONS": "print_stacktrace=0"}
+
+
+def forbid(memory: npt.NDArray[np.uint8]) -> None:
+    """Has the address sanitizer, where there is one, end the process when a kernel looks at some memory."""
+    if IS_SANITIZED:
+        ctypes.CDLL(None).__asan_poison_memory_region(ctypes.c_void_p(memory.ctypes.data), ctypes.c_size_t(memory.size))
+
+
 def _run(command: Sequence[str], text: str = "", folder: str | None = None) -> subprocess.CompletedProcess[str]:
     """Runs g++ in a folder, where it also keeps what it makes on its way; nobody else may write to its files."""
-    environment = {**os.environ, "LC_ALL": "C"} | ({} if folder is None else {"TMPDIR": "."})
+    no_preload = {"LD_PRELOAD": ""} if IS_SANITIZED else {}  # g++ needs no sanitizer
+    environment = {**os.environ, "LC_ALL": "C", **no_preload} | ({} if folder is None else {"TMPDIR": "."})
     try:
         return subprocess.run(
             command,
@@ -231,9 +261,12 @@ class Library:
         folder = _folder()
         try:
             content = folder.read_checked(path.name)
-            with folder.unfinished() as copy:  # the loader would give the same variables for the same file
-                folder.write(copy, (content,))
-                self._emulate = ctypes.CDLL(f"{folder.working_path}/{copy}").tracecore_emulate
+            if IS_SANITIZED:  # which looks for lines in the file later
+                self._emulate = ctypes.CDLL(str(path)).tracecore_emulate
+            else:
+                with folder.unfinished() as copy:  # the loader would give the same variables for the same file
+                    folder.write(copy, (content,))
+                    self._emulate = ctypes.CDLL(f"{folder.working_path}/{copy}").tracecore_emulate
         except OSError as error:
             raise DeviceError(
                 f"cannot load {path}: {error}; set TRACECORE_CACHE to a folder from which programs may be run"
@@ -248,7 +281,7 @@ class Library:
 
 
 class LibraryPool:
-    """Holds copies of one library: as many as are in use at a time."""
+    """Holds copies of one library: as many as are in use at a time, which is one under a sanitizer."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -12,7 +12,8 @@
 // of the NVIDIA PTX Memory Consistency Model, 2019.
 //
 // Only the functions of kernels/hand_over.cuh, __stcg, __ldcg, atomics, and what reaches the host's memory, __stcs and
-// __ldcv, take part. Fences commit stores and take nothing over. A lane loads the device's words in the order of the
+// __ldcv, take part. Fences commit stores and take nothing over. Reductions wait as stores do. What waits at the end of a
+// block is owned by nobody any more and waits on, while others run, until the end of the launch. A lane loads the device's words in the order of the
 // program: where an acquire on the device takes over only such words, nothing goes wrong without it.
 //
 // What weak memory alone does is in functions that are not inlined: kernels call it at each access, and would be long.
@@ -38,12 +39,16 @@ constexpr uint64_t LOOK_NANOSECONDS = 1000;
 // Whom a store is for.
 enum class Reader : uint8_t { DEVICE, HOST };
 
-// A store that waits.
+// What becomes of the word in memory, which has 32 bits where it is not set.
+enum class Operation : uint8_t { SET, ADD, OR };
+
+// A store or a reduction that waits.
 struct Store {
     char* address;
     alignas(16) char value[16];
     uint8_t bytes;
     Reader reader;
+    Operation operation;
     uint64_t released;           // bit set of the released variables whose acquirers own it
     uint32_t owners[MAX_WARPS];  // bit sets of lanes
 };
@@ -95,15 +100,34 @@ inline bool owns(const Store& store) {
     return store.owners[running_warp()] & block.lane->bit;
 }
 
+inline bool has_owner(const Store& store) {
+    uint32_t owners = 0;
+    for (uint32_t of_warp : store.owners) owners |= of_warp;
+    return owners != 0;
+}
+
 inline uint64_t& host_view() {
     return weak.host_views[running_warp()][lane_index()];
 }
 
 // ------------------------------------------------------------------------------------------------------------ commits
 
+// place: the word in memory, or what a lane sees there.
+inline void apply(const Store& store, void* place) {
+    if (store.operation == Operation::SET) {
+        memcpy(place, store.value, store.bytes);
+        return;
+    }
+    uint32_t word, operand;
+    memcpy(&word, place, sizeof(word));
+    memcpy(&operand, store.value, sizeof(operand));
+    word = store.operation == Operation::ADD ? word + operand : word | operand;
+    memcpy(place, &word, sizeof(word));
+}
+
 WEAK_MEMORY void commit(uint32_t index) {
     const Store& store = weak.stores[index];
-    memcpy(store.address, store.value, store.bytes);
+    apply(store, store.address);
     --weak.waiting;
     memmove(weak.stores + index, weak.stores + index + 1, (weak.waiting - index) * sizeof(Store));
 }
@@ -154,11 +178,12 @@ inline T load_at_once(const T* address, int order) {
     return value;
 }
 
-WEAK_MEMORY void add_store(void* address, const void* value, uint8_t bytes, Reader reader) {
+WEAK_MEMORY void add_store(void* address, const void* value, uint8_t bytes, Reader reader,
+                           Operation operation = Operation::SET) {
     drift();
     if (weak.waiting == MOST_WAITING) commit(0);
     Store& store = weak.stores[weak.waiting++];
-    store = {static_cast<char*>(address), {}, bytes, reader, 0, {}};
+    store = {static_cast<char*>(address), {}, bytes, reader, operation, 0, {}};
     memcpy(store.value, value, bytes);
     store.owners[running_warp()] = block.lane->bit;
 }
@@ -175,7 +200,7 @@ WEAK_MEMORY void load_own(const void* address, void* value, uint32_t bytes) {
     memcpy(value, address, bytes);
     for (uint32_t i = 0; i < weak.waiting; ++i) {
         const Store& store = weak.stores[i];
-        if (store.address == address && owns(store)) memcpy(value, store.value, bytes);
+        if (store.address == address && owns(store)) apply(store, value);
     }
 }
 
@@ -231,7 +256,10 @@ WEAK_MEMORY void hand_over_in_warp(uint32_t lanes) {
 
 WEAK_MEMORY void hand_over_in_block() {
     if (!weak.is_on) return;
-    for (uint32_t i = 0; i < weak.waiting; ++i) memset(weak.stores[i].owners, 0xff, sizeof(weak.stores[i].owners));
+    for (uint32_t i = 0; i < weak.waiting; ++i) {
+        Store& store = weak.stores[i];
+        if (has_owner(store)) memset(store.owners, 0xff, sizeof(store.owners));
+    }
     uint64_t newest = 0;
     for (const auto& of_warp : weak.host_views) {
         for (uint64_t view : of_warp) newest = view > newest ? view : newest;
@@ -256,6 +284,13 @@ WEAK_MEMORY uint32_t index_of_released(const void* address, Site site) {
     if (weak.released_count == MOST_RELEASED) fail(site, "more than %u variables are released", MOST_RELEASED);
     weak.released[weak.released_count] = {address, 0, 0};
     return weak.released_count++;
+}
+
+// The lanes of a block that has ended are not those of the next one.
+WEAK_MEMORY void forget_owners() {
+    if (!weak.is_on) return;
+    for (uint32_t i = 0; i < weak.waiting; ++i) memset(weak.stores[i].owners, 0, sizeof(weak.stores[i].owners));
+    memset(weak.host_views, 0, sizeof(weak.host_views));
 }
 
 // To those who acquire the variable.

@@ -13,7 +13,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
-from tracecore.emulator.library import LibraryPool, Request, compile_library
+from tracecore.emulator.library import LibraryPool, Request, compile_library, forbid
 from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategies import find_strategy
@@ -36,6 +36,9 @@ STEPS_OF_RAY = 256
 #: Bytes: addresses in device memory are multiples of it.
 ALIGNMENT = 256
 
+#: Bytes of memory at least: less NumPy would keep and use again, with what is forbidden of it.
+LEAST_BYTES = 1 << 10
+
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
@@ -49,10 +52,12 @@ class EmulatedTracer(DirectTracer):
     kernel: a registered name, a strategy, or None for the default.
     threads: launches at a time.
     order: the order of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`.
-    seed: of the shuffled order, not negative.
+    seed: of the shuffled order and of weak memory, not negative.
+    is_weak: whether lanes and blocks see late what is not handed over to them (`memory.hpp`).
     tree: over the triangles, of this kernel; by default it is built.
     builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default.
     cutouts: of the triangles, None if all are solid.
+    timeout: seconds after which a launch is given up.
     Raises `KernelError` where the kernel is unknown or does not compile, and from a launch that breaks CUDA's rules;
     `DeviceError` where there is no g++.
     """
@@ -68,13 +73,17 @@ class EmulatedTracer(DirectTracer):
         threads: int | None = None,
         order: Order = "ascending",
         seed: int = 0,
+        is_weak: bool = False,
         tree: BinaryTree | None = None,
         builder: str | None = None,
         cutouts: CutoutTables | None = None,
+        timeout: float | None = None,
     ) -> None:
         start = time.perf_counter()
         self._order = _index(order)
         self._seed = seed
+        self._is_weak = is_weak
+        self._timeout = timeout or TIMEOUT
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
         super().__init__(threads)
@@ -143,7 +152,8 @@ class EmulatedTracer(DirectTracer):
             threads=self._strategy.block_size,
             order=self._order,
             seed=self._seed,
-            time_limit=int(TIMEOUT * 1e9),
+            is_weak=self._is_weak,
+            time_limit=int(self._timeout * 1e9),
             memories=memories.ctypes.data,
             memories_count=len(memories),
             log=0 if log is None else log.ctypes.data,
@@ -202,9 +212,11 @@ def memory_ranges(memory: list[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
 
 
 def _aligned(size: int) -> Bytes:
-    """Returns so many bytes, aligned like a device's memory."""
-    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    """Returns so many bytes, aligned like a device's memory, with nothing around them that a kernel may look at."""
+    raw = np.zeros(max(size + ALIGNMENT, LEAST_BYTES), np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
+    forbid(raw[:start])
+    forbid(raw[start + size :])
     return raw[start : start + size]
 
 

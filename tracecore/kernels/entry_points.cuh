@@ -8,6 +8,7 @@
 
 #include "clock.cuh"
 #include "fault.cuh"
+#include "hand_over.cuh"
 #include "warp_chunk.cuh"
 
 #if RESIDENT

@@ -50,6 +50,16 @@ __device__ inline void release_to_host(unsigned long long& variable, unsigned lo
     asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(&variable), "l"(value) : "memory");
 }
 
+// Adds to what others read meanwhile, some time. Hands nothing over.
+__device__ inline void reduce_add(unsigned& variable, unsigned value) {
+    atomicAdd(&variable, value);
+}
+
+// Sets bits of what others read meanwhile, some time. Hands nothing over.
+__device__ inline void reduce_or(unsigned& variable, unsigned bits) {
+    atomicOr(&variable, bits);
+}
+
 // Subtracts 1 and returns what was there before. Releases and acquires.
 __device__ inline unsigned count_down(unsigned& variable) {
     unsigned before;

@@ -27,8 +27,6 @@
 // ends. It ends when the host says so, or gives up when no request has been finished for as long as the host said.
 #pragma once
 
-#include "hand_over.cuh"
-
 typedef unsigned long long Word;
 
 // What a slot's doorbell asks for, in device memory.
@@ -321,13 +319,16 @@ class RingRays {
     // Right after `refill`.
     __device__ Ray load(unsigned index) const {
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&request_of(index).error, 1u);
+        if (is_first_lane()) reduce_add(request_of(index).error, 1u);
         return no_ray();
     }
 
+    // Takes the faults of the lane's ray with its hit; a ray that walks on keeps its own.
     __device__ void store(unsigned index, const Hit& hit) {
+        const unsigned its_faults = faults;
+        faults = 0;
         if (index == NO_RAY) return;
-        if (faults != 0) atomicOr(&request_of(index).error, faults << FAULT_SHIFT);
+        if (its_faults != 0) reduce_or(request_of(index).error, its_faults << FAULT_SHIFT);
         if (!is_first_lane()) return;
         const Hit answer = answer_of<ANY_HIT>(hit);
         __stcg(ring.staged + index, make_float4(answer.t, answer.u, answer.v, __uint_as_float(answer.prim_id)));
@@ -359,7 +360,6 @@ class RingRays {
             if (!__any_sync(WHOLE_WARP, goes_on)) deliver(ticket << TICKET_BITS);
         }
         done = NO_RAY;
-        faults = 0;
     }
 
     // Writes a ticket's hits to the host, a line for each of their words. All lanes together. first: index of its first

@@ -216,3 +216,6 @@ for _width in wide.WIDTHS:
     _register_grouped(f"grouped-{_width}", _width, _width, _LIER)
 _register_grouped("warp-bvh4", 4, 32, _BARCZAK)
 _register_grouped("warp-bvh8", 8, 32, _BARCZAK)
+
+#: Names of the strategies that come with the program.
+BUILT_IN = strategy_names()

@@ -57,7 +57,7 @@ class LaunchRays {
         if (index == NO_RAY) return no_ray();
         const Ray ray = load_ray(launch.rays, index);
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&launch.counters->invalid_rays, 1u);
+        if (is_first_lane()) reduce_add(launch.counters->invalid_rays, 1u);
         return no_ray();
     }
 
@@ -110,7 +110,7 @@ __device__ void answer(const Scene& scene, const Launch& launch) {
     LaunchRays<ANY_HIT> rays(launch);
     traverse<ANY_HIT>(scene, rays, faults);
     end_marks(launch.steps);
-    if (faults != 0) atomicOr(&launch.counters->faults, faults);
+    if (faults != 0) reduce_or(launch.counters->faults, faults);
     finish(launch);
 }
 

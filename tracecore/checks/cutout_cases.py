@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from ray_cases import Answers, Floats, grid, occlusion_of, random_rays, rays_at_edges, soup
 
+from tracecore.checks.ray_cases import Answers, Floats, grid, occlusion_of, random_rays, rays_at_edges, soup
 from tracecore.cutouts import Cutouts, CutoutTables, Wrap, tables_of
 from tracecore.rays import make_rays
 from tracecore.tracers.brute_force import BruteForceTracer

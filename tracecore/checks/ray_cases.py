@@ -1,15 +1,12 @@
-"""Triangles and rays that try a tracer, what brute force answers, and real scenes: for the tests of all kernels."""
+"""Triangles and rays that try a tracer, and what brute force answers."""
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
-from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
@@ -18,23 +15,11 @@ Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 Case = tuple[Floats, Floats]
 
-MILLION = 1 << 20
-
-#: A kernel of each source file, where all of them would be more of the same; the tests on a GPU take all.
-ONE_OF_EACH_SOURCE = tuple({find_strategy(name).source: name for name in strategy_names()}.values())
-
 
 def soup(count: int, scale: float = 1.0) -> Floats:
     """(count, 3, 3) triangles here and there in a cube of side 2."""
     random = np.random.default_rng(count)
     return ((random.uniform(-1, 1, (count, 1, 3)) + random.normal(0, 0.3, (count, 3, 3))) * scale).astype(np.float32)
-
-
-def twice_areas(packed_triangles: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
-    """Twice the area of each of (t,) `PACKED_TRIANGLE` records, (t,) float64."""
-    corners = packed_triangles["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
-    edges = corners[:, 1:] - corners[:, :1]
-    return np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
 
 
 def grid(cells: int) -> Floats:
@@ -310,45 +295,3 @@ def answers(name: str, count: int) -> Answers:
 def occlusion_of(closest: Floats) -> Floats:
     """What an any-hit query answers for the same rays: zeros where there is a hit."""
     return np.where(closest.view(np.uint32)[:, 3:] == MISS, closest, np.float32(0.0))
-
-
-def assert_same_bits(got: Floats, expected: Floats, rays: Floats) -> None:
-    """All four words of every hit; names the first ray that differs."""
-    wrong = np.flatnonzero((got.view(np.uint32) != expected.view(np.uint32)).any(axis=1))
-    if len(wrong) > 0:
-        i = wrong[0]
-        ids = got.view(np.uint32)[i, 3], expected.view(np.uint32)[i, 3]
-        pytest.fail(f"{len(wrong)} of {len(rays)} differ; ray {i} {rays[i]}: {got[i]} {expected[i]}, ids {ids}")
-
-
-def bunny(shared_scenes: Path) -> Floats:
-    """(69451, 3, 3) triangles."""
-    path = shared_scenes / "bunny" / "bunny.obj"
-    if not path.is_file():
-        pytest.skip(f"the bunny is not at {path}")
-    words = [line.split() for line in path.read_text().splitlines()]
-    points = np.array([word[1:4] for word in words if word[:1] == ["v"]], np.float32)
-    corners = [[int(corner.split("/")[0]) - 1 for corner in word[1:4]] for word in words if word[:1] == ["f"]]
-    return points[np.array(corners)]
-
-
-def kitchen(shared_scenes: Path) -> Floats:
-    """(110561, 3, 3) triangles."""
-    path = shared_scenes / "bart-kitchen" / "aff" / "kitchen.aff"
-    if not path.is_file():
-        pytest.skip(f"the kitchen is not at {path}")
-    return pytest.importorskip("scenes").load(path).at_frame(0).positions
-
-
-def incoherent_rays(triangles: Floats) -> Floats:
-    """(MILLION, 8) float32 rays from anywhere in the scene's box to anywhere."""
-    random = np.random.default_rng(11)
-    lower, upper = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
-    return make_rays(random.uniform(lower, upper, (MILLION, 3)), random.normal(0, 1, (MILLION, 3)))
-
-
-def bounces(rays: Floats, hits: Floats) -> Floats:
-    """From where the rays hit, without an offset, to anywhere."""
-    hit = hits.view(np.uint32)[:, 3] != MISS
-    origin = rays[hit, 0:3] + hits[hit, 0:1] * rays[hit, 4:7]
-    return make_rays(origin, np.random.default_rng(12).normal(0, 1, origin.shape))

@@ -2,10 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from ray_cases import Floats
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.layout.device_layout import DeviceLayout
+from tracecore.checks.ray_cases import Floats
 from tracecore.rays import make_rays
 
 
@@ -31,13 +30,6 @@ def chain(levels: int) -> BinaryTree:
         order=np.arange(levels + 1, dtype=np.uint32),
         build_seconds=0.0,
     )
-
-
-def levels_that_need(layout: DeviceLayout, stack: int) -> int:
-    """How many levels the chain has that needs so many entries of stack; each level more needs one more."""
-    levels = next(n for n in range(stack // 2, 4 * stack) if layout.pack(chain(n), slices(n)).stack == stack)
-    assert layout.pack(chain(levels + 1), slices(levels + 1)).stack == stack + 1
-    return levels
 
 
 def vertical_rays(levels: int, above: npt.ArrayLike, hit: npt.ArrayLike) -> Floats:
