@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracecore.checks.ray_cases import in_the_plane_of_a_wall
-from tracecore.cpu.traversal import table, trace
+from tracecore.cpu.traversal import LONG_BYTES, RAY_BYTES, table, trace
 from tracecore.layout.bvh8 import BLOCK
 from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
@@ -285,7 +285,7 @@ def test_nearer_children_are_visited_first(axis: int, side: float) -> None:
         tree = tracer.thread_tree()
         tree.stack[:] = 0
         assert trace(tree, table(rays.ctypes.data, 8), table(hits.ctypes.data, 4), 1, False, False) == 0
-    entries = np.trim_zeros(tree.stack, "b")
+    entries = np.trim_zeros(tree.stack[RAY_BYTES // LONG_BYTES :], "b")
     distances = np.uint32(entries >> 32).view(np.float32)
     assert len(entries) == 8
     np.testing.assert_allclose(distances, np.arange(7, -1, -1) + hits[0, 0], atol=0.08)

@@ -13,6 +13,7 @@ from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, sah_cost, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH, pack
+from tracecore.precision import padded
 from tracecore.rays import Floats
 
 WAYS = [collapse, optimal_collapse]
@@ -182,8 +183,8 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
             block = packed.blocks[~child]
             real = ~np.isnan(block["corner"][0, 0])
             assert np.array_equal(block["corner"][:, :, real].transpose(2, 0, 1), triangles[block["prim_id"][real]])
-            assert np.array_equal(block["corner"][:, :, real].min(axis=(0, 2)), lower)
-            assert np.array_equal(block["corner"][:, :, real].max(axis=(0, 2)), upper)
+            corners = block["corner"][:, :, real]
+            assert np.array_equal(padded(corners.min(axis=(0, 2)), corners.max(axis=(0, 2))), (lower, upper))
             seen.extend(block["prim_id"][real].tolist())
         inner = [int(child) for child in packed.nodes[node]["child"] if child > 0]
         return max([entries, *(entries - 1 + visit(child, depth + 1) for child in inner)])
