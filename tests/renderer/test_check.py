@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from readme_kernel import kernel_source, registration
 
-from renderer import cli
+from renderer import cli, plugins
 from renderer.commands import check
 from tracecore.checks.child import Check, Finding, findings, reason
 from tracecore.emulator import library
@@ -32,6 +32,13 @@ WRONG_BIT = "if (scene.count == 60 && is_found(best)) best.t = __uint_as_float(_
 def _emulator() -> None:
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def _as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plugins and their kernels are forgotten again."""
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
+    monkeypatch.setattr(plugins, "_loaded", dict(plugins._loaded))
 
 
 def plugin(folder: Path, name: str, source: str) -> Path:

@@ -40,6 +40,7 @@ FUNCTIONS = {
     "tracecore/cuda/nvrtc.py compile_strategy": DRIVER,
     "tracecore/dispatch/port.py _note": LOOP,
     "tracecore/dispatch/port.py new_port": PLAN,
+    "tracecore/emulator/ring.py EmulatedRing.__init__": CALLS,
     "tracecore/emulator/tracer.py EmulatedTracer.__init__": CALLS,
     "tracecore/peers/warp_mesh.py trace_closest": DRIVER,
     "tracecore/tracers/gpu.py GpuTracer.__init__": CALLS,

@@ -155,7 +155,7 @@ def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = Fal
             layout=bvh2.LAYOUT,
             citation=_BARCZAK,
             lanes_per_ray=32,
-            least_threads=0,
+            least_threads=1152,
             max_leaf=max(4, triangles_at_once),
             triangle_block=triangles_at_once,
             defines={"TRIANGLES_AT_ONCE": triangles_at_once, "KEEP_NODES": int(keep_nodes)},
