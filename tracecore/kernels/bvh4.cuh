@@ -95,7 +95,7 @@ __device__ inline int child_key(float near, int index) {
 // Whether a child lies behind a hit at t, by its key. Without the index it is no farther than it was, unless it begins before
 // t = 0.
 __device__ inline bool is_behind(int key, float t) {
-    return (key >= 0) & (__int_as_float(key & ~3) > t);  // no branch, which would part lanes
+    return key >= 0 && __int_as_float(key & ~3) > t;
 }
 
 // Something to visit: a child, and its key.
