@@ -3,27 +3,37 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from judges import ONE_OF_EACH_SOURCE
+from margins import PACKET, lost
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import collapse
 from tracecore.checks.ray_cases import Floats
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
 from tracecore.precision import PAD, padded
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.tracers.gpu import GpuTracer
 
 PROGRAM = Path(__file__).with_name("margins.py")
 
 #: By these the pad is divided.
-DIVISORS = (1, 8, 64)
+DIVISORS = (8, 64)
+
+#: Of each layout one that walks it in the plainest way.
+KERNELS = ("while-while", "bvh4", "compressed-bvh8", "grouped-8")
+
+CPU_RAYS, EMULATED_RAYS, GPU_RAYS = 500_000, 100, 100_000
 
 
-def lost(divisor: int, device: str, count: int, kernels: tuple[str, ...], cache: Path) -> list[int]:
+def lost_by_mutant(divisor: int, device: str, count: int, kernels: tuple[str, ...], cache: Path) -> list[int]:
     """Of each kernel, or of the CPU, how many rays lose their hit. cache: where nobody else finds what it compiles."""
     done = subprocess.run(
         [sys.executable, "-P", PROGRAM, str(divisor), device, str(count), *kernels],
@@ -37,27 +47,52 @@ def lost(divisor: int, device: str, count: int, kernels: tuple[str, ...], cache:
     return [int(line) for line in done.stdout.split()]
 
 
-@pytest.mark.parametrize("divisor", DIVISORS)
-def test_the_cpu_needs_its_pad(divisor: int, tmp_path: Path) -> None:
-    (rays,) = lost(divisor, "cpu", 500_000, (), tmp_path)
-    assert (rays > 0) == (divisor > 1)
-
-
-@pytest.mark.parametrize("divisor", DIVISORS)
-def test_kernels_need_their_pads(divisor: int, tmp_path: Path) -> None:
+@pytest.fixture
+def _emulator() -> None:
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
-    found = lost(divisor, "emulator", 100, ONE_OF_EACH_SOURCE, tmp_path)
-    assert [rays > 0 for rays in found] == [divisor > 1] * len(ONE_OF_EACH_SOURCE), found
+
+
+@pytest.fixture
+def _gpu() -> None:
+    if reason := gpu_unavailable_reason():
+        pytest.skip(reason)
+
+
+def test_the_cpu_loses_none_of_them() -> None:
+    assert lost(CpuTracer, CPU_RAYS, 1) == 0
+
+
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_the_cpu_needs_its_pad(divisor: int, tmp_path: Path) -> None:
+    (rays,) = lost_by_mutant(divisor, "cpu", CPU_RAYS, (), tmp_path)
+    assert rays > 0
+
+
+@pytest.mark.usefixtures("_emulator")
+@pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
+def test_no_kernel_loses_one_of_them(kernel: str) -> None:
+    assert lost(partial(EmulatedTracer, kernel=kernel), EMULATED_RAYS, PACKET) == 0
+
+
+@pytest.mark.usefixtures("_emulator")
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_kernels_need_their_pads(divisor: int, tmp_path: Path) -> None:
+    assert all(lost_by_mutant(divisor, "emulator", EMULATED_RAYS, KERNELS, tmp_path))
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("_gpu")
+@pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
+def test_no_kernel_loses_one_of_them_on_a_gpu(kernel: str) -> None:
+    assert lost(partial(GpuTracer, kernel=kernel), GPU_RAYS, PACKET) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("_gpu")
 @pytest.mark.parametrize("divisor", DIVISORS)
 def test_kernels_need_their_pads_on_a_gpu(divisor: int, tmp_path: Path) -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
-    found = lost(divisor, "gpu", 100_000, ONE_OF_EACH_SOURCE, tmp_path)
-    assert [rays > 0 for rays in found] == [divisor > 1] * len(ONE_OF_EACH_SOURCE), found
+    assert all(lost_by_mutant(divisor, "gpu", GPU_RAYS, KERNELS, tmp_path))
 
 
 def quads(sizes: Floats) -> Floats:

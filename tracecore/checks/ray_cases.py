@@ -266,8 +266,6 @@ CASES: dict[str, Callable[[int], Case]] = {
     "in-the-plane-of-a-wall": in_the_plane_of_a_wall,
     "large-ground": lambda n: (on_a_ground(1e6), np.concatenate([random_rays(11, n // 2), far_cameras(n // 2)])),
     "far-cameras": lambda n: (soup(300), far_cameras(n)),
-    "far-cameras-of-little": lambda n: (soup(300, 1e-6), far_cameras(n, 1e-6)),
-    "no-triangles-far-away": lambda n: (soup(0), far_cameras(n // 3)),
     "scale-3e-15": lambda n: (soup(300, 3e-15), random_rays(12, n // 3, scale=3e-15)),
     "dust-in-a-room": lambda n: (dust_in_a_room(), random_rays(12, n // 3, scale=3e-15)),
     "denormal-directions": lambda n: (soup(300), scaled_directions(-40, n // 3)),
