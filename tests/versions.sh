@@ -23,7 +23,7 @@ make_picture() {
     "$folder/venv/bin/python" -m pip install --quiet "${@:3}" --editable .
     "$folder/venv/bin/python" -c 'import sys, numba, numpy; print("Python", sys.version.split()[0], "numba", numba.__version__, "NumPy", numpy.__version__)'
     "$folder/venv/bin/tracecore" scene export cornell --to "$folder/cornell.glb"
-    "$folder/venv/bin/tracecore" render "$folder/cornell.glb" --device cpu --size 32x24 --passes 2 --photons 2000 \
+    "$folder/venv/bin/tracecore" render "$folder/cornell.glb" --driver ao --device cpu --size 32x24 --passes 2 \
         --quiet -o "$folder/picture.png"
 }
 

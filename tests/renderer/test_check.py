@@ -87,10 +87,10 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         "duplicates": f"[a-z-]+ in {where['beyond']}",
         "cut-outs-layers": r"closest hit, lanes in order: \d+ of 500 rays differ; ray \d+, .*expected triangle .*, got",
         "33-rays": None,
-        "axis-aligned-grid": "has not ended in 20 s: an endless loop",
+        "axis-aligned-grid": "has not ended in 10 s: an endless loop",
         "intervals": None,
     }
-    came = found(plugin(tmp_path, "worse", source), list(texts), seconds=20.0)
+    came = found(plugin(tmp_path, "worse", source), list(texts), seconds=10.0)
     assert [finding.name for finding in came] == list(texts)[:-1]
     for name, text in came:
         expected = texts[name]
