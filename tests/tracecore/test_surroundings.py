@@ -21,9 +21,9 @@ RAYS = 256
 
 
 @functools.cache
-def model() -> Floats:
-    """(14160, 3, 3): a ball of radius 1 with a rough skin."""
-    vertices, faces = welded_sphere(60)
+def model(rings: int = 60) -> Floats:
+    """(4 * rings * (rings - 1), 3, 3): a ball of radius 1 with a rough skin."""
+    vertices, faces = welded_sphere(rings)
     return (vertices * np.random.default_rng(1).uniform(0.95, 1.05, (len(vertices), 1)))[faces].astype(np.float32)
 
 
@@ -74,6 +74,17 @@ def test_large_surroundings_cost_what_small_ones_do(kernel: str, around: str) ->
         pytest.skip(reason)
     of_size = SURROUNDINGS[around]
     assert steps(*of_size(FAR[around]), kernel) <= MOST_TIMES * steps(*of_size(NEAR), kernel)
+
+
+@pytest.mark.parametrize("kernel", ["while-while", "bvh4", "compressed-bvh8"])
+def test_a_large_ground_or_a_far_camera_costs_little_beside_what_the_model_does(kernel: str) -> None:
+    """A sky is no case of it, however small: its own triangles take some levels of the tree around the model."""
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+    large = model(143)
+    alone = steps(large, rays_from(3.0), kernel)
+    assert steps(np.concatenate([large, ground(FAR["ground"])]), rays_from(3.0), kernel) <= MOST_TIMES * alone
+    assert steps(large, rays_from(FAR["camera"]), kernel) <= MOST_TIMES * alone
 
 
 @pytest.mark.parametrize("around", SURROUNDINGS)
