@@ -139,10 +139,11 @@ def test_a_picture_has_a_timeline(tmp_path):
     renderer.render("cornell", settings)
     trace = json.loads(path.read_text())
     assert {span["name"] for span in events(trace, ph="X")} == {"shading", "batch", "map", "idle"}
-    for thread in range(2):
-        rows = by_row(events(trace, ph="X"))
-        spans = sorted(rows[thread * timeline.THREAD_ROWS], key=lambda span: span["ts"])
-        for before, after in pairwise(spans):
+    rows = by_row(events(trace, ph="X"))
+    threads = [row for row in rows if row % timeline.THREAD_ROWS == 0]  # a thread that came late may have no row
+    assert 1 <= len(threads) <= 2
+    for thread in threads:
+        for before, after in pairwise(sorted(rows[thread], key=lambda span: span["ts"])):
             end = before["ts"] + before["dur"]
             assert end <= after["ts"] + 1.0 or after["ts"] + after["dur"] <= end + 1.0  # microseconds
 
