@@ -54,7 +54,8 @@ SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
     + ("uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("is_directed", "lobe", "bent", "scalar", "lobes")
+    + ("is_directed", "lobe", "bent", "lobes")
+    + ("material", "parameters", "bsdf", "shader", "unused", "tangent", "listed")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
@@ -113,7 +114,7 @@ EYE_COLUMNS = np.dtype(
         ("shadow_direction", "<f4", _VECTOR),
         ("radiance", "<f4", _VECTOR),
         ("carries", "<u4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
+        ("base", "<f4", _VECTOR),
         ("rare", "<i4", _SCALAR),
     ]
 )

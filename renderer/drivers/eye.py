@@ -164,6 +164,7 @@ class EyeDriver:
         self.settings = settings
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
+        make_ready(self.scene.bsdfs.bsdfs, eye_loops(len(self.scene.bsdfs.shaders) > 0))
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
         self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes

@@ -95,8 +95,12 @@ class Bsdf:
     eta: (parameters, is_outside) to the index of the far side over that of the near one, or None for 1.
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
+    stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
+    is_sharp: the same, to whether a lobe without spread turns light.
+    plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
     has_tangent: whether the frame's x axis lies along the u of textures.
-    at_point: compiled, from a `Point` and the parameters after all maps to those at the point, or None.
+    at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
+        compiles it.
     """
 
     name: str
@@ -111,6 +115,9 @@ class Bsdf:
     eta: Callable[..., float] | None = None
     maps: Mapping[str, tuple["Use", ...]] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
+    stores: Callable[[Any], bool] = lambda parameters: False
+    is_sharp: Callable[[Any], bool] = lambda parameters: False
+    plain: Callable[[Any], Any] = lambda parameters: None
     has_tangent: bool = False
     at_point: Callable[..., Any] | None = None
 
