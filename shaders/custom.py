@@ -1,8 +1,8 @@
-"""This module calls functions of the user's own at every hit: loops call them by address, so that the loops are compiled
-once.
+"""This module calls functions of the user's own at every hit: loops call them by address, so that the loops are
+compiled once.
 
-A function of (`Point`, parameters) takes the parameters of a BSDF, after all maps, and returns those at the point. It is
-compiled by Numba, runs without the interpreter lock, and may raise exceptions, which end the run.
+A function of (`Point`, parameters) takes the parameters of a BSDF, after all maps, and returns those at the point. It
+is compiled by Numba, runs without the interpreter lock, and may raise exceptions, which end the run.
 """
 
 # Numba's interface for extensions carries no types.

@@ -7,7 +7,6 @@ A frame of a texture is that of its plane on the triangle: along growing u, up t
 import math
 from typing import NamedTuple
 
-from shaders.bsdf import Bsdf
 from shaders.compilation import called, compiled
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, filtered
 from shaders.vector import (
@@ -17,10 +16,8 @@ from shaders.vector import (
     cross,
     dot,
     frame,
-    largest,
     length,
     mean,
-    multiply,
     normalize,
     scale,
     subtract,
@@ -97,26 +94,6 @@ def map_color(textures: TextureArrays, texture: int, uv: Pair, seen: float) -> C
 
 
 @called
-def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf: Bsdf) -> Bsdf:
-    """Returns the lobes with all maps but that of the diffuse one. alpha is the square of a roughness."""
-    specular = map_color(textures, maps.specular, uv, seen)
-    through = map_color(textures, maps.transmission, uv, seen)
-    rough = mean(map_color(textures, maps.roughness, uv, seen))
-    return Bsdf(
-        bsdf.diffuse,
-        multiply(bsdf.phong, specular),
-        multiply(bsdf.mirror, specular),
-        multiply(bsdf.transmission, through),
-        bsdf.exponent,
-        bsdf.ior,
-        multiply(bsdf.specular_lobe, specular),
-        bsdf.alpha * rough * rough,
-        bsdf.eta,
-        bsdf.k,
-    )
-
-
-@called
 def along_texture(patch: Patch) -> tuple[Vec3, Vec3]:
     """Returns dp/du and dp/dv: how the position moves with texture coordinates. It is any frame where these do not
     say."""
@@ -182,12 +159,6 @@ def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: floa
     ahead = filtered(textures, texture, (uv[0] + step[0], uv[1] + step[1]), seen)
     behind = filtered(textures, texture, (uv[0] - step[0], uv[1] - step[1]), seen)
     return mean(ahead) - mean(behind)
-
-
-@compiled
-def mirrors(bsdf: Bsdf) -> bool:
-    """Returns whether there is a lobe about the mirrored direction."""
-    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.specular_lobe), largest(bsdf.transmission)) > 0.0
 
 
 @called

@@ -47,6 +47,7 @@ MATERIAL = np.dtype(
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
 
+
 class SurfaceArrays(NamedTuple):
     """Triangles and materials as loops read them.
 

@@ -10,6 +10,7 @@ bit.
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
+from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PIXEL,
@@ -19,23 +20,32 @@ from renderer.camera_paths.paths import (
     EyeJob,
     Long,
     ShadowRays,
-    ray_direction,
-    set_ray,
 )
 from renderer.camera_paths.photon_light import add_photon_light
-from renderer.camera_paths.sampler import scatter_numbers
-from renderer.camera_paths.met_light import add_glow, add_light_from_outside
-from renderer.camera_paths.scattering import keep_paths, scatter
+from renderer.camera_paths.sampler import draw
+from renderer.camera_paths.scattering import diffuse_direction, keep_paths, scatter
 from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pick_vertices, prepare, rules_of
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.chunk_views import View
+from renderer.photons.batch import RAY_DIRECTION
+from renderer.photons.chunk_views import ALL_BITS, View
+from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import GLOWS, LISTED, MIXED
 from renderer.shading.listed import SHOW, for_each_bsdf
-from renderer.simd.columns import WORD_BYTES, column, each, list_indices, set_column, whole
-from shaders.float32 import ZERO
-from shaders.sampling import cosine_hemisphere
-from shaders.surface import ray_origin, surface_at, world
-from shaders.vector import dot, largest, scale
+from renderer.simd.columns import (
+    WORD_BYTES,
+    column,
+    column_of,
+    each,
+    list_indices,
+    pack_columns,
+    put,
+    set_column,
+    three,
+    whole,
+)
+from shaders.float32 import ZERO, Float32
+from shaders.random import STREAM_SCATTER
+from shaders.vector import along, dot, largest
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
@@ -78,7 +88,8 @@ def advance_chunk(
     Returns how many rays were looked at, and how many paths of them go on.
     """
     first, count, kept = span
-    view, flags = view_of(job.scene, batch, first, kept), job.scene.photon_scene.flags
+    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+    flags = job.scene.photon_scene.flags
     chunk = view.chunk
     hits, rays = pick_vertices(view, count)
     if hits < rays and (len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0):
@@ -104,21 +115,21 @@ def advance_chunk(
 
 
 @inlined
-def view_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> View:
-    """Returns the view of a chunk of a batch's rays, from the first one on. kept: how many paths go on before them."""
-    return View(
-        rays=address(batch.rays) + WORD_BYTES * first,
-        hits=address(batch.hits) + WORD_BYTES * first,
-        paths=address(batch.paths) + WORD_BYTES * first,
-        kept_rays=address(batch.rays) + WORD_BYTES * kept,
-        kept_paths=address(batch.paths) + WORD_BYTES * kept,
-        step=WORD_BYTES * batch.rays.shape[1],
-        photons=0,
-        materials=address(scene.photon_scene.materials),
-        normals=address(scene.surfaces.normals),
-        texels=address(scene.photon_scene.texels),
-        decoded=address(scene.photon_scene.decoded),
-        chunk=batch.scratch[0],
+def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> tuple[int, ...]:
+    """Returns the addresses of a `View` of a chunk of a batch's rays, from the first one on. kept: how many paths go on
+    before them."""
+    return (
+        address(batch.rays) + WORD_BYTES * first,
+        address(batch.hits) + WORD_BYTES * first,
+        address(batch.paths) + WORD_BYTES * first,
+        address(batch.rays) + WORD_BYTES * kept,
+        address(batch.paths) + WORD_BYTES * kept,
+        WORD_BYTES * batch.rays.shape[1],
+        0,
+        address(scene.photon_scene.materials),
+        address(scene.surfaces.normals),
+        address(scene.photon_scene.texels),
+        address(scene.photon_scene.decoded),
     )
 
 
@@ -134,7 +145,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     first, kept = Long(0), Long(0)
     while first < active:
-        view = view_of(job.scene, batch, first, kept)
+        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
         hits, rays = pick_vertices(view, active - first)
         for row in range(first, first + rays):
             if batch.prim_ids[row] == MISS:

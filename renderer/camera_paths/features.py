@@ -1,6 +1,6 @@
 """What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
 
-from renderer.camera_paths.bounce import view_of
+from renderer.camera_paths.bounce import places_of
 from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
 from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob, Long
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
@@ -15,8 +15,8 @@ from shaders.float32 import ONE
 from shaders.vector import add
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.dispatch.port import NO_OPTIONS, Port, next_batch, submit
 from tracecore.compilation.vector import address
+from tracecore.dispatch.port import NO_OPTIONS, Port, next_batch, submit
 
 #: So many passes are enough: features have little noise.
 FEATURE_PASSES = 16
@@ -30,7 +30,7 @@ def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     for i in range(active):
         image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
     while first < active:
-        view = view_of(job.scene, batch, first, first)
+        view = View(*places_of(job.scene, batch, first, first), batch.scratch[0])
         hits, rays = pick_vertices(view, active - first)
         first += rays
         if hits > 0:

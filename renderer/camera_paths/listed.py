@@ -16,7 +16,6 @@ from renderer.photons.batch import (
     PHOTON_LOBE_PHONG,
 )
 from renderer.photons.chunk_views import ALL_BITS
-from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, evaluate, reflectance
 from renderer.shading.listed import (
     ALBEDO,
     AT_POINT,
@@ -31,6 +30,7 @@ from renderer.shading.listed import (
     scattered,
     seen_at,
 )
+from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, evaluate, reflectance
 from renderer.simd.columns import COLUMN_BYTES, column, each, get, get_word, put, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP, Seen
 from shaders.compilation import compiled as inlined

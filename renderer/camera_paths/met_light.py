@@ -132,7 +132,8 @@ def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf:
 
 @unit(types.none)
 def add_glow(job: EyeJob, chunk: EyeChunk, count: int) -> None:
-    """Add the light that the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of them."""
+    """Add the light that the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of
+    them."""
     job = borrowed(job)
     for k in range(count):
         add_glow_of(job, chunk, Long(chunk.rare[k]))

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from numba import types
 
+from renderer.camera_paths.met_light import in_double
 from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, put_shadow_ray
 from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
@@ -13,7 +14,6 @@ from renderer.photons.irradiance import find_sample, irradiance_at_sample, sampl
 from renderer.photons.light_layers import PhotonLight, Place, add_photons
 from renderer.photons.lookup import irradiance_of
 from renderer.photons.photon_map import Found
-from renderer.camera_paths.met_light import in_double
 from renderer.photons.searching import Places, Search, find_all
 from renderer.simd.columns import column, each, whole
 from shaders.compilation import compiled as inlined

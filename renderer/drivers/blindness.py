@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.scene.materials import dressed
 from scenes.model import Material, Snapshot
@@ -17,11 +16,7 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     lights = unseen_lights(caustics_of(driver), snapshot)
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
     sharp = [material for material in used if dressed(material, snapshot.textures).is_sharp]
-    if (
-        not lights
-        or not sharp
-        or not any(dressed(material, snapshot.textures).stores for material in used)
-    ):
+    if not lights or not sharp or not any(dressed(material, snapshot.textures).stores for material in used):
         return None
     return f"light of {' and '.join(lights)} that comes through mirrors or glass ({listed(sharp)})"
 

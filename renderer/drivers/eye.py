@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.listed import eye_loops
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
@@ -21,6 +22,7 @@ from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
+from renderer.simd.bsdf_kinds import make_ready
 from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.compilation.ahead import load_all

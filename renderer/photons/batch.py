@@ -31,7 +31,8 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
 #: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
 #: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of indices in
-#: the chunk. material to listed: of hits that are listed (`renderer.shading.listed`); parameters to unused are NUMBERS. In the end the bits for direction, wi and is_directed are packed for the paths that go on.
+#: the chunk. material to listed: of hits that are listed (`renderer.shading.listed`); parameters to unused are NUMBERS.
+#: In the end the bits for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),

@@ -9,7 +9,6 @@ from numba import types
 from renderer.photons.batch import HIT_COLUMNS, PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.chunk_views import DIRECTED
 from renderer.photons.photon_map import pack_flux
-from renderer.simd.bsdf_kinds import BsdfKind, entering
 from renderer.shading.listed import (
     PHOTON_AT_POINT,
     PHOTONS,
@@ -20,7 +19,8 @@ from renderer.shading.listed import (
     scattered,
     seen_at,
 )
-from renderer.simd.columns import COLUMN_BYTES, column, each, get, get_int, get_word, put, set_column, whole
+from renderer.simd.bsdf_kinds import BsdfKind, entering
+from renderer.simd.columns import COLUMN_BYTES, column, each, get, get_word, put, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Int

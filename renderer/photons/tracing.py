@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_map import Words
 from renderer.photons.listed import photon_loops
+from renderer.photons.photon_map import Words
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
     PHOTON_RAYS,

@@ -34,9 +34,7 @@ from shaders.vector import BLACK
 
 #: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, and that in `BsdfTable.shaders`,
 #: or -1.
-NUMBERS = np.dtype(
-    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("unused", "<i4", 2)]
-)
+NUMBERS = np.dtype([("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("unused", "<i4", 2)])
 
 #: Pictures that do not change how a surface scatters light.
 OTHER_PICTURES = frozenset(("cutout", "emission_map"))

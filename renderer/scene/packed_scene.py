@@ -1,7 +1,6 @@
 """This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np

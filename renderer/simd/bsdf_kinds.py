@@ -177,6 +177,7 @@ def numbers_at(typing: Any, kind: Any, columns: Any, i: Any) -> Any:
 @emitting
 def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -> Any:
     """Writes the parameters of a hit. columns: as `numbers_at` takes them."""
+
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, columns, i, value = arguments
         numbers = []

@@ -5,8 +5,9 @@ All numbers are float32. Directions are unit vectors that point away from the su
 shading normal on the side of `wo`. Functions have no branches that LLVM could not make selects of, and read tables by
 `renderer.simd.columns.get` alone, so that loops over hits become vector instructions.
 
-A BSDF is a base, which may be black, and a rest. The base is Lambert's law with what comes through the layers above it:
-its value is `entering(wi) * reflectance(wo) / pi`. Photons are stored on it, and may stand for it. Rays follow the rest.
+A BSDF is a base, which may be black, and a rest. The base is Lambert's law with what comes through the layers above it,
+of the value `entering(wi) * reflectance(wo) / pi`. Photons are stored on it, and may stand for it. Rays follow the
+rest.
 """
 
 from collections.abc import Callable, Mapping
