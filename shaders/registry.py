@@ -14,7 +14,14 @@ __all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 _shaders: dict[str, Bsdf] = {one.BSDF.name: one.BSDF for one in (diffuse, mirror, nff)}
 
 from dataclasses import replace as _r
-_shaders["dielectric"] = _r(nff.BSDF, name="dielectric", pack=lambda m: nff.Nff((0.,0.,0.),(0.,0.,0.),(0.,0.,0.),(m.transmittance,)*3,0.0,m.ior if m.ior>0 else 1.0))
+
+_shaders["dielectric"] = _r(
+    nff.BSDF,
+    name="dielectric",
+    pack=lambda m: nff.Nff(
+        (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (m.transmittance,) * 3, 0.0, m.ior if m.ior > 0 else 1.0
+    ),
+)
 
 
 def register_shader(bsdf: Bsdf) -> None:

@@ -1,6 +1,6 @@
 """The loops of eye paths over the hits of one BSDF: what photons show there, what shadow rays bring, where paths go."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -16,6 +16,7 @@ from renderer.photons.batch import (
     PHOTON_LOBE_PHONG,
 )
 from renderer.photons.chunk_views import ALL_BITS
+from renderer.scene.materials import BsdfTable
 from renderer.shading.listed import (
     ALBEDO,
     AT_POINT,
@@ -25,12 +26,12 @@ from renderer.shading.listed import (
     frame_at,
     in_frame,
     listed_at,
-    look_at_points,
+    make_shaders_ready,
     parameters_at,
     scattered,
     seen_at,
 )
-from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, evaluate, reflectance
+from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, evaluate, make_ready, reflectance
 from renderer.simd.columns import COLUMN_BYTES, column, each, get, get_word, put, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP, Seen
 from shaders.compilation import compiled as inlined
@@ -159,12 +160,11 @@ def scatter_path(k: int, data: Seeing) -> None:
     put(address(chunk.gain), i, radiance_gain(kind, parameters, ahead.wi, seen))
 
 
-def eye_loops(has_shaders: bool) -> dict[int, tuple[Any, tuple[Any, ...]]]:
-    """Returns the loops by their columns in `renderer.simd.bsdf_kinds.ADDRESSES`, and Numba's types of their arguments
-    but for the kind. has_shaders: whether functions of the user's own look at hits."""
+def make_eye_paths_ready(table: BsdfTable) -> None:
+    """Has the loops of the BSDFs of a scene be there, before eye paths call them."""
     rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, False, False, False, ZERO, False)
-    arguments = (numba.from_dtype(EYE_COLUMNS), types.int64, numba.typeof(rules), types.int64)
+    chunk = numba.from_dtype(EYE_COLUMNS)
+    arguments = (chunk, types.int64, numba.typeof(rules), types.int64)
     loops = {SHOW: show_bases, LIGHT: light_vertices, SCATTER: scatter_paths, ALBEDO: show_albedos}
-    points = (numba.from_dtype(EYE_COLUMNS), types.int64, types.int64)
-    ready: dict[int, tuple[Any, tuple[Any, ...]]] = {which: (loop, arguments) for which, loop in loops.items()}
-    return ready | ({AT_POINT: (look_at_points, points)} if has_shaders else {})
+    make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
+    make_shaders_ready(table, AT_POINT, chunk)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-from renderer.camera_paths.listed import eye_loops
+from renderer.camera_paths.listed import make_eye_paths_ready
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
@@ -22,7 +22,6 @@ from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
-from renderer.simd.bsdf_kinds import make_ready
 from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.compilation.ahead import load_all
@@ -166,7 +165,7 @@ class EyeDriver:
         self.settings = settings
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
-        make_ready(self.scene.bsdfs.bsdfs, eye_loops(len(self.scene.bsdfs.shaders) > 0))
+        make_eye_paths_ready(self.scene.bsdfs)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
         self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes

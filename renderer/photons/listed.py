@@ -1,6 +1,6 @@
 """The loop of photons over the hits of one BSDF: what they leave there, and where they go on."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -9,17 +9,18 @@ from numba import types
 from renderer.photons.batch import HIT_COLUMNS, PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.chunk_views import DIRECTED
 from renderer.photons.photon_map import pack_flux
+from renderer.scene.materials import BsdfTable
 from renderer.shading.listed import (
     PHOTON_AT_POINT,
     PHOTONS,
     frame_at,
     listed_at,
-    look_at_points,
+    make_shaders_ready,
     parameters_at,
     scattered,
     seen_at,
 )
-from renderer.simd.bsdf_kinds import BsdfKind, entering
+from renderer.simd.bsdf_kinds import BsdfKind, entering, make_ready
 from renderer.simd.columns import COLUMN_BYTES, column, each, get, get_word, put, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.compilation import compiled as inlined
@@ -71,9 +72,9 @@ def scatter_photon(k: int, data: Landed) -> None:
     set_column(chunk.weight, i, scale(ahead.weight, ZERO if ahead.lobe == LOBE_NONE else ONE))
 
 
-def photon_loops(has_shaders: bool) -> dict[int, tuple[Any, tuple[Any, ...]]]:
-    """Returns the loops by their columns in `renderer.simd.bsdf_kinds.ADDRESSES`, and Numba's types of their arguments
-    but for the kind. has_shaders: whether functions of the user's own look at hits."""
+def make_photons_ready(table: BsdfTable) -> None:
+    """Has the loops of the BSDFs of a scene be there, before photons call them."""
     chunk = numba.from_dtype(HIT_COLUMNS)
-    loops = {PHOTONS: (scatter_photons, (chunk, types.int64, types.int64, types.boolean, types.int64))}
-    return loops | ({PHOTON_AT_POINT: (look_at_points, (chunk, types.int64, types.int64))} if has_shaders else {})
+    arguments = (chunk, types.int64, types.int64, types.boolean, types.int64)
+    make_ready(table.bsdfs, {PHOTONS: (scatter_photons, arguments)})
+    make_shaders_ready(table, PHOTON_AT_POINT, chunk)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.listed import photon_loops
+from renderer.photons.listed import make_photons_ready
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
@@ -29,7 +29,6 @@ from renderer.photons.store import (
     room,
 )
 from renderer.scene.packed_scene import PackedScene
-from renderer.simd.bsdf_kinds import make_ready
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
@@ -136,7 +135,7 @@ def trace_to_stores(
     scene: PackedScene, task: PhotonTask, workers: Workers, photons: range, expected_rays: int = 0
 ) -> list[PhotonStore]:
     """Trace the photons of these indices. Returns the stores that they are in, to be left by `leave_stores`."""
-    make_ready(scene.bsdfs.bsdfs, photon_loops(len(scene.bsdfs.shaders) > 0))
+    make_photons_ready(scene.bsdfs)
     options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
     job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
     stores: list[PhotonStore] = []

@@ -12,7 +12,16 @@ from numba import types
 
 from renderer.scene.materials import NUMBERS, BsdfTable
 from renderer.scene.photon_scene import MATERIAL_MASK
-from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate, has_tangent, numbers_at, sample, set_numbers
+from renderer.simd.bsdf_kinds import (
+    BsdfKind,
+    call_at,
+    evaluate,
+    has_tangent,
+    make_ready,
+    numbers_at,
+    sample,
+    set_numbers,
+)
 from renderer.simd.columns import column, each, get_int, list_indices, whole
 from renderer.simd.rows import gather_columns
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP, Seen
@@ -171,3 +180,13 @@ def for_each_shader(table: BsdfTable, which: int, chunk: Chunk, hits: int) -> No
         if count > 0:
             bsdf = table.bsdfs[Long(chunk.bsdf[chunk.listed[0]])]
             call_at(table.loops[bsdf, which], (chunk, count, table.shaders[own]))
+
+
+def make_shaders_ready(table: BsdfTable, which: int, chunk: Any) -> None:
+    """Has the loops be there that call functions of the user's own, if there are any.
+
+    which: AT_POINT or PHOTON_AT_POINT.
+    chunk: Numba's type of the record of a chunk.
+    """
+    if len(table.shaders) > 0:
+        make_ready(table.bsdfs, {which: (look_at_points, (chunk, types.int64, types.int64))})

@@ -211,6 +211,8 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         convention, (where, others) = context.call_conv, values
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
+            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
         function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
         unpacked = [
             context.cast(builder, one, own, types.unliteral(own))
