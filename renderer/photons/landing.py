@@ -26,7 +26,7 @@ from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Color, Vec3, add, along, dot, largest, multiply, normalize, scale
+from shaders.vector import Color, Vec3, add, along, dot, multiply, normalize, scale
 from tracecore.compilation.vector import address
 
 
@@ -202,13 +202,20 @@ def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
 
 
 @inlined
+def power_of(flux: Vec3) -> float:
+    """Returns the sum of a flux over its channels."""
+    return flux[0] + flux[1] + flux[2]
+
+
+@inlined
 def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
-    """Play Russian roulette by the share of flux that is left.
+    """Play Russian roulette by the share of power that is left: a photon that survives has as much as before, and
+    another colour. Only a weight that adds power, which a highlight and a bent normal may have, leaves it with more.
 
     Returns the flux that goes on, and the fate of a path that ends.
     """
     left = multiply(flux, weight)
-    before, after = largest(flux), largest(left)
+    before, after = power_of(flux), power_of(left)
     survives = number * before < after
     cut = ONE_TERMINATED if is_cut else NO_FATE
     return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
