@@ -267,7 +267,7 @@ def add_shadow_rays_of(job: EyeJob, chunk: EyeChunk, vertex: PathVertex, shadows
     """Add the shadow rays of a vertex, each behind those that there are of its sample."""
     task, bsdf, depth = job.task, vertex.hit.bsdf, Long(vertex.state & DEPTH_MASK)
     is_diffuse = largest(bsdf.diffuse) > 0.0 and vertex.diffuse != EVERYTHING
-    if not is_diffuse and not has_rough_lobe(bsdf):
+    if (not is_diffuse and not has_rough_lobe(bsdf)) or bounces_of(vertex.state) >= task.max_bounces:
         return
     last = bounces_of(vertex.state) + 1 >= task.max_bounces or vertex.diffuse == NOTHING
     for k in range(task.light_samples):
@@ -308,7 +308,7 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     if scattered.lobe == LOBE_ABSORBED or not leaves(hit, direction, scattered.wi):
         return
     put_state(chunk, vertex, scattered)
-    if bounces_of(chunk.next_state[i]) >= task.max_bounces:
+    if bounces_of(chunk.next_state[i]) >= task.max_bounces + (scattered.lobe == LOBE_SPECULAR):
         return
     if task.diffuse == NOTHING and scattered.lobe != LOBE_SPECULAR:
         return

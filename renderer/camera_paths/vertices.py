@@ -235,8 +235,10 @@ def shadow_share(i: int, data: Vertices) -> tuple[Color, float]:
     which may find the light as well, else 0."""
     chunk, rules = data.chunk, data.rules
     is_scalar = (chunk.kind[i] & EYE_SCALAR) != 0
-    seen = scale(column(chunk.throughput, i), (ZERO if is_scalar else ONE) / rules.samples)
-    is_last = (bounces_of(chunk.state[i]) + Int(1) >= rules.max_depth) | rules.is_sharp
+    bounces = bounces_of(chunk.state[i])
+    is_dark = is_scalar | (bounces >= rules.max_depth)  # behind the last surface a path meets light alone
+    seen = scale(column(chunk.throughput, i), (ZERO if is_dark else ONE) / rules.samples)
+    is_last = (bounces + Int(1) >= rules.max_depth) | rules.is_sharp
     return seen, ZERO if is_last else ONE
 
 

@@ -328,7 +328,7 @@ def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares(specular):
 
 
 def glossy_box(diffuse, specular, intensity=(1.0, 1.0, 1.0), **material):
-    """A closed box of one AFF surface with a lamp without size; what is specular is a mirror if nothing else is said."""
+    """A closed box of one AFF surface with a lamp without size; what is specular is a mirror by default."""
     nff = Material(kind="nff", diffuse=diffuse, specular=specular, **({"mirror_share": 1.0} | material))
     return flat_snapshot(closed_box(), [nff], lights=[replace(LAMP, intensity=intensity)])
 
