@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import path_weight
-from renderer.camera_paths.paths import EYE_COLUMNS, EYE_LOBE_ABSORBED, EyeChunk
+from renderer.camera_paths.paths import EYE_COLUMNS, EYE_LOBE_ABSORBED, EyeChunk, bounces_of
 from renderer.camera_paths.vertices import Rules, may_go_on
 from renderer.photons.batch import (
     PHOTON_LOBE_DIFFUSE,
@@ -100,7 +100,8 @@ def light_vertex(k: int, data: Seeing) -> None:
     value = evaluate(kind, parameters, wi, seen)
     weight = path_weight(may_go_on(i, chunk, rules) * value.pdf, get(address(chunk.light_pdf), i), rules.samples)
     base, rest = follow * weight + rules.alone, weight * radiance_gain(kind, parameters, wi, seen)
-    seen_share = scale(column(chunk.throughput, i), abs(wi[2]) / rules.samples)
+    is_dark = bounces_of(get_word(address(chunk.state), i)) >= rules.max_depth  # see `vertices.shadow_share`
+    seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
     reflected = (
         value.base[0] * base + value.rest[0] * rest,
         value.base[1] * base + value.rest[1] * rest,

@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.met_light import in_double
-from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, put_shadow_ray
+from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, bounces_of, put_shadow_ray
 from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
@@ -40,14 +40,16 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
         add_found_light(job, chunk, search, k)
     if job.task.diffuse == GATHER:
         for i in range(hits):
-            if chunk.is_far[i] != 0 and largest(column(chunk.weight, i)) > ZERO:
+            is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
+            if is_far and largest(column(chunk.weight, i)) > ZERO:
                 add_known_light(job, chunk, i, shadows)
 
 
 @inlined
 def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
-    """Write the radii of the searches: none where nothing is diffuse, or what is known nearby is taken."""
-    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius)))
+    """Write the radii of the searches: none where nothing is diffuse, what is known nearby is taken, or the path is too
+    long; and the surfaces between the vertices and the eye."""
+    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
     if len(job.lookup.radii) > 0:
         for i in range(hits):
             if search.radius[i] >= ZERO:
@@ -55,11 +57,13 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
 
 
 @inlined
-def ask_radius(i: int, data: tuple[EyeChunk, Search, float]) -> None:
+def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
     """Write the radius of the search about a vertex, that of the task."""
-    chunk, search, radius = data
-    is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0)
+    chunk, search, radius, max_bounces = data
+    between = bounces_of(chunk.state[i])
+    is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0) & (between < max_bounces)
     search.radius[i] = radius if is_asked else -ONE
+    search.between[i] = Float32(between)
 
 
 @inlined
@@ -69,7 +73,8 @@ def add_found_light(job: EyeJob, chunk: EyeChunk, search: Search, k: int) -> Non
     pixel, radius = Long(chunk.pixel[i]), job.task.radius
     irradiance = irradiance_of(job.lookup, Found(flux, Long(search.photons[k])), pixel, radius)
     is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
-    light = PhotonLight(pixel, radius, is_first, irradiance, reflected(chunk, i, irradiance))
+    between = bounces_of(chunk.state[i])
+    light = PhotonLight(pixel, radius, between, is_first, irradiance, reflected(chunk, i, irradiance))
     add_photons(job.image, job.lookup, place_of(chunk, i), light)
 
 
@@ -80,7 +85,7 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
     nearest = find_sample(known, place.position, place.normal)
     if nearest.sample < 0:
         return
-    light = reflected(chunk, i, irradiance_at_sample(known, nearest.sample))
+    light = reflected(chunk, i, irradiance_at_sample(known, nearest.sample, bounces_of(chunk.state[i]) - 1))
     if not nearest.is_doubtful:
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:

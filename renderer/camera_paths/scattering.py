@@ -251,7 +251,8 @@ def go(i: int, wi: Vec3, weight: Color, kind: tuple[bool, bool, bool, bool], dat
     through = state_through(state)
     ahead = through if goes_straight else ahead
     flat, cosine = dot(wi, normal), dot(wi, column(chunk.shading, i))
-    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (bounces_of(ahead) >= rules.max_depth)
+    # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
+    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (bounces_of(ahead) >= rules.max_depth + Int(is_specular))
     # Of spread lobes those of a BSDF's own loops alone reach the far side: these lose what they must by themselves.
     is_behind = (cosine <= ZERO) & ((chunk.kind[i] & LISTED) == 0)
     is_lost |= (is_behind | rules.is_sharp) & (not is_specular)

@@ -238,8 +238,9 @@ def follow_at(i: int, data: Vertices) -> float:
 def shadow_share(i: int, data: Vertices) -> tuple[Color, float]:
     """Returns the share of what a vertex reflects of one shadow ray that reaches the eye, and 1 where its path goes on,
     which may find the light as well, else 0."""
-    seen = scale(column(data.chunk.throughput, i), ONE / data.rules.samples)
-    return seen, may_go_on(i, data.chunk, data.rules)
+    chunk, rules = data.chunk, data.rules
+    is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
+    return scale(column(chunk.throughput, i), (ZERO if is_dark else ONE) / rules.samples), may_go_on(i, chunk, rules)
 
 
 @inlined

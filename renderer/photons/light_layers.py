@@ -37,6 +37,7 @@ class PhotonLight(NamedTuple):
 
     pixel: which one sees it.
     radius: of the task, world units.
+    between: how many surfaces lie between the hit and the eye.
     is_first: whether it is the first surface that spreads light.
     irradiance: W/m^2, there.
     radiance: what the pixel receives of it.
@@ -44,6 +45,7 @@ class PhotonLight(NamedTuple):
 
     pixel: int
     radius: float
+    between: int
     is_first: bool
     irradiance: Color
     radiance: Color
@@ -67,7 +69,7 @@ def lost_in_disc(lookup: PhotonLookup, place: Place, light: PhotonLight) -> floa
     bias by derivatives of the kernel; a disc has none, so that two of them are compared.
     """
     radius = radius_at(lookup, light.pixel, light.radius) * INNER_RADIUS
-    inner = part_of(light, found_in(lookup.photon_map, place, radius))
+    inner = part_of(light, found_in(lookup.photon_map, place, radius, light.between))
     return mean(subtract(light.radiance, inner))
 
 
@@ -78,21 +80,21 @@ def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: Place, light:
         add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
         return
     radius = radius_at(lookup, light.pixel, light.radius)
-    direct = part_of(light, found_in(lookup.parts.direct, place, radius))
-    caustic = part_of(light, found_in(lookup.parts.caustics, place, radius))
+    direct = part_of(light, found_in(lookup.parts.direct, place, radius, 0))
+    caustic = part_of(light, found_in(lookup.parts.caustics, place, radius, light.between))
     others = subtract(subtract(light.radiance, direct), caustic)
     add_color(image, light.pixel, LAYER_LIGHT + 3 * DIRECT_LIGHT, direct)
     add_color(image, light.pixel, LAYER_LIGHT + 3 * CAUSTIC_LIGHT, caustic)
     rest = (max(others[0], 0.0), max(others[1], 0.0), max(others[2], 0.0))  # sums in another order are rounded apart
     add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, rest)
-    found = find(lookup.photon_map, place.position, place.normal, place.shading, radius)
+    found = find(lookup.photon_map, place.position, place.normal, place.shading, radius, light.between)
     image[light.pixel, LAYER_DENSITY] += found.photons / (math.pi * (radius * radius))
 
 
 @inlined
-def found_in(photon_map: PhotonMap, place: Place, radius: float) -> Color:
-    """Returns the irradiance by the photons of a map within a disc."""
-    found = find(photon_map, place.position, place.normal, place.shading, radius)
+def found_in(photon_map: PhotonMap, place: Place, radius: float, between: int) -> Color:
+    """Returns the irradiance by the photons of a map within a disc. between: surfaces between it and the eye."""
+    found = find(photon_map, place.position, place.normal, place.shading, radius, between)
     return irradiance(photon_map, found, radius)
 
 
