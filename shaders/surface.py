@@ -17,9 +17,9 @@ from shaders.maps import (
     footprint,
     map_color,
     mapped_bsdf,
-    mirroring_normal,
     mirrors,
     relief_normal,
+    visible_normal,
 )
 from shaders.shading_normals import shading_normal_correction
 from shaders.textures import TextureArrays, lookup
@@ -66,9 +66,6 @@ LOOK_PLAIN, LOOK_FILTERED, LOOK_MAPPED = 0.0, 1.0, 2.0
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
-
-#: A shading normal at this cosine to wo, or below, is seen from behind.
-LEAST_VISIBLE = 1e-6
 
 
 class SurfaceArrays(NamedTuple):
@@ -333,20 +330,6 @@ def appearance_at(
         map_color(textures, int(materials[material, MATERIAL_EMISSION_MAP]), patch.uv, 0.0),
         relief_normal(textures, relief_of(materials, material), patch, seen, shading_normal),
     )
-
-
-@compiled
-def visible_normal(shading_normal: Vec3, geom_normal: Vec3, wo: Vec3, is_mirroring: bool) -> Vec3:
-    """Returns the shading normal, or what it has to give way to so that wo sees its front.
-
-    is_mirroring: whether it is bent by a map and there is a lobe about the mirrored direction, which must not go into
-    the surface.
-    """
-    if is_mirroring and dot(shading_normal, wo) > LEAST_VISIBLE:
-        shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
-    if dot(shading_normal, wo) <= LEAST_VISIBLE:  # seen from behind the bent normal: only the flat one makes sense
-        return geom_normal
-    return shading_normal
 
 
 @compiled

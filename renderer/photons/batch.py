@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from renderer.photons.photon_map import Words
 from renderer.scene.photon_scene import Records
+from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
 from tracecore.rays import Floats
 
@@ -68,6 +69,7 @@ HIT_COLUMNS = np.dtype(
         ("bent", "<i4", _SCALAR),
         ("scalar", "<i4", _SCALAR),
         ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
+        *MAP_COLUMNS,
     ]
 )
 
