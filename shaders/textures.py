@@ -64,6 +64,18 @@ class Images(NamedTuple):
     table: int
 
 
+class Corners(NamedTuple):
+    """Says which four texels are blended around a point, by their indices in all texels, and the shares of the right
+    and of the lower ones."""
+
+    upper_left: int
+    upper_right: int
+    lower_left: int
+    lower_right: int
+    across: float
+    down: float
+
+
 class Coordinates(NamedTuple):
     """Is a point in the plane of textures.
 
@@ -157,8 +169,8 @@ def texel_pair(x: float, size: int, clamps: bool, is_nearest: bool) -> tuple[int
 
 
 @compiled
-def look_up(images: Images, image: int, at: Coordinates) -> Color:
-    """Returns the linear colour of one image at a point: that of the nearest texel, or a mean over four."""
+def corners_at(images: Images, image: int, at: Coordinates) -> Corners:
+    """Returns the texels of one image around a point: the nearest one alone, with a share of 1, or four."""
     clamps = entry(images, image, TEXTURE_CLAMPS) != 0
     is_nearest = entry(images, image, TEXTURE_FILTER) == NEAREST
     width, height = entry(images, image, TEXTURE_WIDTH), entry(images, image, TEXTURE_HEIGHT)
@@ -166,13 +178,32 @@ def look_up(images: Images, image: int, at: Coordinates) -> Color:
     top, bottom, down = texel_pair(wrapped(at.v, at.tile_v, clamps), height, clamps, is_nearest)
     first = entry(images, image, TEXTURE_OFFSET)
     upper, lower = Int(first + top * width), Int(first + bottom * width)
-    a, b = texel(images, Int(upper + left)), texel(images, Int(upper + right))
-    c, d = texel(images, Int(lower + left)), texel(images, Int(lower + right))
+    return Corners(Int(upper + left), Int(upper + right), Int(lower + left), Int(lower + right), across, down)
+
+
+@compiled
+def look_up(images: Images, image: int, at: Coordinates) -> Color:
+    """Returns the linear colour of one image at a point."""
+    corners = corners_at(images, image, at)
+    a, b = texel(images, corners.upper_left), texel(images, corners.upper_right)
+    c, d = texel(images, corners.lower_left), texel(images, corners.lower_right)
     return (
-        _bilinear(a[0], b[0], c[0], d[0], across, down),
-        _bilinear(a[1], b[1], c[1], d[1], across, down),
-        _bilinear(a[2], b[2], c[2], d[2], across, down),
+        _bilinear(a[0], b[0], c[0], d[0], corners.across, corners.down),
+        _bilinear(a[1], b[1], c[1], d[1], corners.across, corners.down),
+        _bilinear(a[2], b[2], c[2], d[2], corners.across, corners.down),
     )
+
+
+@compiled
+def look_up_number(images: Images, numbers: int, image: int, at: Coordinates) -> float:
+    """Returns what one image has at a point of which each texel has a number.
+
+    numbers: address of those of all texels, float32.
+    """
+    corners = corners_at(images, image, at)
+    a, b = get(numbers, corners.upper_left), get(numbers, corners.upper_right)
+    c, d = get(numbers, corners.lower_left), get(numbers, corners.lower_right)
+    return _bilinear(a, b, c, d, corners.across, corners.down)
 
 
 @compiled

@@ -24,6 +24,7 @@ from renderer.simd.columns import (
     each,
     get,
     get_int,
+    get_word,
     list_indices,
     put,
     set_column,
@@ -34,7 +35,7 @@ from shaders.bsdfs.bsdf import MEAN, Bsdf, Use
 from shaders.compilation import compiled as inlined
 from shaders.errors import ShaderError
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
-from shaders.maps import Axes, axes_of, bumped, footprint, tangent_of, tilted, visible_normal
+from shaders.maps import Axes, Patch, axes_of, bumped, footprint, tangent_of, tilted, visible_normal
 from shaders.textures import (
     MIP,
     TEXTURE_COARSER,
@@ -48,11 +49,12 @@ from shaders.textures import (
     entry,
     level_of,
     look_up,
+    look_up_number,
 )
 from shaders.vector import Color, chosen, dot, frame, mean, scale
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-from tracecore.rays import offset_of
+from tracecore.rays import Floats, offset_of
 
 #: What a material's pictures multiply: so many numbers from `first` on of those that its BSDF has, with a channel of
 #: the picture, MEAN, or BY_CHANNEL for colours: red, green, blue and again. image: index of the texture, or -1.
@@ -87,8 +89,9 @@ _SCALAR, _VECTOR, _PAIR = (COLUMN,), (3, COLUMN), (2, COLUMN)
 #: the cone that sees the hit, across the ray, world units, 0 for photons; and the `tangent` of the shading frame. Then
 #: `mapped`, the list of hits with maps, and what belongs to the hits of that list, side by side: `coordinates` and
 #: `tiles` in the plane of textures; what is `seen` of that plane, as `shaders.maps.footprint` says; the axes of the
-#: texture; a normal on the outer side; the finer `image` that is looked at, and the share of its coarser one; the
-#: `color`, or the slopes, that were found; `looks`, bits; and two lists of indices in all these.
+#: texture; a normal on the outer side; and of one map the finer `image` that is looked at, the share of its coarser
+#: one, and bits, `looks`. Then `looking`, the list of those of them that have the map, and side by side in its order
+#: the `color`, or slopes, that were found, and the bits again; and `blending`, a list of indices in that list.
 MAP_COLUMNS: list[tuple[Any, ...]] = [
     ("parameters", "<f4", (16, COLUMN)),
     ("material", "<i4", _SCALAR),
@@ -105,6 +108,7 @@ MAP_COLUMNS: list[tuple[Any, ...]] = [
     ("coarser", "<f4", _SCALAR),
     ("color", "<f4", _VECTOR),
     ("looks", "<u4", _SCALAR),
+    ("blends", "<u4", _SCALAR),
     ("looking", "<i4", _SCALAR),
     ("blending", "<i4", _SCALAR),
 ]
@@ -128,11 +132,13 @@ class MapRecords(NamedTuple):
     records: (m,) MAPS.
     flags: FILTERED and others.
     uses: the most that one material has.
+    heights: (n,) float32, the mean over the channels of each texel, where there are bump maps; else empty.
     """
 
     records: Records
     flags: np.uint32
     uses: int
+    heights: Floats
 
 
 class MapView(NamedTuple):
@@ -142,12 +148,14 @@ class MapView(NamedTuple):
         `renderer.camera_paths.paths` share.
     records: (m,) MAPS.
     images: of the scene.
+    heights: see `MapRecords`.
     positions, normals: (n, 3, 3) float32, of the corners of triangles.
     """
 
     chunk: Any
     records: int
     images: Images
+    heights: int
     positions: int
     normals: int
 
@@ -170,7 +178,8 @@ def pack_maps(materials: Sequence[Material], bsdfs: Sequence[Bsdf], textures: Te
         | np.where(np.any(bumps >= 0), BUMPS, 0)
         | np.where(np.any(records["has_tangent"]), ORIENTED, 0)
     )
-    return MapRecords(records, np.uint32(flags), int((uses >= 0).sum(axis=1).max(initial=0)))
+    heights = textures.texels.mean(axis=1) if flags & BUMPS else np.zeros(0, np.float32)
+    return MapRecords(records, np.uint32(flags), int((uses >= 0).sum(axis=1).max(initial=0)), heights)
 
 
 def maps_of(material: Material, bsdf: Bsdf) -> Record:
@@ -234,10 +243,10 @@ def look_at_maps(flags: np.uint32, uses: int, view: MapView, count: int) -> None
     chunk = view.chunk
     close_list(address(chunk.mapped), CHUNK)  # for lists in this list, which end behind it
     each(find_coordinates, whole(count), view)
-    if flags & (FILTERED | BUMPS):
-        each(find_footprint, whole(count), view)
     if flags & (NORMALS | BUMPS | ORIENTED):
         each(find_axes, whole(count), view)
+    elif flags & FILTERED:
+        each(find_footprint, whole(count), view)
     for use in range(uses):
         looked = (view, USE_BYTES * use)
         looking = look_up_color(flags, view, USE_BYTES * use, count)
@@ -262,7 +271,7 @@ def bend_normals(flags: np.uint32, view: MapView, count: int) -> None:
         bumping = choose_images(flags, view, BUMP_MAP, count)
         each(find_slopes, whole(bumping), view)
         if flags & FILTERED:
-            blending = list_blending(view, count)
+            blending = list_blending(view, bumping)
             each(blend_slopes, whole(blending), view)
         each(bump, whole(bumping), view)
     each(mark_bent, whole(count), view)
@@ -279,7 +288,7 @@ def look_up_color(flags: np.uint32, view: MapView, field: int, count: int) -> in
     looking = choose_images(flags, view, field, count)
     each(find_color, whole(looking), view)
     if flags & FILTERED:
-        blending = list_blending(view, count)
+        blending = list_blending(view, looking)
         each(blend_color, whole(blending), view)
     return looking
 
@@ -297,9 +306,9 @@ def choose_images(flags: np.uint32, view: MapView, field: int, count: int) -> in
 
 @inlined
 def list_blending(view: MapView, count: int) -> int:
-    """Lists the hits for which a coarser image counts in `blending`. Returns how many they are."""
+    """Lists those hits of `looking` for which a coarser image counts in `blending`. Returns how many they are."""
     chunk = view.chunk
-    return list_indices(address(chunk.looks), (BLENDS, BLENDS), count, address(chunk.blending))
+    return list_indices(address(chunk.blends), (BLENDS, BLENDS), count, address(chunk.blending))
 
 
 # Loops over the list of hits with maps: k is an index in the list, and i one in the chunk.
@@ -319,17 +328,26 @@ def find_footprint(k: int, view: MapView) -> None:
     """Writes the side of what is seen of the plane of textures."""
     chunk = view.chunk
     i = get_int(address(chunk.mapped), k)
-    cosine = -dot(column(chunk.normal, i), column(chunk.ray, i))
-    chunk.seen[k] = footprint(patch_at(i, chunk, view.positions), get(address(chunk.width), i), cosine)
+    chunk.seen[k] = footprint_at(i, chunk, patch_at(i, chunk, view.positions))
 
 
 @inlined
 def find_axes(k: int, view: MapView) -> None:
-    """Writes how the position moves with texture coordinates."""
+    """Writes the same, and how the position moves with texture coordinates."""
     chunk = view.chunk
-    axes = axes_of(patch_at(get_int(address(chunk.mapped), k), chunk, view.positions))
+    i = get_int(address(chunk.mapped), k)
+    patch = patch_at(i, chunk, view.positions)
+    axes = axes_of(patch)
+    chunk.seen[k] = footprint_at(i, chunk, patch)
     set_column(chunk.along_u, k, axes.along_u)
     set_column(chunk.along_v, k, axes.along_v)
+
+
+@inlined
+def footprint_at(i: int, chunk: Any, patch: Patch) -> float:
+    """Returns the side of what is seen at hit i of the plane of textures."""
+    cosine = -dot(column(chunk.normal, i), column(chunk.ray, i))
+    return footprint(patch, get(address(chunk.width), i), cosine)
 
 
 @inlined
@@ -395,17 +413,25 @@ def find_color(m: int, view: MapView) -> None:
     """Writes the colour of the image that is looked at."""
     chunk = view.chunk
     k = get_int(address(chunk.looking), m)
-    set_column(chunk.color, k, look_up(view.images, get_int(address(chunk.image), k), coordinates(k, chunk)))
+    color = look_up(view.images, get_int(address(chunk.image), k), coordinates(k, chunk))
+    set_column(chunk.color, m, color)
+    chunk.blends[m] = get_word(address(chunk.looks), k)
 
 
 @inlined
-def blend_color(m: int, view: MapView) -> None:
+def coarser_image(k: int, view: MapView) -> int:
+    """Returns the index of the coarser image; of any, behind the end of a list."""
+    return max(entry(view.images, get_int(address(view.chunk.image), k), TEXTURE_COARSER), Int(0))
+
+
+@inlined
+def blend_color(n: int, view: MapView) -> None:
     """Blends the colour with that of the coarser image."""
     chunk = view.chunk
-    k = get_int(address(chunk.blending), m)
-    image = entry(view.images, get_int(address(chunk.image), k), TEXTURE_COARSER)
-    color = look_up(view.images, image, coordinates(k, chunk))
-    set_column(chunk.color, k, blended(column(chunk.color, k), color, get(address(chunk.coarser), k)))
+    m = get_int(address(chunk.blending), n)
+    k = get_int(address(chunk.looking), m)
+    color = look_up(view.images, coarser_image(k, view), coordinates(k, chunk))
+    set_column(chunk.color, m, blended(column(chunk.color, m), color, get(address(chunk.coarser), k)))
 
 
 @inlined
@@ -429,17 +455,17 @@ def multiply_numbers(m: int, looked: Looked, skipped: int) -> None:
     i = get_int(address(chunk.mapped), k)
     first = Int(map_number(k, view, field + FIRST) + skipped)
     count = Int(map_number(k, view, field + COUNT) - skipped)
-    factors = factors_of(k, looked)
+    factors = factors_of(column(chunk.color, m), k, looked)
     multiply_number(i, chunk, first, factors[0] if count > Int(0) else ONE)
     multiply_number(i, chunk, Int(first + Int(1)), factors[1] if count > Int(1) else ONE)
     multiply_number(i, chunk, Int(first + Int(2)), factors[2] if count > Int(2) else ONE)
 
 
 @inlined
-def factors_of(k: int, looked: Looked) -> Color:
+def factors_of(color: Color, k: int, looked: Looked) -> Color:
     """Returns what the colour of a hit multiplies three numbers with."""
     view, field = looked
-    color, channel = column(view.chunk.color, k), map_number(k, view, field + CHANNEL)
+    channel = map_number(k, view, field + CHANNEL)
     is_squared = map_number(k, view, field + IS_SQUARED) != Int(0)
     one = color[0] if channel == Int(0) else (color[1] if channel == Int(1) else color[2])
     one = mean(color) if channel == MEAN else one
@@ -477,7 +503,7 @@ def tilt(m: int, view: MapView) -> None:
     chunk = view.chunk
     k = get_int(address(chunk.looking), m)
     factor = map_factor(k, view, NORMAL_SCALE)
-    set_column(chunk.outer, k, tilted(axes_at(k, chunk), column(chunk.outer, k), column(chunk.color, k), factor))
+    set_column(chunk.outer, k, tilted(axes_at(k, chunk), column(chunk.outer, k), column(chunk.color, m), factor))
 
 
 @inlined
@@ -485,20 +511,20 @@ def find_slopes(m: int, view: MapView) -> None:
     """Writes the slopes of heights along u and v, of the image that is looked at, in place of a colour."""
     chunk = view.chunk
     k = get_int(address(chunk.looking), m)
-    slope_u, slope_v = slopes_of(k, view, get_int(address(chunk.image), k))
-    put(address(chunk.color), k, slope_u)
-    put(address(chunk.color) + COLUMN_BYTES, k, slope_v)
+    chunk.color[0, m], chunk.color[1, m] = slopes_of(k, view, get_int(address(chunk.image), k))
+    chunk.blends[m] = get_word(address(chunk.looks), k)
 
 
 @inlined
-def blend_slopes(m: int, view: MapView) -> None:
+def blend_slopes(n: int, view: MapView) -> None:
     """Blends the slopes with those of the coarser image."""
     chunk, slopes = view.chunk, address(view.chunk.color)
-    k = get_int(address(chunk.blending), m)
-    slope_u, slope_v = slopes_of(k, view, entry(view.images, get_int(address(chunk.image), k), TEXTURE_COARSER))
+    m = get_int(address(chunk.blending), n)
+    k = get_int(address(chunk.looking), m)
+    slope_u, slope_v = slopes_of(k, view, coarser_image(k, view))
     share = get(address(chunk.coarser), k)
-    put(slopes, k, get(slopes, k) * (ONE - share) + slope_u * share)
-    put(slopes + COLUMN_BYTES, k, get(slopes + COLUMN_BYTES, k) * (ONE - share) + slope_v * share)
+    put(slopes, m, get(slopes, m) * (ONE - share) + slope_u * share)
+    put(slopes + COLUMN_BYTES, m, get(slopes + COLUMN_BYTES, m) * (ONE - share) + slope_v * share)
 
 
 @inlined
@@ -509,24 +535,25 @@ def slopes_of(k: int, view: MapView, image: int) -> tuple[float, float]:
     texture = max(texture, Int(0))
     step_u = max(seen, ONE / Float32(entry(images, texture, TEXTURE_WIDTH)))
     step_v = max(seen, ONE / Float32(entry(images, texture, TEXTURE_HEIGHT)))
-    right, left = height(images, image, at, (step_u, ZERO)), height(images, image, at, (-step_u, ZERO))
-    down, up = height(images, image, at, (ZERO, step_v)), height(images, image, at, (ZERO, -step_v))
+    right, left = height(view, image, at, (step_u, ZERO)), height(view, image, at, (-step_u, ZERO))
+    down, up = height(view, image, at, (ZERO, step_v)), height(view, image, at, (ZERO, -step_v))
     return HALF * (right - left) / step_u, HALF * (down - up) / step_v
 
 
 @inlined
-def height(images: Images, image: int, at: Coordinates, step: tuple[float, float]) -> float:
+def height(view: MapView, image: int, at: Coordinates, step: tuple[float, float]) -> float:
     """Returns the height at a step from a point."""
-    return mean(look_up(images, image, Coordinates(at.u + step[0], at.v + step[1], at.tile_u, at.tile_v)))
+    there = Coordinates(at.u + step[0], at.v + step[1], at.tile_u, at.tile_v)
+    return look_up_number(view.images, view.heights, image, there)
 
 
 @inlined
 def bump(m: int, view: MapView) -> None:
     """Bends the outer normal by the slopes of heights."""
-    chunk, slopes = view.chunk, address(view.chunk.color)
+    chunk = view.chunk
     k = get_int(address(chunk.looking), m)
-    factor, slope = map_factor(k, view, BUMP_SCALE), (get(slopes, k), get(slopes + COLUMN_BYTES, k))
-    set_column(chunk.outer, k, bumped(axes_at(k, chunk), column(chunk.outer, k), slope, factor))
+    factor, slopes = map_factor(k, view, BUMP_SCALE), (chunk.color[0, m], chunk.color[1, m])
+    set_column(chunk.outer, k, bumped(axes_at(k, chunk), column(chunk.outer, k), slopes, factor))
 
 
 @inlined

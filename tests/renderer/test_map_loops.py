@@ -108,9 +108,9 @@ def looked(snapshot, columns=HIT_COLUMNS, bsdf=None, **more):
     chunk[0]["mapped"][: len(mapped)] = mapped
     chunk[0]["mapped"][len(mapped) : len(mapped) + 16] = CHUNK + np.arange(16)
     surfaces = packed.surfaces
-    arrays = (maps.records, surfaces.textures.texels, surfaces.textures.table, surfaces.positions, surfaces.normals)
-    records, texels, table, positions, normals = (array.ctypes.data for array in arrays)
-    view = MapView(chunk[0], records, Images(texels, table), positions, normals)
+    images = Images(surfaces.textures.texels.ctypes.data, surfaces.textures.table.ctypes.data)
+    arrays = (maps.heights, surfaces.positions, surfaces.normals)
+    view = MapView(chunk[0], maps.records.ctypes.data, images, *(array.ctypes.data for array in arrays))
     look_at_maps(maps.flags, maps.uses, view, len(mapped))
     return chunk[0], mapped, found
 
