@@ -10,7 +10,8 @@ from small_scenes import flat_snapshot
 from renderer.camera_paths.paths import EYE_COLUMNS
 from renderer.photons.batch import HIT_COLUMNS
 from renderer.scene.packed_scene import pack_scene
-from renderer.shading.maps import MapView, look_at_maps, maps_of, pack_maps
+from renderer.shading.map_records import maps_of, pack_maps
+from renderer.shading.maps import MapView, look_at_maps
 from renderer.simd.columns import CHUNK
 from scenes.model import Material, Texture
 from shaders.bsdfs.bsdf import MEAN, Bsdf, Use
@@ -130,6 +131,7 @@ RICH = Material(
     normal_map=2,
     bump_map=3,
     bump_scale=0.05,
+    normal_scale=0.6,
     **PLAIN,
 )
 SEEN = pytest.mark.parametrize(("columns", "width"), [(HIT_COLUMNS, 0.0), (EYE_COLUMNS, 0.2), (EYE_COLUMNS, 3.0)])
