@@ -15,6 +15,7 @@ from renderer.photons.batch import HIT_COLUMNS, HIT_ID
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
+from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
@@ -55,7 +56,6 @@ SHARED = (
     + ("uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
     + ("is_directed", "lobe", "bent", "lobes")
-    + ("material", "parameters", "bsdf", "shader", "unused", "tangent", "listed")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
@@ -117,6 +117,7 @@ EYE_COLUMNS = np.dtype(
         ("base", "<f4", _VECTOR),
         ("rare", "<i4", _SCALAR),
     ]
+    + MAP_COLUMNS
 )
 
 #: One record of `EYE_COLUMNS`.

@@ -145,7 +145,14 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
         textured = list_indices(address(chunk.kind), (TEXTURED, TEXTURED), hits, address(chunk.bent))
         each(paint_blended, whole(textured), view)
     if flags & LISTED:
+        each(widen, whole(hits), chunk)
         look_at_listed(scene, AT_POINT, chunk, hits)
+
+
+@inlined
+def widen(i: int, chunk: EyeChunk) -> None:
+    """Write how wide the cone of a path is at its vertex."""
+    chunk.width[i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
 
 
 @inlined

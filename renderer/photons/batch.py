@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from renderer.photons.photon_map import Words
 from renderer.scene.photon_scene import Records
+from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
-from shaders.bsdfs.bsdf import MOST_NUMBERS
 from tracecore.rays import Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
@@ -31,7 +31,7 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
 #: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
 #: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of indices in
-#: the chunk. material to listed: of hits that are listed (`renderer.shading.listed`); parameters to unused are NUMBERS.
+#: the chunk.
 #: In the end the bits for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
     [
@@ -69,13 +69,7 @@ HIT_COLUMNS = np.dtype(
         ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
-        ("material", "<i4", _SCALAR),
-        ("parameters", "<f4", (MOST_NUMBERS, COLUMN)),
-        ("bsdf", "<i4", _SCALAR),
-        ("shader", "<i4", _SCALAR),
-        ("unused", "<i4", (2, COLUMN)),
-        ("tangent", "<f4", _VECTOR),
-        ("listed", "<i4", _SCALAR),
+        *MAP_COLUMNS,
     ]
 )
 

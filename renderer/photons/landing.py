@@ -20,13 +20,14 @@ from renderer.photons.chunk_views import (
 )
 from renderer.photons.photon_map import PHOTON_FLUX, SURFACES_LEFT, pack_flux
 from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK, STORES
-from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
+from renderer.shading.corners import corners_normal
+from renderer.simd.columns import COLUMN_BYTES, column, get, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Color, Vec3, add, along, dot, multiply, normalize, scale
+from shaders.vector import Color, Vec3, along, dot, multiply, scale
 from tracecore.compilation.vector import address
 
 
@@ -193,7 +194,7 @@ def bend_normal(k: int, view: View) -> None:
     """Write the shading normal between those of the corners, as `shaders.surface.surface_at` does."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
-    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, chunk, view.normals)
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = dot(flat, shading) >= ZERO
     shading = scale(shading, ONE if outside else -ONE)
@@ -229,21 +230,11 @@ def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec
 
 
 @inlined
-def corners_normal(i: int, view: View) -> Vec3:
-    """Returns the unit normal between those of a triangle's corners, on whichever side these are."""
-    chunk = view.chunk
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
-    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
-    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
-    return normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
-
-
-@inlined
 def correct_photon(k: int, view: View) -> None:
     """Have the flux that is stored count about the normal between the corners' ones: nothing, from behind it."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
-    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, chunk, view.normals)
     cosine = dot(shading, ray)
     bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
     flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))

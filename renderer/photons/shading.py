@@ -16,6 +16,7 @@ import numpy.typing as npt
 from numba import types
 
 from renderer.photons.batch import (
+    Chunk,
     PhotonBatch,
     PhotonTask,
 )
@@ -262,6 +263,12 @@ def gather_all(shading: Shading, view: View, hits: int, landing: Landing) -> int
     return bent
 
 
+@inlined
+def look_closely(i: int, chunk: Chunk) -> None:
+    """Have a photon look at the finest images of textures."""
+    chunk.width[i] = ZERO
+
+
 @unit(types.none)
 def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
@@ -279,6 +286,7 @@ def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int,
         if flags & MIXED:
             scatter_mixed(flags, hits, view)
         if flags & LISTED:
+            each(look_closely, whole(hits), chunk)
             look_at_listed(scene, PHOTON_AT_POINT, chunk, hits)
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             more = (fluxes, landing.limits.is_corrected, address(scene.bsdfs.tables))

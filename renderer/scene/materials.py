@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.map_records import MAPPED_SURFACES, MAPS, NO_MAPS, MapRecords, maps_of, pack_maps
 from renderer.scene.photon_scene import (
     BENT,
     GLOWS,
@@ -22,6 +23,7 @@ from renderer.scene.photon_scene import (
     TEXTURED,
     TINTED,
     Longs,
+    Record,
     Records,
 )
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
@@ -30,11 +32,18 @@ from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
 from shaders.custom import shader_address
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
+from shaders.textures import TextureArrays
 from shaders.vector import BLACK
+from tracecore.compilation.side_by_side import need
 
-#: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, and that in `BsdfTable.shaders`,
-#: or -1.
-NUMBERS = np.dtype([("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("unused", "<i4", 2)])
+#: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or
+#: -1, and MAPPED or 0.
+NUMBERS = np.dtype(
+    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("is_mapped", "<u4"), ("unused", "<i4")]
+)
+
+#: What `is_mapped` holds where maps, or a function of the user's own, look at each hit.
+MAPPED = np.uint32(1)
 
 #: Pictures that do not change how a surface scatters light.
 OTHER_PICTURES = frozenset(("cutout", "emission_map"))
@@ -71,6 +80,18 @@ class Dressed:
     parameters: Any
     plain: Any
     is_sheet: bool
+
+    @property
+    def maps(self) -> Record:
+        """Returns its record of `renderer.scene.map_records.MAPS`."""
+        return maps_of(self.material, self.bsdf)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Returns whether its loops have to look at texture coordinates."""
+        maps = self.maps
+        has_pictures = (maps["uses"]["image"] >= 0).any() or max(maps["normal_map"], maps["bump_map"]) >= 0
+        return self.plain is None and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
 
     @property
     def stores(self) -> bool:
@@ -163,6 +184,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed], tables: Mapping[str, Any] | None 
         flat = np.concatenate([np.ravel(value) for value in one.parameters])
         row["numbers"][: len(flat)] = flat
         row["bsdf"] = _place(number_of(one.bsdf), bsdfs)
+        row["is_mapped"] = MAPPED if one.is_mapped else 0
         if one.bsdf.at_point is not None:
             row["shader"] = _place(shader_address(one.bsdf), shaders)
     return BsdfTable(
@@ -179,3 +201,12 @@ def _place(value: int, values: list[int]) -> int:
     if value not in values:
         values.append(value)
     return values.index(value)
+
+
+def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:
+    """Returns the maps of materials; those that are not listed have none."""
+    records = np.array([maps_of(one.material, one.bsdf) if one.plain is None else NO_MAPS for one in all_dressed], MAPS)
+    has_any = any(one.is_mapped for one in all_dressed)
+    if has_any:
+        need(MAPPED_SURFACES)
+    return pack_maps(records.reshape(-1), has_any, textures)

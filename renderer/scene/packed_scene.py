@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
-from renderer.scene.materials import BsdfTable, dressed, flags_of, pack_bsdfs, pack_surface_materials
+from renderer.scene.map_records import MapRecords
+from renderer.scene.materials import BsdfTable, dressed, flags_of, pack_all_maps, pack_bsdfs, pack_surface_materials
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Snapshot, Texture
@@ -58,7 +59,7 @@ class CameraArrays(NamedTuple):
 class PackedScene(NamedTuple):
     """Holds all that shading reads.
 
-    bsdfs: of materials that are listed.
+    bsdfs, maps: of materials that are listed.
     are_sharp: (m,) bool, whether materials turn light without spreading it, as mirrors, polished coats and clear glass
         do, and all that have a shader of their own, which may do so. A sheet that bends nothing is none of them: what
         comes through it comes straight from a light.
@@ -70,6 +71,7 @@ class PackedScene(NamedTuple):
     surfaces: SurfaceArrays
     lights: LightArrays
     bsdfs: BsdfTable
+    maps: MapRecords
     are_sharp: npt.NDArray[np.bool_]
     background: Color
     photon_scene: PhotonScene
@@ -125,6 +127,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         surfaces=surfaces,
         lights=lights,
         bsdfs=pack_bsdfs(materials),
+        maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
         photon_scene=pack_photon_scene(surfaces, lights),

@@ -1,1 +1,5 @@
-"""This package shades hits whose materials have loops of their own, BSDF by BSDF, for photons and eye paths alike."""
+"""This package shades the hits of a chunk in vector loops that photons and eye paths share, BSDF by BSDF.
+
+In: columns of a chunk of hits, and records of triangles and materials. Out: the numbers of each hit's material, its
+normal, what photons leave and where paths go on.
+"""

@@ -12,6 +12,7 @@ from numba import types
 
 from renderer.scene.materials import NUMBERS, BsdfTable
 from renderer.scene.photon_scene import MATERIAL_MASK
+from renderer.shading.corners import coordinates_at
 from renderer.simd.bsdf_kinds import (
     BsdfKind,
     call_at,
@@ -152,23 +153,14 @@ def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered
     return Scattered(drawn.wi, weight, base, ZERO if is_sharp else value.pdf, drawn.lobe)
 
 
-@inlined
-def coordinates_at(i: int, chunk: Chunk) -> tuple[float, float]:
-    """Returns the texture coordinates of a hit."""
-    u, v, corners = chunk.uv[0, i], chunk.uv[1, i], chunk.uvs
-    w = ONE - u - v
-    return (
-        w * corners[0, i] + u * corners[2, i] + v * corners[4, i],
-        w * corners[1, i] + u * corners[3, i] + v * corners[5, i],
-    )
-
-
 @unit(types.none)
 def look_at_points(kind: BsdfKind, chunk: Chunk, count: int, place: int) -> None:
     """Have a function look at the first `count` hits of the list, and change their parameters. place: its address."""
     for k in range(count):
         i = np.int64(chunk.listed[k])
-        point = Point(column(chunk.position, i), column(chunk.normal, i), coordinates_at(i, chunk))
+        at = coordinates_at(i, chunk)
+        uv = (at.u + at.tile_u, at.v + at.tile_v)
+        point = Point(column(chunk.position, i), column(chunk.normal, i), uv)
         set_numbers(kind, address(chunk.parameters), i, call_shader(place, point, parameters_at(kind, i, chunk)))
 
 

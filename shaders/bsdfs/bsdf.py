@@ -100,6 +100,7 @@ class Bsdf:
     is_sharp: the same, to whether a lobe without spread turns light.
     plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
     has_tangent: whether the frame's x axis lies along the u of textures.
+    is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
     at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
         compiles it.
     """
@@ -120,6 +121,7 @@ class Bsdf:
     is_sharp: Callable[[Any], bool] = lambda parameters: False
     plain: Callable[[Any], Any] = lambda parameters: None
     has_tangent: bool = False
+    is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None
 
 
