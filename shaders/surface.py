@@ -1,6 +1,5 @@
 """What there is to know of a surface at the point that a ray hit."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ from shaders.vector import (
     cross,
     dot,
     frame,
-    largest,
     largest_magnitude,
     multiply,
     normalize,
@@ -55,10 +53,10 @@ Floats = npt.NDArray[np.float32]
     MATERIAL_IOR,
     MATERIAL_TEXTURE,
 ) = 0, 3, 6, 9, 12, 15, 18, 19, 20
-MATERIAL_SPECULAR_LOBE, MATERIAL_ALPHA, MATERIAL_ABSORPTION, MATERIAL_LOOK = 21, 24, 25, 28
-MATERIAL_SPECULAR_MAP, MATERIAL_ROUGHNESS_MAP, MATERIAL_TRANSMISSION_MAP, MATERIAL_EMISSION_MAP = 29, 30, 31, 32
-MATERIAL_NORMAL_MAP, MATERIAL_NORMAL_SCALE, MATERIAL_BUMP_MAP, MATERIAL_BUMP_SCALE = 33, 34, 35, 36
-MATERIAL_ETA, MATERIAL_EXTINCTION, MATERIAL_COLUMNS = 37, 40, 43
+MATERIAL_SPECULAR_LOBE, MATERIAL_ALPHA, MATERIAL_LOOK = 21, 24, 25
+MATERIAL_SPECULAR_MAP, MATERIAL_ROUGHNESS_MAP, MATERIAL_TRANSMISSION_MAP, MATERIAL_EMISSION_MAP = 26, 27, 28, 29
+MATERIAL_NORMAL_MAP, MATERIAL_NORMAL_SCALE, MATERIAL_BUMP_MAP, MATERIAL_BUMP_SCALE = 30, 31, 32, 33
+MATERIAL_ETA, MATERIAL_EXTINCTION, MATERIAL_COLUMNS = 34, 37, 40
 
 #: What to look at of a material: at most one texture, which repeats; one that has to be filtered too; or maps, or a
 #: texture that does not repeat.
@@ -99,7 +97,7 @@ class Hit(NamedTuple):
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
     shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
     that the winding and normals of the triangle call front. emission: radiance towards wo. backdrop: radiance that is
-    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit.
+    seen and lights nothing.
     correction: of flux that came from wo and was counted on the flat triangle (`shaders.shading_normals`); 0 where wo
     is behind the shading normal, which then has given way to the flat one.
     """
@@ -114,7 +112,6 @@ class Hit(NamedTuple):
     bsdf: Bsdf
     emission: Color
     backdrop: Color
-    absorption: Color
     correction: float
 
 
@@ -298,7 +295,6 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         bsdf,
         multiply(emission, glow),
         multiply(material_color(surfaces.materials, material, MATERIAL_BACKDROP), paint),
-        material_color(surfaces.materials, material, MATERIAL_ABSORPTION),
         correction,
     )
 
@@ -347,16 +343,6 @@ def visible_normal(shading_normal: Vec3, geom_normal: Vec3, wo: Vec3, is_mirrori
     if dot(shading_normal, wo) <= LEAST_VISIBLE:  # seen from behind the bent normal: only the flat one makes sense
         return geom_normal
     return shading_normal
-
-
-@compiled
-def arriving_share(hit: Hit, distance: float) -> Color:
-    """Share that is left of light that came to the hit from the side of wo over a distance: inside of a solid by Beer's
-    law. What else may be in the solid counts for nothing."""
-    if hit.outside or largest(hit.absorption) <= 0.0:
-        return WHITE
-    red, green, blue = scale(hit.absorption, -distance)
-    return (math.exp(red), math.exp(green), math.exp(blue))
 
 
 @compiled

@@ -10,6 +10,7 @@ bit.
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
+from renderer.camera_paths.media import absorb_throughput, keep_eye_media
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PIXEL,
@@ -29,7 +30,9 @@ from renderer.camera_paths.scattering import keep_paths, scatter
 from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pick_vertices, prepare, rules_of
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.chunk_views import View
-from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, MIXED
+from renderer.photons.media import go_through_borders, look_at_borders
+from renderer.scene.media import tables_of
+from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, HAS_MEDIA, MIXED
 from renderer.simd.columns import WORD_BYTES, whole
 from shaders.float32 import ZERO
 from shaders.sampling import cosine_hemisphere
@@ -100,6 +103,10 @@ def advance_chunk(
         return rays, 0
     vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
+    media = tables_of(scene.media)
+    if flags & HAS_MEDIA:
+        absorb_throughput(view, (hits, rays), media)
+        look_at_borders(chunk, hits, media)
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)
     goes_on = rules.follow > ZERO or (flags & MIXED) != 0
@@ -111,6 +118,9 @@ def advance_chunk(
         start = nanoseconds()
         add_photon_light(job, chunk, batch.search[0], hits, shadows)
         batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+    if goes_on and flags & HAS_MEDIA:
+        go_through_borders(chunk, hits, media)
+        keep_eye_media(view, hits)
     return rays, keep_paths(view, hits) if goes_on else 0
 
 

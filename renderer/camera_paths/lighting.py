@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import EyeChunk, ShadowRays
+from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import Vertices
@@ -14,7 +14,7 @@ from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.chunk_views import ALL_BITS
 from renderer.scene.light_records import LIGHT_RECORD
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import MIXED
+from renderer.scene.photon_scene import HAS_MEDIA, MIXED
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -87,6 +87,8 @@ def add_shadow_rays(
             each(cast_mixed, whole(hits), vertices)
         else:
             each(cast_diffuse, whole(hits), vertices)
+        if scene.photon_scene.flags & HAS_MEDIA:
+            keep_shadow_media(chunk, hits, shadows, sample)
         keep_shadow_rays(chunk, hits, shadows, sample)
 
 
@@ -270,7 +272,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
-    paths = address(shadows.paths) + 2 * step * sample + first
+    paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
     sources = (
         column_of(chunk.start)
         + column_of(chunk.shadow_direction)
@@ -283,6 +285,14 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step))
     shadows.counts[sample] += kept
+
+
+@inlined
+def keep_shadow_media(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int) -> None:
+    """Do as `keep_shadow_rays`, of the stacks of media that they are in: those of the paths."""
+    step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
+    kept = (address(shadows.paths) + (SHADOW_WORDS * sample + SHADOW_MEDIA) * step + first,)
+    pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, (address(chunk.media),), kept)
 
 
 @inlined

@@ -15,6 +15,7 @@ from renderer.photons.lookup import irradiance_of
 from renderer.photons.photon_map import Found
 from renderer.photons.scalar_path import in_double
 from renderer.photons.searching import Places, Search, find_all
+from renderer.scene.media import EMPTY_STACK
 from renderer.simd.columns import column, each, whole
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled as inlined
@@ -87,7 +88,8 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:
         ends = line_of_sight(hit, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
-        put_shadow_ray(shadows, len(shadows.counts) - 1, (chunk.pixel[i], chunk.state[i]), ends, light)
+        path = (chunk.pixel[i], chunk.state[i], EMPTY_STACK)  # it asks what is in sight, and brings no light itself
+        put_shadow_ray(shadows, len(shadows.counts) - 1, path, ends, light)
 
 
 @inlined
@@ -118,4 +120,4 @@ def diffuse_hit(chunk: EyeChunk, i: int) -> Hit:
     normal, shading = in_double(column(chunk.normal, i)), in_double(column(chunk.shading, i))
     bsdf = Bsdf(in_double(column(chunk.weight, i)), BLACK, BLACK, BLACK, 0.0, 1.0, BLACK, 0.0, BLACK, BLACK)
     position = in_double(column(chunk.position, i))
-    return Hit(position, normal, shading, shading, shading, 0.0, True, bsdf, BLACK, BLACK, BLACK, 1.0)
+    return Hit(position, normal, shading, shading, shading, 0.0, True, bsdf, BLACK, BLACK, 1.0)

@@ -1,7 +1,7 @@
 """What few rays of a chunk meet, ray by ray, by functions in float64: lamps, the sky, and surfaces that vector loops
 know nothing of.
 
-Microfacets, coats, absorbing solids, maps, filtered textures and shaders of the user's own are few of most scenes'
+Microfacets, coats, maps, filtered textures and shaders of the user's own are few of most scenes'
 hits, and what they take is not worth loops of their own.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES, light_at
+from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PDF,
@@ -36,7 +37,8 @@ from renderer.camera_paths.vertices import EDGE
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.photons.chunk_views import ALL_BITS
 from renderer.photons.scalar_path import in_double, in_single
-from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, SHEET
+from renderer.scene.media import sides_of, tables_of
+from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, HAS_MEDIA, MATERIAL_MASK, SHEET
 from renderer.simd.columns import column, get3, get_word, set_column
 from shaders.bsdf import (
     LOBE_ABSORBED,
@@ -54,8 +56,8 @@ from shaders.compilation import compiled as inlined
 from shaders.float32 import Float32, Int
 from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
-from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
-from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale
+from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
+from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -143,8 +145,11 @@ def layer_of_met(met: MetLight) -> int:
 def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
+    tables, step = tables_of(job.scene.photon_scene.media), 4 * batch.paths.shape[1]
     for row in range(first, first + count):
         if batch.prim_ids[row] == MISS:
+            if job.scene.photon_scene.flags & HAS_MEDIA:
+                absorb_endless_ray(address(batch.paths), step, row, tables)
             met = met_outside(batch, row)
             if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
                 add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
@@ -209,7 +214,7 @@ def vertex_at(job: EyeJob, chunk: EyeChunk, i: int) -> PathVertex:
     diffuse = job.task.diffuse
     if diffuse == GATHER:
         diffuse = EVERYTHING if chunk.is_far[i] != 0 else CAUSTICS
-    throughput = multiply(in_double(column(chunk.throughput, i)), arriving_share(hit, distance))
+    throughput = in_double(column(chunk.throughput, i))
     return PathVertex(i, Long(chunk.pixel[i]), chunk.state[i], throughput, hit, local(hit, wo), diffuse)
 
 
@@ -280,7 +285,19 @@ def add_shadow_rays_of(job: EyeJob, chunk: EyeChunk, vertex: PathVertex, shadows
             # From off the surface to where the light is: along the direction alone, the ray would end behind a close
             # light.
             ends = (ray_origin(vertex.hit, target), add(vertex.hit.position, target))
-            put_shadow_ray(shadows, k, (np.uint32(vertex.pixel), vertex.state), ends, radiance)
+            path = (np.uint32(vertex.pixel), vertex.state, stack_towards(job, chunk, vertex, direction))
+            put_shadow_ray(shadows, k, path, ends, radiance)
+
+
+@inlined
+def stack_towards(job: EyeJob, chunk: EyeChunk, vertex: PathVertex, direction: Vec3) -> np.uint32:
+    """Returns the stack of media of a ray that leaves a vertex, maybe through a border of rough glass."""
+    stack, media = chunk.media[vertex.i], job.scene.photon_scene.media
+    is_through = dot(direction, vertex.hit.geom_normal) < 0.0
+    if not is_through or not job.scene.photon_scene.flags & HAS_MEDIA:
+        return stack
+    inner, outer = sides_of(stack, media.of_materials[Long(chunk.kind[vertex.i] & MATERIAL_MASK)], vertex.hit.outside)
+    return inner if vertex.hit.outside else outer
 
 
 @inlined

@@ -1,4 +1,5 @@
-"""Shadow rays through sheets that bend no light: behind each of them a ray goes on, dimmed by what was let through.
+"""Shadow rays through sheets that bend no light: behind each of them a ray goes on, dimmed by what was let through, in
+the medium that is there.
 
 Where a scene has such sheets, shadow rays ask what is hit first; where it has none, whether anything is.
 """
@@ -6,12 +7,23 @@ Where a scene has such sheets, shadow rays ask what is hit first; where it has n
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import Doubles, Long, ShadowRays, add_carried, carried_by, set_ray
+from renderer.camera_paths.paths import (
+    SHADOW_MEDIA,
+    SHADOW_WORDS,
+    Doubles,
+    Long,
+    ShadowRays,
+    add_carried,
+    carried_by,
+    set_ray,
+)
 from renderer.photons.batch import HIT_ID
+from renderer.scene.media import NOTHING, index_inside, sides_of, tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import SHEET
+from renderer.scene.photon_scene import HAS_MEDIA, MATERIAL_MASK, SHEET
 from shaders.compilation import compiled as inlined
-from shaders.surface import arriving_share, ray_origin, surface_at
+from shaders.float32 import ONE
+from shaders.surface import Hit, ray_origin, surface_at
 from shaders.vector import Vec3, add, dot, largest, length, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
@@ -48,22 +60,39 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
     slot, i = ray
     rays, index = shadows.rays[slot], shadows.counts[slot]
     direction = vector_of(rays, 4, i)
-    t, u, v = float_of(words, slot, 0, i), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
+    u, v = float_of(words, slot, 1, i), float_of(words, slot, 2, i)
     wo = scale(direction, -1.0 / length(direction))
-    hit = surface_at(scene.surfaces, Long(words[slot, HIT_ID, i]), u, v, wo)
-    share = multiply(hit.bsdf.transmission, arriving_share(hit, t * length(direction)))
-    carried = multiply(carried_by(shadows, slot, i), share)
+    triangle = Long(words[slot, HIT_ID, i])
+    hit = surface_at(scene.surfaces, triangle, u, v, wo)
+    carried = multiply(carried_by(shadows, slot, i), hit.bsdf.transmission)
     start = ray_origin(hit, direction)
     rest = subtract(add(vector_of(rays, 0, i), direction), start)
     for channel in range(3):
         shadows.radiance[slot, channel, index] = carried[channel]
-    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = shadows.paths[slot, 0, i], shadows.paths[slot, 1, i]
+    for word in range(SHADOW_WORDS):
+        shadows.paths[slot, word, index] = shadows.paths[slot, word, i]
+    if scene.photon_scene.flags & HAS_MEDIA and not enter_medium(scene, shadows, (slot, index), hit, triangle):
+        return
     if dot(rest, direction) <= 0.0:  # the light is so close behind the sheet that nothing can be in between
         add_carried(shadows, slot, index, image)
     elif largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction):
         set_ray(rays, index, start, rest)
         rays[7, index] = 1.0
         shadows.counts[slot] = index + 1
+
+
+@inlined
+def enter_medium(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], hit: Hit, triangle: int) -> bool:
+    """Write the stack of media behind a sheet. Returns whether the ray goes on straight there: between media whose
+    indices differ the sheet bends it."""
+    slot, i = ray
+    tables, material = tables_of(scene.photon_scene.media), scene.photon_scene.records[triangle].kind & MATERIAL_MASK
+    medium = scene.photon_scene.media.of_materials[Long(material)]
+    if medium == NOTHING:
+        return True
+    inner, outer = sides_of(shadows.paths[slot, SHADOW_MEDIA, i], medium, hit.outside)
+    shadows.paths[slot, SHADOW_MEDIA, i] = inner if hit.outside else outer
+    return index_inside(inner, outer, tables) == ONE
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Photons on surfaces that loops over columns know nothing of: hit by hit, by the functions that eye paths call.
 
-Microfacets, coats, absorbing solids, maps beside the diffuse one and shaders of the user's own are few of most scenes'
+Microfacets, coats, maps beside the diffuse one and shaders of the user's own are few of most scenes'
 hits, and what they take is not worth a loop of its own. Photons look at the finest images of textures.
 """
 
@@ -15,7 +15,7 @@ from renderer.simd.columns import column, put, set_column
 from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
 from shaders.float32 import Float32, Int
 from shaders.random import unit32
-from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
+from shaders.surface import Hit, SurfaceArrays, local, surface_at, world
 from shaders.vector import Color, Vec3, multiply, scale
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.units import unit
@@ -32,10 +32,9 @@ def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: in
         i = chunk.scalar[k]
         wo = scale(in_double(column(chunk.ray, i)), -1.0)
         hit = surface_at(surfaces, chunk.triangle[i], np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]), wo)
-        arriving = arriving_share(hit, np.float64(chunk.distance[i]))
-        entering = multiply(arriving, entering_share(hit.bsdf, local(hit, wo)))
+        entering = entering_share(hit.bsdf, local(hit, wo))
         put(fluxes, i, carried(i, scale(entering, hit.correction if is_corrected else 1.0), chunk))
-        scatter_photon(i, hit, wo, arriving, chunk)
+        scatter_photon(i, hit, wo, chunk)
 
 
 @compiled
@@ -46,8 +45,8 @@ def carried(i: int, share: Color, chunk: Chunk) -> np.uint32:
 
 
 @compiled
-def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) -> None:
-    """Scatter one photon. arriving: share of its flux that comes to the hit."""
+def scatter_photon(i: int, hit: Hit, wo: Vec3, chunk: Chunk) -> None:
+    """Scatter one photon."""
     wo_local = local(hit, wo)
     u = (chunk.draws[0, i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
     scattered = sample(hit.bsdf, wo_local, hit.outside, True, True, in_double(u))
@@ -56,7 +55,7 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     chunk.is_directed[i] = DIRECTED
     sharp = PHOTON_LOBE_GLASS if scattered.wi[2] < 0.0 else PHOTON_LOBE_MIRROR
     chunk.lobe[i] = Int(sharp) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
-    set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
+    set_column(chunk.weight, i, in_single(scattered.weight))
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
+from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import SIDE_MASK, PhotonScene, are_sheets, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Material, Snapshot, Texture
@@ -30,7 +31,6 @@ from shaders.surface import (
     LOOK_FILTERED,
     LOOK_MAPPED,
     LOOK_PLAIN,
-    MATERIAL_ABSORPTION,
     MATERIAL_ALPHA,
     MATERIAL_BACKDROP,
     MATERIAL_BUMP_MAP,
@@ -57,7 +57,7 @@ from shaders.surface import (
     SurfaceArrays,
 )
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
-from shaders.vector import BLACK, Color
+from shaders.vector import Color
 
 #: Filters by the names that textures have for them.
 TEXTURE_FILTERS = {"nearest": NEAREST, "bilinear": BILINEAR, "mip": MIP}
@@ -116,7 +116,6 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (MATERIAL_SPECULAR_LOBE, lobes.specular_lobe),
         (MATERIAL_ETA, lobes.eta),
         (MATERIAL_EXTINCTION, lobes.k),
-        (MATERIAL_ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
     row[MATERIAL_EXPONENT], row[MATERIAL_IOR], row[MATERIAL_ALPHA], row[MATERIAL_TEXTURE] = (
@@ -223,7 +222,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         surfaces=surfaces,
         lights=lights,
         background=background,
-        photon_scene=pack_photon_scene(surfaces, lights),
+        photon_scene=pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, rows)),
         light_records=pack_light_records(lights),
     )
 

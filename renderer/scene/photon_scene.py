@@ -5,11 +5,13 @@ colours of lobes beside the diffuse one) is marked by bits and read for those al
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.media import Media
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
 from scenes.srgb import decoded
@@ -29,7 +31,6 @@ from shaders.octahedral import pack_unit
 from shaders.surface import (
     LOOK_MAPPED,
     LOOK_PLAIN,
-    MATERIAL_ABSORPTION,
     MATERIAL_ALPHA,
     MATERIAL_BACKDROP,
     MATERIAL_DIFFUSE,
@@ -59,8 +60,11 @@ from tracecore.compilation.side_by_side import need
 TINTED, SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(23, 32))
 MATERIAL_MASK = np.uint32((1 << 23) - 1)
 
-#: Units of compiled code that only scenes with SCALAR surfaces call are for this.
-SCALAR_SURFACES = "scalar surfaces"
+#: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
+HAS_MEDIA = np.uint32(1)
+
+#: Units of compiled code that only scenes with SCALAR surfaces, or with HAS_MEDIA, call are for these.
+SCALAR_SURFACES, INSIDE_OF_SOLIDS = "scalar surfaces", "the inside of solids"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -131,11 +135,12 @@ class PhotonScene(NamedTuple):
     aliases: (lights,) ALIAS.
     texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
     decoded: (256,) float32, linear values of sRGB bytes.
-    flags: all bits that some triangle record has.
+    flags: all bits that some triangle record has, and maybe HAS_MEDIA.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
     are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
+    media: what is inside of solids.
     """
 
     records: Records
@@ -150,15 +155,22 @@ class PhotonScene(NamedTuple):
     are_points: bool
     lights: LightArrays
     projection: Projection
+    media: Media
 
 
-def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
-    """Returns the records of surfaces and lights."""
+def pack_photon_scene(
+    surfaces: SurfaceArrays, lights: LightArrays, media_of: Callable[[Doubles], Media]
+) -> PhotonScene:
+    """Returns the records of surfaces and lights. media_of: from rows of joined lights to the media of the scene."""
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
+    media = media_of(rows)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
+    flags |= HAS_MEDIA if len(media.of_materials) else np.uint32(0)
     if flags & SCALAR:
         need(SCALAR_SURFACES)
+    if flags & HAS_MEDIA:
+        need(INSIDE_OF_SOLIDS)
     return PhotonScene(
         records=records,
         materials=pack_materials(surfaces.materials),
@@ -172,6 +184,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         are_points=bool((rows[:, LIGHT_KIND] == POINT).all()),
         lights=lights,
         projection=NO_PROJECTION,
+        media=media,
     )
 
 
@@ -234,7 +247,6 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
         )
         > 0.0
     )
-    is_scalar |= materials[:, MATERIAL_ABSORPTION : MATERIAL_ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
     is_scalar |= materials[:, MATERIAL_LOOK] == LOOK_MAPPED
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
     flags |= np.where(scatters & ~is_scalar & (materials[:, MATERIAL_TEXTURE] >= 0.0), TEXTURED, np.uint32(0))

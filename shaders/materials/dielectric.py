@@ -1,5 +1,5 @@
 """This shader is glass or water: a smooth or rough border that reflects and refracts. The inside may absorb
-(`shaders.surface`)."""
+(`renderer.scene.media`)."""
 
 from shaders.bsdf import Bsdf
 from shaders.shader import Parameters, Shader
