@@ -47,8 +47,10 @@ class ShadowsInside(NamedTuple):
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def absorb_throughput(view: View, counts: tuple[int, int], tables: MediaTables) -> None:
-    """Take from the paths of a chunk what is absorbed on the way to their vertices. counts: of these, and of rays looked
-    at."""
+    """Take from the paths of a chunk what is absorbed on the way to their vertices.
+
+    counts: of these, and of rays looked at.
+    """
     pick_media(EYE_MEDIA, view, counts)
     each(absorb_from_path, whole(counts[0]), (view.chunk, tables))
 

@@ -31,7 +31,7 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
 #: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, scalar, lobes: lists of
 #: indices in the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on.
-#: media: the stack of the path's media; unabsorbed: flux that it had before the ray. Both are for scenes with HAS_MEDIA.
+#: media: the stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the ray.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -125,8 +125,9 @@ class PhotonBatch(NamedTuple):
     """A batch as the tracer has it, and the paths that its rays belong to, side by side.
 
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
-    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, the flux (float32 bits) in
-    units of the task's and, in scenes with HAS_MEDIA, the stack of media. capacity: rays that it may have; columns have 2 * ELEMENTS places more.
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, the flux (float32
+    bits) in units of the task's and, in scenes with HAS_MEDIA, the stack of media. capacity: rays that it may have;
+    columns have 2 * ELEMENTS places more.
 
     fresh: (2,) int64: from which index on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
     ray. The next ones are of the next photons, so that their index and depth are not in `paths`, nor is their flux

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.errors import UsageError
-from renderer.simd.columns import get, get3, get_int
+from renderer.simd.columns import get, get3
 from scenes.model import Camera, Snapshot
 from shaders.compilation import compiled as inlined
 from shaders.elementary import exp2
@@ -69,9 +69,7 @@ class MediaTables(NamedTuple):
     of_materials: int
 
 
-NO_MEDIA = Media(
-    np.zeros((MEDIUM_ROWS, MEDIA), np.float32), np.zeros(0, np.int32), np.zeros(0, np.uint32), EMPTY_STACK
-)
+NO_MEDIA = Media(np.zeros((MEDIUM_ROWS, MEDIA), np.float32), np.zeros(0, np.int32), np.zeros(0, np.uint32), EMPTY_STACK)
 
 
 def solids_of(snapshot: Snapshot, surfaces: SurfaceArrays) -> Doubles:

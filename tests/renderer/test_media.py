@@ -159,10 +159,9 @@ def test_endless_absorption_leaves_nothing():
 @pytest.mark.parametrize("driver", ["path", "photon"])
 def test_media_depend_on_no_thread_and_no_size_of_batch(driver):
     glass = (block(0.2, 0.6, 0.4), solid(PALE, 1.5))
-    lit = scene((plate(0.1), GREY), glass, (block(0.0, 1.0), solid(AMBER, 1.33)), lights=[NOON])
-    first, other = (
-        passes(lit, driver, 2, threads=threads, batch_rays=rays) for threads, rays in ((1, 4096), (2, 256))
-    )
+    sun = replace(NOON, angular_radius=30.0)
+    lit = scene((plate(0.1), GREY), glass, (block(0.0, 1.0), solid(AMBER, 1.33)), lights=[sun])
+    first, other = (passes(lit, driver, 2, threads=threads, batch_rays=rays) for threads, rays in ((1, 4096), (2, 256)))
     assert first.max() > 0.0
     np.testing.assert_array_equal(first, other)
 
