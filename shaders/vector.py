@@ -71,6 +71,12 @@ def normalize(a: Vec3) -> Vec3:
 
 
 @compiled
+def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
+    """Returns a where the condition holds, else b."""
+    return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
+
+
+@compiled
 def largest(a: Vec3) -> float:
     """Returns the greatest component."""
     return max(a[0], a[1], a[2])

@@ -1,0 +1,163 @@
+"""This BSDF is the surface of NFF and AFF files, made to conserve energy.
+
+The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical
+surface has one budget for both, so `specular` is split: the share `mirror_share` is a perfect mirror, the rest a Phong
+lobe of power s, the exponent. A material that does not say its share has s / (s + 100): dull plastics (s = 10) get a
+broad highlight, polished metal (s = 97) half a mirror with a tight highlight, and lamps without size still show as
+highlights. `transmittance` T is a clear dielectric. Where diffuse + specular + T exceeds 1 in some channel, all of it
+is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is dropped.
+
+The base is the diffuse lobe. What the Phong lobe sends below the surface is lost.
+"""
+
+from typing import Any, NamedTuple
+
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
+from shaders.compilation import compiled
+from shaders.dielectric import fresnel, refract
+from shaders.float32 import ONE, PI, TWO, ZERO
+from shaders.phong import phong_value, sample_phong
+from shaders.sampling import cosine_hemisphere
+from shaders.vector import Color, Vec3, add, chosen, dot, scale
+
+#: Exponent at which half of the specular reflectance is a mirror.
+HALF_MIRROR_EXPONENT = 100.0
+
+
+class Nff(NamedTuple):
+    """Reflectances in 0..1 of four lobes, and what shapes them.
+
+    diffuse: of Lambert's law.
+    phong: of a Phong lobe.
+    mirror: of a perfect mirror.
+    transmission: of a clear dielectric.
+    exponent: cosine power of the Phong lobe.
+    ior: refractive index of the inside of the dielectric over that of the outside, > 0.
+    """
+
+    diffuse: Color
+    phong: Color
+    mirror: Color
+    transmission: Color
+    exponent: float
+    ior: float
+
+
+def pack(material: Any) -> Nff:
+    """Returns a diffuse, a Phong, a mirror and a dielectric lobe, no more than 1 together."""
+    through = max(0.0, material.transmittance)
+    total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
+    keep = 1.0 / max(1.0, total)
+    mirror_share = _mirror_share(material)
+    return Nff(
+        diffuse=_scaled(material.diffuse, keep),
+        phong=_scaled(material.specular, keep * (1.0 - mirror_share)),
+        mirror=_scaled(material.specular, keep * mirror_share),
+        transmission=(through * keep, through * keep, through * keep),
+        exponent=max(0.0, material.exponent),
+        ior=material.ior if material.ior > 0.0 else 1.0,
+    )
+
+
+def _mirror_share(material: Any) -> float:
+    """Returns which share of what is specular is a mirror."""
+    if material.mirror_share is not None:
+        return float(material.mirror_share)
+    return material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
+
+
+def _scaled(color: Color, factor: float) -> Color:
+    return (color[0] * factor, color[1] * factor, color[2] * factor)
+
+
+@compiled
+def sample(nff: Nff, seen: Seen, u: Vec3) -> Drawn:
+    """Draws a direction of one lobe; in the glass the rest of the first number reflects or refracts."""
+    carried = seen.carried
+    diffuse, phong = seen.follow * dot(carried, nff.diffuse), dot(carried, nff.phong)
+    mirror, transmission = dot(carried, nff.mirror), dot(carried, nff.transmission)
+    total = diffuse + phong + mirror + transmission
+    pick = u[0] * total
+    is_phong, is_mirror = pick >= diffuse, pick >= diffuse + phong
+    is_glass = pick >= diffuse + phong + mirror
+    # The share of the lobe that is chosen last is that of the lobe.
+    share = mirror if is_mirror else (phong if is_phong else diffuse)
+    share = transmission if is_glass else share
+    spread = chosen(is_phong, sample_phong(seen.wo, nff.exponent, u[1], u[2]), cosine_hemisphere(u[1], u[2]))
+    left = (pick - (diffuse + phong + mirror)) / transmission
+    mirrored = (-seen.wo[0], -seen.wo[1], seen.wo[2])
+    sharp = chosen(is_glass, behind_border(seen.wo, eta(nff, seen.is_outside), left), mirrored)
+    wi = chosen(is_mirror, sharp, spread)
+    lobe = LOBE_SHARP if is_mirror else (LOBE_GLOSSY if is_phong else LOBE_BASE)
+    is_lost = (share <= ZERO) | ((wi[2] <= ZERO) & (lobe != LOBE_SHARP))
+    weight = scale(chosen(is_glass, nff.transmission, nff.mirror), total / share)
+    return Drawn(wi, weight, LOBE_NONE if is_lost else lobe)
+
+
+@compiled
+def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
+    """Returns a direction behind a clear border, or the mirrored one, as a uniform number says. A border without any
+    change of index is straight, to the bit."""
+    refracted = refract(wo, eta)
+    through = chosen(eta == ONE, (-wo[0], -wo[1], -wo[2]), refracted)
+    reflects = (number < fresnel(wo[2], eta)) & (eta != ONE)
+    return chosen(reflects, (-wo[0], -wo[1], wo[2]), through)
+
+
+@compiled
+def evaluate(nff: Nff, wi: Vec3, seen: Seen) -> Value:
+    """Returns the value of the diffuse lobe and of the Phong lobe."""
+    carried = seen.carried
+    diffuse, phong = seen.follow * dot(carried, nff.diffuse), dot(carried, nff.phong)
+    total = diffuse + phong + dot(carried, nff.mirror) + dot(carried, nff.transmission)
+    is_above = wi[2] > ZERO
+    even = ONE / PI if is_above else ZERO
+    lobe = phong_value(wi, seen.wo, nff.exponent) if is_above else ZERO
+    pdf = diffuse * even * wi[2] + phong * lobe * ((nff.exponent + ONE) / (nff.exponent + TWO))
+    return Value(scale(nff.diffuse, even), scale(nff.phong, lobe), pdf / total if total > ZERO else ZERO)
+
+
+@compiled
+def entering(nff: Nff, w: Vec3) -> Color:
+    """Returns white: nothing lies above the base."""
+    return (ONE, ONE, ONE)
+
+
+@compiled
+def reflectance(nff: Nff, w: Vec3) -> Color:
+    """Returns that of the diffuse lobe."""
+    return nff.diffuse
+
+
+@compiled
+def albedo(nff: Nff, wo: Vec3) -> Color:
+    """Returns the sum of all lobes, as if the Phong lobe lost nothing."""
+    return add(add(nff.diffuse, nff.phong), add(nff.mirror, nff.transmission))
+
+
+@compiled
+def eta(nff: Nff, is_outside: bool) -> float:
+    """Returns the index of the far side over that of the near one."""
+    return nff.ior if is_outside else ONE / nff.ior
+
+
+BSDF = Bsdf(
+    name="nff",
+    summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one",
+    parameters=Nff,
+    pack=pack,
+    sample=sample,
+    evaluate=evaluate,
+    entering=entering,
+    reflectance=reflectance,
+    albedo=albedo,
+    eta=eta,
+    stores=lambda nff: max(nff.diffuse) > 0.0,
+    is_sharp=lambda nff: max(*nff.mirror, *nff.transmission) > 0.0,
+    plain=lambda nff: nff,
+    maps={
+        "texture": (Use("diffuse"),),
+        "specular_map": (Use("phong"), Use("mirror")),
+        "transmission_map": (Use("transmission"),),
+    },
+)
