@@ -5,23 +5,15 @@ call of `register_shader`. If a surface is to differ from point to point, a row 
 gets a function that is called at every hit (`shaders.custom`).
 """
 
-from shaders.bsdfs import diffuse, mirror, nff
+from shaders.bsdfs import dielectric, diffuse, metal, mirror, nff, plastic, principled
 from shaders.bsdfs.bsdf import Bsdf
 from shaders.errors import ShaderError, UnknownShaderError
 
 __all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 
-_shaders: dict[str, Bsdf] = {one.BSDF.name: one.BSDF for one in (diffuse, mirror, nff)}
-
-from dataclasses import replace as _r
-
-_shaders["dielectric"] = _r(
-    nff.BSDF,
-    name="dielectric",
-    pack=lambda m: nff.Nff(
-        (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (m.transmittance,) * 3, 0.0, m.ior if m.ior > 0 else 1.0
-    ),
-)
+_shaders: dict[str, Bsdf] = {
+    one.BSDF.name: one.BSDF for one in (dielectric, diffuse, metal, mirror, nff, plastic, principled)
+}
 
 
 def register_shader(bsdf: Bsdf) -> None:

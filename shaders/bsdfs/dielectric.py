@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING
+from shaders.bsdfs.nff import Nff
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
-from shaders.vector import Color, Vec3, scale, chosen
+from shaders.vector import BLACK, Color, Vec3, chosen, scale
 
 
 class Dielectric(NamedTuple):
@@ -81,6 +82,11 @@ def eta(glass: Dielectric, is_outside: bool) -> float:
     return glass.ior if is_outside else ONE / glass.ior
 
 
+def clear(glass: Dielectric) -> Nff:
+    """Returns what kind nff calls a clear border."""
+    return Nff(BLACK, BLACK, BLACK, glass.transmission, 0.0, glass.ior)
+
+
 BSDF = Bsdf(
     name="dielectric",
     summary="glass, clear or rough, reflecting and refracting",
@@ -93,4 +99,6 @@ BSDF = Bsdf(
     albedo=albedo,
     eta=eta,
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
+    is_sharp=lambda glass: glass.alpha < LEAST_ALPHA,
+    plain=lambda glass: clear(glass) if glass.alpha < LEAST_ALPHA or glass.ior == 1.0 else None,
 )
