@@ -168,7 +168,7 @@ def index_of(x: float, size: int) -> tuple[int, float]:
     """Returns the int32 index in a table's axis before x in 0..1, and how far it is to the next one, as a share of
     their distance."""
     scaled = min(max(x, ZERO), ONE) * Float32(size - 1)
-    index = min(Int(scaled), Int(size - 2))
+    index = max(min(Int(scaled), Int(size - 2)), Int(0))  # also of what is no number
     return index, scaled - Float32(index)
 
 
