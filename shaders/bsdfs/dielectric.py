@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING
+from shaders.bsdfs.nff import Nff
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
-from shaders.vector import Color, Vec3, scale, chosen
+from shaders.vector import BLACK, Color, Vec3, chosen, scale
 
 
 class Dielectric(NamedTuple):
@@ -31,6 +32,12 @@ def pack(material: Any) -> Dielectric:
     """Returns the numbers of a material."""
     share = material.transmittance
     return Dielectric((share, share, share), material.ior if material.ior > 0.0 else 1.0, material.roughness**2)
+
+
+def plain(glass: Dielectric) -> Nff | None:
+    """Returns the surface of kind nff that is the same, if the border is smooth."""
+    is_smooth = glass.alpha < LEAST_ALPHA or glass.ior == 1.0
+    return Nff(BLACK, BLACK, BLACK, glass.transmission, exponent=0.0, ior=glass.ior) if is_smooth else None
 
 
 @compiled
@@ -92,5 +99,7 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     eta=eta,
+    is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,
+    plain=plain,
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
 )
