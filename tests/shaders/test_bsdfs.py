@@ -120,10 +120,10 @@ def loops(bsdf_sample, bsdf_evaluate):
 
 @cache
 def numbers(count):
-    """(count, 3) float32 in 0..1, spread evenly: multiples of the powers of a root of x^4 = x + 1."""
-    root = 1.2207440846057596
-    steps = np.arange(1, count + 1)[:, None] / root ** np.arange(1, 4)
-    return np.clip((0.5 + steps) % 1.0, 2.0**-24, 1.0 - 2.0**-24).astype(np.float32)
+    """(count, 3) float32 in 0..1, spread evenly: equal steps, and multiples of the powers of a root of x^3 = x + 1."""
+    i, root = np.arange(count), 1.324717957244746
+    points = np.stack([(i + 0.5) / count, (0.5 + i / root) % 1.0, (0.5 + i / root**2) % 1.0], axis=1)
+    return np.clip(points, 2.0**-24, 1.0 - 2.0**-24).astype(np.float32)
 
 
 def drawn(bsdf, parameters, seen, u):
@@ -141,7 +141,7 @@ def evaluated(bsdf, parameters, seen, wi):
 
 def kept(bsdf, parameters, seen):
     """What draws keep of light on average, by channel."""
-    return loops(bsdf.sample, bsdf.evaluate)[2](parameters, seen, numbers(1 << 18))
+    return loops(bsdf.sample, bsdf.evaluate)[2](parameters, seen, numbers(1 << 16))
 
 
 def sphere(bsdf, count):
@@ -167,7 +167,7 @@ def test_in_a_white_furnace_surfaces_are_white(label, ior, root):
     bsdf, parameters = ROWS[label], LOSSLESS[label](root, ior)
     for is_outside in (True, False) if bsdf.eta else (True,):
         found = [kept(bsdf, parameters, seen_at(z, is_outside=is_outside)) for z in (0.1, 0.5, 1.0)]
-        np.testing.assert_allclose(found, 1.0, atol=1e-3 if is_outside else 3e-3)
+        np.testing.assert_allclose(found, 1.0, atol=1e-3 if is_outside else 2e-3)
 
 
 def reflected_at(cosine, ior):
