@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.dielectric import MEAN_COSINES, MEAN_WEIGHTS
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
 from shaders.vector import Color
 
@@ -42,16 +41,6 @@ def conductor_reflectance(cosine: float, eta: Color, k: Color) -> Color:
         conductor_fresnel(cosine, eta[0], k[0]),
         conductor_fresnel(cosine, eta[1], k[1]),
         conductor_fresnel(cosine, eta[2], k[2]),
-    )
-
-
-@compiled
-def mean_conductor_fresnel(eta: float, k: float) -> float:
-    """Returns the reflected share of light that falls in evenly from all sides, to 0.005."""
-    return (
-        MEAN_WEIGHTS[0] * conductor_fresnel(MEAN_COSINES[0], eta, k)
-        + MEAN_WEIGHTS[1] * conductor_fresnel(MEAN_COSINES[1], eta, k)
-        + MEAN_WEIGHTS[2] * conductor_fresnel(MEAN_COSINES[2], eta, k)
     )
 
 

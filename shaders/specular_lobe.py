@@ -11,14 +11,13 @@ narrower than `LEAST_ALPHA` are a perfect mirror.
 
 from typing import NamedTuple
 
-from shaders.albedo_table import MEAN_GRAZING, cell_at, grazing, grazing_at, mean_grazing, mean_missed, missed_at
+from shaders.albedo_table import MEAN_GRAZING, cell_at, grazing, grazing_at, mean_missed, missed_at
 from shaders.coat_table import geometric
 from shaders.compilation import compiled
-from shaders.conductor import conductor_reflectance, mean_conductor_fresnel
+from shaders.conductor import conductor_reflectance
 from shaders.float32 import ONE, PI, TWO, ZERO
 from shaders.ggx import LEAST_ALPHA, density, halfway, mirrored_at, sample_seen, stretch, unhidden_over_cosines
-from shaders.sampling import cosine_hemisphere
-from shaders.vector import Color, Vec3, add, chosen, dot, largest, mean, multiply, scale
+from shaders.vector import Color, Vec3, add, chosen, dot, largest, multiply, scale
 
 
 class SpecularLobe(NamedTuple):
@@ -26,7 +25,9 @@ class SpecularLobe(NamedTuple):
 
     color: reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
         refractive index eta and the extinction coefficient k.
-    like: of such a metal, the colour at normal incidence of what reflects as much light from all sides by Schlick.
+    like: of such a metal, the colour at normal incidence of what reflects as much light from all sides by Schlick. The
+        table is for Schlick's reflectance. What it says of such metals chooses directions to sample; of the reflectance
+        the mean alone counts in what is reflected.
     """
 
     color: Color
@@ -59,26 +60,6 @@ def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
 
 
 @compiled
-def alike(eta: Color, k: Color) -> Color:
-    """Returns the colour at normal incidence of what reflects as much light from all sides by Schlick as a metal.
-
-    Tables are for Schlick's reflectance. What they say of metals with an index chooses directions to sample; of the
-    reflectance the mean alone counts in what is reflected.
-    """
-    return (
-        normal_reflectance(mean_conductor_fresnel(eta[0], k[0])),
-        normal_reflectance(mean_conductor_fresnel(eta[1], k[1])),
-        normal_reflectance(mean_conductor_fresnel(eta[2], k[2])),
-    )
-
-
-@compiled
-def normal_reflectance(mean_reflectance: float) -> float:
-    """Returns the reflectance at normal incidence of what reflects so much light from all sides by Schlick."""
-    return (mean_reflectance - MEAN_GRAZING) / (ONE - MEAN_GRAZING)
-
-
-@compiled
 def bounced_once(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> Color:
     """Returns the share of the light at a cosine that is reflected by one facet."""
     cell = cell_at(alpha, cosine)
@@ -98,14 +79,6 @@ def specular_albedo(specular_lobe: SpecularLobe, alpha: float, cosine: float) ->
     smooth = facet_reflectance(specular_lobe, cosine)
     rough = add(bounced_once(specular_lobe, alpha, cosine), bounced_more(specular_lobe, alpha, cosine))
     return chosen(alpha < LEAST_ALPHA, smooth, rough)
-
-
-@compiled
-def mean_specular_albedo(specular_lobe: SpecularLobe, alpha: float) -> Color:
-    """Returns the share of light that falls in evenly from all sides that is reflected."""
-    missed = mean_missed(alpha)
-    once = scale(_of_kept(specular_lobe, mean_grazing(alpha)), ONE - missed)
-    return add(once, scale(more_bounces(specular_lobe, alpha), missed))
 
 
 @compiled
@@ -139,29 +112,6 @@ def sample_facets(alpha: float, wo: Vec3, u1: float, u2: float) -> Vec3:
     x, y, z = mirrored_at(wo, sample_seen(wo, width, u1, u2))
     is_rough = alpha >= LEAST_ALPHA
     return (x if is_rough else -wo[0], y if is_rough else -wo[1], z if is_rough else wo[2])
-
-
-@compiled
-def specular_pdf(specular_lobe: SpecularLobe, alpha: float, wi: Vec3, wo: Vec3) -> float:
-    """Returns the density in solid angle with which `sample_specular_lobe` draws wi, for wi and wo above a rough
-    surface."""
-    evenly = even_share(specular_lobe, alpha, wo[2])
-    return evenly * wi[2] / PI + (ONE - evenly) * facets_pdf(alpha, wi, wo)
-
-
-@compiled
-def sample_specular_lobe(specular_lobe: SpecularLobe, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
-    """Draws a unit vector for a rough surface; it may lie below it."""
-    once, even = sample_facets(alpha, wo, u[1], u[2]), cosine_hemisphere(u[1], u[2])
-    return chosen(u[0] < even_share(specular_lobe, alpha, wo[2]), even, once)
-
-
-@compiled
-def even_share(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> float:
-    """Returns the share of what is reflected that has bounced more than once."""
-    more = mean(bounced_more(specular_lobe, alpha, cosine))
-    reflected = more + mean(bounced_once(specular_lobe, alpha, cosine))
-    return more / reflected if reflected > ZERO else ZERO
 
 
 @compiled

@@ -34,6 +34,12 @@ def pack(material: Any) -> Dielectric:
     return Dielectric((share, share, share), material.ior if material.ior > 0.0 else 1.0, material.roughness**2)
 
 
+def plain(glass: Dielectric) -> Nff | None:
+    """Returns the surface of kind nff that is the same, if the border is smooth."""
+    is_smooth = glass.alpha < LEAST_ALPHA or glass.ior == 1.0
+    return Nff(BLACK, BLACK, BLACK, glass.transmission, exponent=0.0, ior=glass.ior) if is_smooth else None
+
+
 @compiled
 def is_rough(glass: Dielectric) -> bool:
     """Returns whether the border spreads light."""
@@ -98,6 +104,8 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     eta=eta,
+    is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,
+    plain=plain,
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
     is_sharp=lambda glass: glass.alpha < LEAST_ALPHA,
     plain=lambda glass: clear(glass) if glass.alpha < LEAST_ALPHA or glass.ior == 1.0 else None,

@@ -115,6 +115,8 @@ BSDF = Bsdf(
     entering=entering,
     reflectance=reflectance,
     albedo=albedo,
+    stores=lambda plastic: max(plastic.diffuse) > 0.0,
+    is_sharp=lambda plastic: plastic.alpha < LEAST_ALPHA,
     maps={
         "texture": (Use("diffuse"),),
         "specular_map": (Use("specular"),),

@@ -182,6 +182,8 @@ BSDF = Bsdf(
     entering=entering,
     reflectance=reflectance,
     albedo=albedo,
+    stores=lambda surface: max(surface.color) > 0.0 and surface.metalness < 1.0,
+    is_sharp=lambda surface: surface.alpha < LEAST_ALPHA or (surface.coat > 0.0 and surface.coat_alpha < LEAST_ALPHA),
     maps={
         "texture": (Use("color"),),
         "metalness_map": (Use("metalness", channel=2),),

@@ -1,0 +1,381 @@
+"""BSDFs: light that is not lost, draws against their density, reciprocity, and known answers."""
+
+import math
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shaders.bsdfs import dielectric, metal, plastic, principled
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
+from shaders.compilation import compiled
+
+NOTHING = (np.float32(0.0),) * 3
+BLACK, WHITE, AMBER = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.9, 0.578, 0.1)
+GOLD = {"specular": WHITE, "eta": (0.18, 0.42, 1.37), "k": (3.42, 2.35, 1.77)}
+METAL, PLASTIC, GLASS, PRINCIPLED = metal.BSDF, plastic.BSDF, dielectric.BSDF, principled.BSDF
+
+
+def packed(bsdf, own=None, **changes):
+    """The parameters, float32, of a material as scenes have it."""
+    numbers = {
+        "diffuse": WHITE, "specular": WHITE, "transmittance": 1.0, "ior": 1.5, "roughness": 0.0, "eta": BLACK,
+        "k": BLACK, "exponent": 0.0,
+    }  # fmt: skip
+    return float32(bsdf.pack(SimpleNamespace(**(numbers | changes), own=own or {})))
+
+
+def float32(numbers):
+    """A named tuple or a tuple with all its numbers as float32."""
+    kind = getattr(numbers, "_make", tuple)
+    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
+
+
+def seen_at(cosine, carried=WHITE, follow=1.0, is_outside=True):
+    """How a surface is looked at, from a direction off the axes."""
+    sine = math.sqrt(1.0 - cosine * cosine)
+    return Seen(float32((0.6 * sine, -0.8 * sine, cosine)), is_outside, float32(carried), np.float32(follow), 0)
+
+
+#: Surfaces that lose no light, by a label: of every alpha, and every index for those that have one.
+LOSSLESS = {
+    "metal": lambda root, ior: packed(METAL, roughness=root),
+    "plastic": lambda root, ior: packed(PLASTIC, roughness=root, ior=ior),
+    "glass": lambda root, ior: packed(GLASS, roughness=root, ior=ior),
+    "principled": lambda root, ior: packed(PRINCIPLED, {"metalness": 0.4}, roughness=root, ior=ior),
+    "lacquered": lambda root, ior: packed(PRINCIPLED, {"coat": 0.7, "coat_roughness": root}, roughness=0.6, ior=ior),
+}
+ROWS = {"metal": METAL, "plastic": PLASTIC, "glass": GLASS, "principled": PRINCIPLED, "lacquered": PRINCIPLED}
+
+#: Coloured surfaces that spread light.
+ROUGH = {
+    "dull gold": (METAL, packed(METAL, roughness=0.7, **GOLD)),
+    "satin copper": (METAL, packed(METAL, roughness=0.4, specular=(0.95, 0.64, 0.54))),
+    "lacquered copper": (
+        METAL,
+        packed(METAL, {"coat": 0.8, "coat_roughness": 0.5}, roughness=0.8, specular=(0.95, 0.6, 0.5)),
+    ),
+    "satin plastic": (PLASTIC, packed(PLASTIC, {"specular_weight": (1.0, 0.5, 0.2)}, diffuse=AMBER, roughness=0.5)),
+    "frosted glass": (GLASS, packed(GLASS, roughness=0.6, transmittance=0.9)),
+    "half metal": (
+        PRINCIPLED,
+        packed(
+            PRINCIPLED, {"metalness": 0.3, "coat": 0.5, "coat_roughness": 0.45}, diffuse=AMBER, roughness=0.7, ior=1.8
+        ),
+    ),
+}
+rough = pytest.mark.parametrize(("bsdf", "parameters"), ROUGH.values(), ids=ROUGH)
+
+
+@cache
+def loops(bsdf_sample, bsdf_evaluate):
+    """Functions that draw a direction for each u, (n, 10) of wi, weight, lobe and what is kept of the light, and that
+    evaluate directions, (n, 7) of base, rest and pdf; and one for the mean of what many draws keep."""
+
+    @compiled
+    def kept_of(parameters, seen, drawn):
+        if drawn.lobe == LOBE_NONE or drawn.lobe == LOBE_SHARP:
+            return drawn.weight if drawn.lobe == LOBE_SHARP else NOTHING
+        value = bsdf_evaluate(parameters, drawn.wi, seen)
+        factor, follow = abs(drawn.wi[2]) / value.pdf, seen.follow
+        return (
+            (value.base[0] * follow + value.rest[0]) * factor,
+            (value.base[1] * follow + value.rest[1]) * factor,
+            (value.base[2] * follow + value.rest[2]) * factor,
+        )
+
+    @compiled
+    def draws(parameters, seen, u):
+        found = np.empty((len(u), 10), np.float32)
+        for i in range(len(u)):
+            drawn = bsdf_sample(parameters, seen, (u[i, 0], u[i, 1], u[i, 2]))
+            found[i, 0], found[i, 1], found[i, 2] = drawn.wi
+            found[i, 3], found[i, 4], found[i, 5] = drawn.weight
+            found[i, 6] = drawn.lobe
+            found[i, 7], found[i, 8], found[i, 9] = kept_of(parameters, seen, drawn)
+        return found
+
+    @compiled
+    def values(parameters, seen, wi):
+        found = np.empty((len(wi), 7), np.float32)
+        for i in range(len(wi)):
+            value = bsdf_evaluate(parameters, (wi[i, 0], wi[i, 1], wi[i, 2]), seen)
+            found[i, 0], found[i, 1], found[i, 2] = value.base
+            found[i, 3], found[i, 4], found[i, 5] = value.rest
+            found[i, 6] = value.pdf
+        return found
+
+    @compiled
+    def mean(parameters, seen, u):
+        red, green, blue = 0.0, 0.0, 0.0
+        for i in range(len(u)):
+            drawn = bsdf_sample(parameters, seen, (u[i, 0], u[i, 1], u[i, 2]))
+            kept = kept_of(parameters, seen, drawn)
+            red, green, blue = red + kept[0], green + kept[1], blue + kept[2]
+        return red / len(u), green / len(u), blue / len(u)
+
+    return draws, values, mean
+
+
+@cache
+def numbers(count):
+    """(count, 3) float32 in 0..1, spread evenly: equal steps, and multiples of the powers of a root of x^3 = x + 1."""
+    i, root = np.arange(count), 1.324717957244746
+    points = np.stack([(i + 0.5) / count, (0.5 + i / root) % 1.0, (0.5 + i / root**2) % 1.0], axis=1)
+    return np.clip(points, 2.0**-24, 1.0 - 2.0**-24).astype(np.float32)
+
+
+def drawn(bsdf, parameters, seen, u):
+    """Draws: wi (n, 3), lobe (n,), and what they keep of the light by channel, (n, 3)."""
+    found = loops(bsdf.sample, bsdf.evaluate)[0](parameters, seen, u)
+    return found[:, :3], found[:, 6].astype(int), found[:, 7:]
+
+
+def evaluated(bsdf, parameters, seen, wi):
+    """Values, float64: base (n, 3), rest (n, 3), pdf (n,)."""
+    wi = np.ascontiguousarray(wi, np.float32)
+    found = loops(bsdf.sample, bsdf.evaluate)[1](parameters, seen, wi).astype(float)
+    return found[:, :3], found[:, 3:6], found[:, 6]
+
+
+def kept(bsdf, parameters, seen):
+    """What draws keep of light on average, by channel."""
+    return loops(bsdf.sample, bsdf.evaluate)[2](parameters, seen, numbers(1 << 16))
+
+
+def sphere(bsdf, count):
+    """Points of quadrature over all directions that light leaves in: (n, 3) unit, and (n,) solid angles."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    root, azimuth = 0.5 + 0.5 * nodes[:, None], np.pi * (np.arange(2 * count)[None] + 0.5) / count
+    z = root**2 + 0.0 * azimuth
+    sine = np.sqrt(1.0 - z * z)
+    above = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
+    angles = (root * weights[:, None] * np.pi / count + 0.0 * azimuth).ravel()
+    if bsdf.eta is None:
+        return above, angles
+    return np.concatenate([above, above * (1.0, 1.0, -1.0)]), np.concatenate([angles, angles])
+
+
+@pytest.mark.parametrize(
+    ("label", "ior"),
+    [("metal", 1.0), *((name, ior) for name in LOSSLESS if name != "metal" for ior in (1.1, 1.5, 2.4))],
+)
+@pytest.mark.parametrize("root", [0.0, 0.25, 0.45, 0.75, 1.0])
+def test_in_a_white_furnace_surfaces_are_white(label, ior, root):
+    """No light is lost, whatever the roughness and the direction: glass from either side."""
+    bsdf, parameters = ROWS[label], LOSSLESS[label](root, ior)
+    for is_outside in (True, False) if bsdf.eta else (True,):
+        found = [kept(bsdf, parameters, seen_at(z, is_outside=is_outside)) for z in (0.1, 0.5, 1.0)]
+        np.testing.assert_allclose(found, 1.0, atol=1e-3 if is_outside else 2e-3)
+
+
+def reflected_at(cosine, ior):
+    """Fresnel's reflectance of clear borders at cosines, (n,)."""
+    cosine_t = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - cosine**2) / ior**2))
+    parallel = (ior * cosine - cosine_t) / (ior * cosine + cosine_t)
+    perpendicular = (cosine - ior * cosine_t) / (cosine + ior * cosine_t)
+    return 0.5 * (parallel**2 + perpendicular**2)
+
+
+@pytest.mark.parametrize("ior", [1.2, 1.5, 2.0])
+@pytest.mark.parametrize("diffuse", [0.1, 0.578, 0.95])
+def test_light_goes_to_and_fro_under_a_smooth_coat(ior, diffuse):
+    """As photons do it that are followed one by one until they get out or are absorbed."""
+    rng, cosine, photons = np.random.default_rng(5), 0.6, 200_000
+    inside = rng.random(photons) > reflected_at(np.array(cosine), ior)
+    out, below = np.count_nonzero(~inside), np.count_nonzero(inside)
+    while below:
+        below = rng.binomial(below, diffuse)
+        leaving = rng.random(below) > reflected_at(np.sqrt(rng.random(below)), 1.0 / ior)
+        out, below = out + np.count_nonzero(leaving), np.count_nonzero(~leaving)
+    parameters = packed(PLASTIC, diffuse=(diffuse,) * 3, ior=ior)
+    assert PLASTIC.albedo(parameters, seen_at(cosine).wo)[0] == pytest.approx(out / photons, abs=4e-3)
+
+
+@rough
+def test_values_are_reciprocal(bsdf, parameters):
+    """But for the square of the index, where light crosses to another medium."""
+    pairs = np.random.default_rng(3).normal(size=(60, 2, 3))
+    pairs[:, :, 2] = np.abs(pairs[:, :, 2])
+    pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
+    for wi, wo in pairs:
+        for is_crossing in (False, True) if bsdf.eta else (False,):
+            turned = np.array([1.0, 1.0, -1.0 if is_crossing else 1.0])
+            there, back = (
+                np.add(*evaluated(bsdf, parameters, Seen(float32(tuple(a)), side, WHITE_32, ONE, 0), [b * turned])[:2])
+                for a, b, side in ((wo, wi, True), (wi, wo, not is_crossing))
+            )
+            eta = float(bsdf.eta(parameters, True)) if is_crossing else 1.0
+            np.testing.assert_allclose(there, eta**2 * back, rtol=2e-3, atol=1e-6)
+
+
+WHITE_32, ONE = float32(WHITE), np.float32(1.0)
+
+
+@rough
+@pytest.mark.parametrize("cosine", [0.3, 0.9])
+def test_the_density_is_that_of_draws(bsdf, parameters, cosine, assert_fits):
+    """Cells are of equal size in the root of |z| and in azimuth; the share of the density that is missing is that of
+    draws which are lost below the surface."""
+    cells, draws, seen = 10, 1 << 18, seen_at(cosine)
+    wi, lobe, _ = drawn(bsdf, parameters, seen, np.random.default_rng(2).random((draws, 3), np.float32))
+    wi = wi[lobe != LOBE_NONE]
+    root = np.copysign(np.sqrt(np.abs(wi[:, 2])), wi[:, 2])
+    counts, *_ = np.histogram2d(
+        root, np.arctan2(wi[:, 1], wi[:, 0]), (2 * cells, cells), ((-1.0, 1.0), (-np.pi, np.pi))
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    step = (np.arange(2 * cells)[:, None] + 0.5 + 0.5 * nodes) / cells - 1.0
+    azimuth = np.pi * ((np.arange(cells)[:, None] + 0.5 + 0.5 * nodes) / cells * 2.0 - 1.0)
+    root, azimuth = np.meshgrid(step.ravel(), azimuth.ravel(), indexing="ij")
+    z, sine = root * np.abs(root), np.sqrt(1.0 - root**4)
+    directions = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
+    pdf = evaluated(bsdf, parameters, seen, directions)[2].reshape(z.shape) * np.abs(root) * np.pi / cells**2
+    expected = np.einsum("aibj,i,j->ab", pdf.reshape(2 * cells, 16, cells, 16), weights, weights) * draws
+    lost = draws - len(wi)
+    assert expected.sum() == pytest.approx(len(wi), rel=5e-3)
+    assert_fits(np.append(counts, lost), np.append(expected, draws - expected.sum()), 20)
+
+
+@rough
+@pytest.mark.parametrize("carried", [WHITE, (0.1, 0.2, 3.0)])
+def test_draws_keep_the_albedo_on_average(bsdf, parameters, carried):
+    """That of measured metals, and of metals under rough lacquer, is about it."""
+    for cosine in (0.2, 0.8):
+        seen = seen_at(cosine, carried)
+        found = kept(bsdf, parameters, seen)
+        is_exact = bsdf is not METAL and (bsdf is not PRINCIPLED or parameters.coat == 0.0)
+        np.testing.assert_allclose(found, bsdf.albedo(parameters, seen.wo), atol=2e-3 if is_exact else 0.04)
+        wi, angles = sphere(bsdf, 120)
+        base, rest, _ = evaluated(bsdf, parameters, seen, wi)
+        np.testing.assert_allclose(found, ((base + rest) * (angles * np.abs(wi[:, 2]))[:, None]).sum(axis=0), atol=4e-3)
+
+
+@rough
+def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters):
+    seen = seen_at(0.7)
+    for wi in sphere(bsdf, 4)[0]:
+        base = np.array(evaluated(bsdf, parameters, seen, [wi])[0][0])
+        w = float32(tuple(wi))
+        expected = np.multiply(bsdf.entering(parameters, w), bsdf.reflectance(parameters, seen.wo)) / np.pi
+        np.testing.assert_allclose(base, expected if wi[2] > 0.0 else 0.0, rtol=1e-5, atol=1e-7)
+
+
+@rough
+def test_a_base_that_photons_stand_for_is_not_drawn(bsdf, parameters):
+    seen = seen_at(0.4, follow=0.0)
+    assert LOBE_BASE not in drawn(bsdf, parameters, seen, numbers(1 << 12))[1]
+    wi, angles = sphere(bsdf, 120)
+    rest = (evaluated(bsdf, parameters, seen, wi)[1] * (angles * np.abs(wi[:, 2]))[:, None]).sum(axis=0)
+    np.testing.assert_allclose(kept(bsdf, parameters, seen), rest, atol=4e-3)
+
+
+@rough
+def test_numbers_fit_and_lobes_are_told(bsdf, parameters):
+    assert sum(np.size(number) for number in parameters) <= MOST_NUMBERS
+    lobes = set(drawn(bsdf, parameters, seen_at(0.5), numbers(1 << 12))[1])
+    assert LOBE_GLOSSY in lobes
+    assert (LOBE_BASE in lobes) == bsdf.stores(parameters)
+    assert (LOBE_SHARP in lobes) == bsdf.is_sharp(parameters)
+
+
+@pytest.mark.parametrize(
+    ("bsdf", "parameters"),
+    [
+        (METAL, packed(METAL, {"coat": 0.6}, specular=(0.95, 0.64, 0.54))),
+        (METAL, packed(METAL, {"coat": 0.6}, **GOLD)),
+        (PLASTIC, packed(PLASTIC, {"specular_weight": (1.0, 0.2, 0.1)}, diffuse=AMBER)),
+        (PRINCIPLED, packed(PRINCIPLED, {"metalness": 0.4, "coat": 0.6}, diffuse=AMBER)),
+    ],
+)
+def test_a_photon_has_the_same_power_whichever_lobe_it_takes(bsdf, parameters):
+    """The sum over channels after lobes without spread is what they reflect of all of it. Of gold alike numbers choose,
+    which are not quite its own."""
+    seen = seen_at(0.5, carried=(0.3, 2.0, 0.5), follow=0.0)
+    _, lobe, light = drawn(bsdf, parameters, seen, numbers(1 << 10))
+    assert set(lobe) == {LOBE_SHARP}
+    power = light @ np.float64(seen.carried)
+    np.testing.assert_allclose(power, power.mean(), rtol=0.03 if max(getattr(parameters, "eta", BLACK)) > 0.0 else 2e-5)
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.5])
+@pytest.mark.parametrize("cosine", [1e-4, 0.3, 1.0])
+def test_an_index_of_1_is_no_border(roughness, cosine):
+    seen = seen_at(cosine)
+    parameters = packed(GLASS, ior=1.0, roughness=roughness, transmittance=0.5)
+    wi, lobe, weight = drawn(GLASS, parameters, seen, numbers(256))
+    np.testing.assert_array_equal(wi, np.broadcast_to(-np.float32(seen.wo), wi.shape))
+    assert np.all(weight == np.float32(0.5))
+    assert np.all(lobe == LOBE_SHARP)
+    assert evaluated(GLASS, parameters, seen, wi[:1])[2] == 0.0
+
+
+@pytest.mark.parametrize(("bsdf", "own"), [(METAL, {}), (METAL, {"coat": 0.5}), (PLASTIC, {}), (PRINCIPLED, {})])
+def test_smooth_facets_mirror_to_the_bit(bsdf, own):
+    seen = seen_at(0.37, follow=0.0)
+    wi, lobe, _ = drawn(bsdf, packed(bsdf, own), seen, numbers(256))
+    np.testing.assert_array_equal(wi, np.broadcast_to(np.float32(seen.wo) * np.float32((-1, -1, 1)), wi.shape))
+    assert np.all(lobe == LOBE_SHARP)
+
+
+def test_metalness_mixes_what_is_metal_and_what_is_not():
+    wi, _ = sphere(PRINCIPLED, 8)
+    seen, own = seen_at(0.6), {"coat": 0.3, "coat_roughness": 0.6}
+    none, some, whole = (
+        evaluated(PRINCIPLED, packed(PRINCIPLED, own | {"metalness": m}, diffuse=AMBER, roughness=0.6), seen, wi)
+        for m in (0.0, 0.25, 1.0)
+    )
+    for i in range(2):
+        np.testing.assert_allclose(some[i], 0.75 * none[i] + 0.25 * whole[i], rtol=1e-5, atol=1e-7)
+    assert not whole[0].any()
+
+
+def test_what_is_wholly_metal_or_not_is_a_metal_or_a_plastic():
+    wi, _ = sphere(METAL, 8)
+    seen, own = seen_at(0.6), {"coat": 0.3, "coat_roughness": 0.6}
+    metals = (packed(PRINCIPLED, own | {"metalness": 1.0}, diffuse=AMBER, roughness=0.6), packed(
+        METAL, own, specular=AMBER, roughness=0.6
+    ))  # fmt: skip
+    plastics = (packed(PRINCIPLED, diffuse=AMBER, roughness=0.6), packed(PLASTIC, diffuse=AMBER, roughness=0.6))
+    for bsdf, (one, other) in ((METAL, metals), (PLASTIC, plastics)):
+        for a, b in zip(evaluated(PRINCIPLED, one, seen, wi), evaluated(bsdf, other, seen, wi), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("cosine", [0.2, 0.6, 1.0])
+@pytest.mark.parametrize("ior", [1.3, 1.5, 2.0])
+def test_a_smooth_plastic_has_the_colour_that_mitsuba_gives_it(cosine, ior):
+    mi = pytest.importorskip("mitsuba")
+    mi.set_variant("scalar_rgb")
+    theirs = mi.load_dict(
+        {
+            "type": "plastic",
+            "nonlinear": True,
+            "int_ior": ior,
+            "ext_ior": 1.0,
+            "diffuse_reflectance": {"type": "rgb", "value": list(AMBER)},
+        }
+    )
+    interaction = mi.SurfaceInteraction3f()
+    interaction.wi = mi.Vector3f(math.sqrt(1.0 - cosine * cosine), 0.0, cosine)
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    diffuse = sum(
+        np.array(theirs.eval(mi.BSDFContext(), interaction, [math.sqrt(1.0 - z * z), 0.0, z])) * w * np.pi
+        for z, w in zip(0.5 + 0.5 * nodes, weights, strict=True)
+    )
+    parameters = packed(PLASTIC, diffuse=AMBER, ior=ior)
+    expected = diffuse + reflected_at(np.array(cosine), ior)
+    np.testing.assert_allclose(PLASTIC.albedo(parameters, seen_at(cosine).wo), expected, rtol=0.01)
+
+
+def test_numbers_come_from_the_material():
+    own = {"coat": 0.5, "coat_roughness": 0.3}
+    assert packed(METAL, own, roughness=0.5).alpha == np.float32(0.25)
+    assert packed(METAL, own).coat_alpha == np.float32(0.09)
+    assert METAL.pack(SimpleNamespace(specular=AMBER, eta=BLACK, k=BLACK, roughness=0.0)).coat == 0.0
+    assert packed(PRINCIPLED, own | {"metalness": 0.2}, diffuse=AMBER, ior=1.0).ior == np.float32(1.5)
+    assert packed(PLASTIC, ior=0.0).ior == 1.0
+    for bsdf in (METAL, PLASTIC, GLASS, PRINCIPLED):
+        names = set(bsdf.parameters._fields)
+        assert {use.parameter for uses in bsdf.maps.values() for use in uses} <= names
