@@ -88,11 +88,6 @@ def eta(glass: Dielectric, is_outside: bool) -> float:
     return glass.ior if is_outside else ONE / glass.ior
 
 
-def clear(glass: Dielectric) -> Nff:
-    """Returns what kind nff calls a clear border."""
-    return Nff(BLACK, BLACK, BLACK, glass.transmission, 0.0, glass.ior)
-
-
 BSDF = Bsdf(
     name="dielectric",
     summary="glass, clear or rough, reflecting and refracting",
@@ -107,6 +102,4 @@ BSDF = Bsdf(
     is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,
     plain=plain,
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
-    is_sharp=lambda glass: glass.alpha < LEAST_ALPHA,
-    plain=lambda glass: clear(glass) if glass.alpha < LEAST_ALPHA or glass.ior == 1.0 else None,
 )

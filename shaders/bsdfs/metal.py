@@ -138,5 +138,4 @@ BSDF = Bsdf(
     is_sharp=lambda metal: metal.alpha < LEAST_ALPHA or (metal.coat > 0.0 and metal.coat_alpha < LEAST_ALPHA),
     maps={"specular_map": (Use("specular"),), "roughness_map": (Use("alpha", is_squared=True),)},
     keys=COAT_KEYS,
-    is_sharp=lambda metal: metal.alpha < LEAST_ALPHA or (metal.coat > 0.0 and metal.coat_alpha < LEAST_ALPHA),
 )

@@ -123,6 +123,4 @@ BSDF = Bsdf(
         "roughness_map": (Use("alpha", is_squared=True),),
     },
     keys={"specular_weight": WEIGHT_KEY},
-    stores=lambda plastic: max(plastic.diffuse) > 0.0,
-    is_sharp=lambda plastic: plastic.alpha < LEAST_ALPHA,
 )

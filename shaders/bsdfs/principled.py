@@ -195,6 +195,4 @@ BSDF = Bsdf(
         "specular_weight": WEIGHT_KEY,
         **COAT_KEYS,
     },
-    stores=lambda surface: max(surface.color) > 0.0 and surface.metalness < 1.0,
-    is_sharp=lambda surface: surface.alpha < LEAST_ALPHA or (surface.coat > 0.0 and surface.coat_alpha < LEAST_ALPHA),
 )
