@@ -19,6 +19,9 @@ from shaders.vector import Vec3
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.merging import has_widest_vectors
 from tracecore.compilation.vector import address, all_elements, emitting
+from tracecore.compilation.vector import get as get
+from tracecore.compilation.vector import get_int as get_int
+from tracecore.compilation.vector import get_word as get_word
 from tracecore.rays import Floats
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * ELEMENTS.
@@ -139,32 +142,6 @@ def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int
     at_a_time = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(vectors)])
     loop.operands = (loop, independent, at_a_time)
     jump.set_metadata("llvm.loop", loop)
-
-
-def _get(kind: Any, value: Any, index: Any) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first = builder.inttoptr(arguments[0], value.as_pointer())
-        return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
-
-    return kind(types.int64, index), emit
-
-
-@emitting
-def get(typing: Any, column: Any, index: Any) -> Any:
-    """Returns the float32 at an index of the column at an address."""
-    return _get(types.float32, FLOAT, index)
-
-
-@emitting
-def get_int(typing: Any, column: Any, index: Any) -> Any:
-    """Returns the int32 at an index of the column at an address."""
-    return _get(types.int32, I32, index)
-
-
-@emitting
-def get_word(typing: Any, column: Any, index: Any) -> Any:
-    """Returns the uint32 at an index of the column at an address."""
-    return _get(types.uint32, I32, index)
 
 
 @emitting

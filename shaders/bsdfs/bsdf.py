@@ -96,6 +96,7 @@ class Bsdf:
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
     has_tangent: whether the frame's x axis lies along the u of textures.
+    is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
     at_point: compiled, from a `Point` and the parameters after all maps to those at the point, or None.
     """
 
@@ -112,6 +113,7 @@ class Bsdf:
     maps: Mapping[str, tuple["Use", ...]] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
     has_tangent: bool = False
+    is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None
 
 

@@ -13,4 +13,11 @@ def pack(material: Any) -> nff.Nff:
     return nff.Nff(diffuse=material.diffuse, phong=BLACK, mirror=BLACK, transmission=BLACK, exponent=0.0, ior=1.0)
 
 
-BSDF = replace(nff.BSDF, name="diffuse", summary="Lambert's surface", pack=pack, maps={"texture": (Use("diffuse"),)})
+BSDF = replace(
+    nff.BSDF,
+    name="diffuse",
+    summary="Lambert's surface",
+    pack=pack,
+    maps={"texture": (Use("diffuse"),)},
+    is_mirroring=False,
+)

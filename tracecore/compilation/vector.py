@@ -121,6 +121,32 @@ def load_long(typing: Any, where: Any) -> Any:
     return _load(types.int64, I64)
 
 
+def _get(kind: Any, value: Any, index: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], value.as_pointer())
+        return builder.load(builder.gep(first, [arguments[1]]), align=4)
+
+    return kind(types.int64, index), emit
+
+
+@emitting
+def get(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the float32 at an index of the column at an address."""
+    return _get(types.float32, FLOAT, index)
+
+
+@emitting
+def get_int(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the int32 at an index of the column at an address."""
+    return _get(types.int32, I32, index)
+
+
+@emitting
+def get_word(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the uint32 at an index of the column at an address."""
+    return _get(types.uint32, I32, index)
+
+
 @emitting
 def store(typing: Any, where: Any, value: Any) -> Any:
     """Writes a vector or a number, in its own size, to an address."""
