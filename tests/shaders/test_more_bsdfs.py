@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import diffuse, mirror, nff
+from shaders.bsdfs import diffuse, mirror, nff, oren_nayar
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
 from shaders.random import random4
@@ -124,6 +124,7 @@ ALL_OF_NFF = nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.
 CASES = {
     "nff": (nff.BSDF, NFF, 0),
     "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
+    "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
 }
 every_case = pytest.mark.parametrize(("bsdf", "parameters", "tables"), CASES.values(), ids=CASES.keys())
 
@@ -285,3 +286,53 @@ def test_the_phong_lobe_loses_up_to_a_third_under_even_light(exponent, lost):
     cosines = 0.5 + 0.5 * nodes
     by_cosine = [reflected(nff.BSDF, phong, seen_from(slanted(c)))[0] for c in cosines]
     assert 1.0 - np.sum(by_cosine * weights * cosines) == pytest.approx(lost, abs=6e-4)
+
+
+def fujii(wi, wo, roughness):
+    """One bounce of a white surface, as the paper has it, times pi."""
+    s = np.dot(wi, wo) - wi[2] * wo[2]
+    t = max(wi[2], wo[2]) if s > 0.0 else 1.0
+    return (1.0 + roughness * s / t) / (1.0 + (0.5 - 2.0 / (3.0 * np.pi)) * roughness)
+
+
+def at(degrees, azimuth=0.0):
+    """A direction, so many degrees from the normal."""
+    angle, azimuth = np.radians(degrees), np.radians(azimuth)
+    return (np.sin(angle) * np.cos(azimuth), np.sin(angle) * np.sin(azimuth), np.cos(angle))
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.3, 1.0])
+def test_oren_nayar_is_the_published_formula(roughness):
+    """What is missed by one bounce is found by quadrature of the formula, not by the closed form of the code."""
+    rho = 0.6
+    packed = oren_nayar.OrenNayar((rho, rho, rho), roughness)
+    points, solid_angles = hemisphere(48)
+
+    def caught(wo):
+        once = np.array([fujii(w, wo, roughness) for w in points])
+        return np.sum(once * points[:, 2] * solid_angles) / np.pi
+
+    mean = 1.0 / (1.0 + (0.5 - 2.0 / (3.0 * np.pi)) * roughness) * (1.0 + (2.0 / 3.0 - 28.0 / (15 * np.pi)) * roughness)
+    for wi, wo in ((at(0), at(0)), (at(60), at(60)), (at(60), at(60, 180)), (at(80), at(40, 90)), (at(30), at(75, 20))):
+        found = np.add(*evaluated(oren_nayar.BSDF, packed, seen_from(wo), [wi])[:2])[0, 0]
+        more = rho * rho * mean / (1.0 - rho * (1.0 - mean))
+        evenly = more * (1.0 - caught(wi)) * (1.0 - caught(wo)) / max(1.0 - mean, 1e-9)
+        assert found == pytest.approx((rho * fujii(wi, wo, roughness) + evenly) / np.pi, abs=1e-4)
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("cosine", [0.05, 0.5, 1.0])
+def test_a_white_rough_diffuse_surface_loses_nothing(roughness, cosine):
+    white = oren_nayar.OrenNayar((1.0, 0.7, 0.2), roughness)
+    lit = reflected(oren_nayar.BSDF, white, seen_from(slanted(cosine)))
+    assert lit[0] == pytest.approx(1.0, abs=1e-4)
+    np.testing.assert_allclose(lit, as_array(oren_nayar.albedo, white, slanted(cosine)), atol=1e-4)
+
+
+def test_most_of_a_rough_diffuse_surface_is_its_base():
+    """So that photons stand for it: all of Lambert's, two fifths of the roughest."""
+    for roughness, least in ((0.0, 0.9999), (0.5, 0.65), (1.0, 0.4)):
+        packed, wo = oren_nayar.OrenNayar(WHITE, roughness), slanted(0.8)
+        wi, solid_angle = hemisphere(32)
+        base = evaluated(oren_nayar.BSDF, packed, seen_from(wo), wi)[0]
+        assert np.sum(base[:, 0] * solid_angle * wi[:, 2]) > least
