@@ -12,7 +12,7 @@ from shaders.compilation import compiled
 from shaders.float32 import HALF, ONE, PI, TWO_PI, ZERO, Float32, Int
 from shaders.fma import fma
 
-#: Of the arc tangent in the same way, up to tan(pi/8), right to 1e-7. Moshier: Cephes Mathematical Library, atanf, 1987.
+#: Of the arc tangent in the same way, up to tan(pi/8), right to 1e-7 (Moshier: Cephes Mathematical Library, 1987).
 _ARC = (Float32(-0.333329491539), Float32(0.199777106478), Float32(-0.138776856032), Float32(0.0805374449538))
 _ARC_LIMIT, _QUARTER_PI, _HALF_PI = Float32(math.sqrt(2.0) - 1.0), Float32(math.pi / 4.0), Float32(math.pi / 2.0)
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Seen, Use, Value
 from shaders.compilation import compiled
 from shaders.elementary import arc_tangent
-from shaders.float32 import ONE, PI, TWO, TWO_PI, ZERO, Float32
+from shaders.float32 import ONE, PI, TWO_PI, ZERO, Float32
 from shaders.sampling import cosine_hemisphere, uniform_hemisphere
-from shaders.vector import Color, Vec3, chosen, dot, multiply, scale
+from shaders.vector import Color, Vec3, chosen, dot, scale
 
 #: What the mean reflectance over azimuths and that over all directions depend on: A = 1 / (1 + _LOSS r), and the mean
 #: of the first bounce is A (1 + _MEAN r).

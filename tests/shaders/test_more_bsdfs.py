@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import diffuse, mirror, nff, oren_nayar
+from shaders.bsdfs import diffuse, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
 from shaders.random import random4
@@ -124,6 +124,7 @@ ALL_OF_NFF = nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.
 CASES = {
     "nff": (nff.BSDF, NFF, 0),
     "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
+    "sheen": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4), 0),
     "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
 }
 every_case = pytest.mark.parametrize(("bsdf", "parameters", "tables"), CASES.values(), ids=CASES.keys())
@@ -336,3 +337,52 @@ def test_most_of_a_rough_diffuse_surface_is_its_base():
         wi, solid_angle = hemisphere(32)
         base = evaluated(oren_nayar.BSDF, packed, seen_from(wo), wi)[0]
         assert np.sum(base[:, 0] * solid_angle * wi[:, 2]) > least
+
+
+def imageworks(wi, wo, alpha):
+    """The value of white fibres, (n,), as the paper has it, for directions (n, 3)."""
+    fit = (1.0 - alpha) ** 2 * np.array([25.3245, 3.32435, 0.16801, -1.27393, -4.85967])
+    a, b, c, d, e = fit + (1.0 - (1.0 - alpha) ** 2) * np.array([21.5473, 3.82987, 0.19823, -1.97760, -4.32054])
+
+    def hiding(cosine):
+        def fitted(x):
+            return a / (1.0 + b * x**c) + d * x + e
+
+        low, high = np.minimum(cosine, 0.5), np.maximum(cosine, 0.5)
+        return np.where(cosine < 0.5, np.exp(fitted(low)), np.exp(2.0 * fitted(0.5) - fitted(1.0 - high)))
+
+    h = (wi + wo) / np.linalg.norm(wi + wo, axis=-1, keepdims=True)
+    standing = (2.0 + 1.0 / alpha) * (1.0 - h[:, 2] ** 2) ** (0.5 / alpha) / (2.0 * np.pi)
+    return standing / (1.0 + hiding(wi[:, 2]) + hiding(wo[2])) / (4.0 * wi[:, 2] * wo[2])
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.35, 0.99])
+@pytest.mark.parametrize("cosine", [0.05, 0.4, 0.9])
+def test_fibres_reflect_by_the_published_formula(alpha, cosine):
+    fibres = sheen.Sheen(BLACK, WHITE, alpha)
+    wi, solid_angle = hemisphere(64)
+    wo = np.array(slanted(cosine))
+    expected = imageworks(wi, wo, alpha)
+    rest = evaluated(sheen.BSDF, fibres, seen_from(slanted(cosine)), wi)[1][:, 0]
+    is_clear = wi[:, 2] > 1e-3
+    np.testing.assert_allclose(rest[is_clear], expected[is_clear], rtol=2e-3, atol=1e-6)
+    share = np.sum(expected * wi[:, 2] * solid_angle)
+    assert share < 1.0
+    np.testing.assert_allclose(as_array(sheen.albedo, fibres, slanted(cosine)), share, atol=3e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("cosine", [0.02, 0.3, 1.0])
+def test_white_cloth_loses_nothing(alpha, cosine):
+    cloth = sheen.Sheen(WHITE, (1.0, 0.5, 0.0), alpha)
+    np.testing.assert_allclose(reflected(sheen.BSDF, cloth, seen_from(slanted(cosine))), 1.0, atol=3e-3)
+    np.testing.assert_allclose(as_array(sheen.albedo, cloth, slanted(cosine)), 1.0, atol=1e-6)
+
+
+def test_the_file_of_cloth_holds_what_is_tabulated():
+    np.testing.assert_allclose(sheen.CAUGHT, sheen.tabulated(), rtol=1e-4, atol=1e-6)
+
+
+def test_cloth_takes_the_color_of_its_fibres_from_its_own_key():
+    assert sheen.pack(material()).sheen == WHITE
+    assert sheen.pack(material(own={"sheen": (0.1, 0.2, 0.3)})) == ((0.3, 0.2, 0.1), (0.1, 0.2, 0.3), 0.25)
