@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import diffuse, mirror, nff, oren_nayar, sheen
+from shaders.bsdfs import diffuse, measured, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
+from shaders.errors import ShaderError
 from shaders.random import random4
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
@@ -120,11 +121,40 @@ def as_array(function, parameters, *arguments):
 NFF = nff.Nff((0.3, 0.25, 0.2), (0.2, 0.3, 0.1), BLACK, BLACK, 7.0, 1.5)
 ALL_OF_NFF = nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.1, 0.1), 20.0, 1.5)
 
+
+def middles():
+    """The middles of the bins of a file of MERL: directions wi and wo, each (90, 90, 180, 3)."""
+    half = (np.arange(90)[:, None, None] + 0.5) ** 2 / 90**2 * np.pi / 2.0
+    difference = (np.arange(90)[None, :, None] + 0.5) / 90 * np.pi / 2.0
+    azimuth = (np.arange(180)[None, None] + 0.5) / 180 * np.pi
+    d = np.stack(np.broadcast_arrays(
+        np.sin(difference) * np.cos(azimuth), np.sin(difference) * np.sin(azimuth), np.cos(difference)
+    ), axis=-1)  # fmt: skip
+    ways = []
+    for sign in (1.0, -1.0):
+        x, y, z = sign * d[..., 0], sign * d[..., 1], d[..., 2]
+        ways.append(
+            np.stack([x * np.cos(half) + z * np.sin(half), y + 0.0 * half, z * np.cos(half) - x * np.sin(half)], -1)
+        )
+    return ways
+
+
+def phong_like(wi, wo):
+    """A broad highlight over a tinted Lambert surface, (..., 3)."""
+    cosine = np.maximum(0.0, wi[..., 2] * wo[..., 2] - wi[..., 0] * wo[..., 0] - wi[..., 1] * wo[..., 1])
+    return np.array([0.4, 0.2, 0.1]) / np.pi + np.array([0.1, 0.2, 0.3]) * (cosine**20)[..., None]
+
+
+#: What is measured is kept as long as addresses of it are.
+PHONG_LIKE, PHONG_TABLE = measured.fitted(phong_like(*middles()).astype(np.float32))
+TABLES = PHONG_TABLE.ctypes.data
+
 #: BSDFs with parameters whose lobes quadrature resolves.
 CASES = {
     "nff": (nff.BSDF, NFF, 0),
     "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
     "sheen": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4), 0),
+    "measured": (measured.BSDF, PHONG_LIKE, TABLES),
     "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
 }
 every_case = pytest.mark.parametrize(("bsdf", "parameters", "tables"), CASES.values(), ids=CASES.keys())
@@ -386,3 +416,95 @@ def test_the_file_of_cloth_holds_what_is_tabulated():
 def test_cloth_takes_the_color_of_its_fibres_from_its_own_key():
     assert sheen.pack(material()).sheen == WHITE
     assert sheen.pack(material(own={"sheen": (0.1, 0.2, 0.3)})) == ((0.3, 0.2, 0.1), (0.1, 0.2, 0.3), 0.25)
+
+
+def write_merl(path, values):
+    """Writes values (90, 90, 180, 3) as a file of the MERL database."""
+    units = np.array([1.0, 1.15, 1.66]) / 1500.0
+    content = np.array([90, 90, 180], "<i4").tobytes() + np.moveaxis(values / units, -1, 0).astype("<f8").tobytes()
+    path.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def merl_file(tmp_path_factory):
+    """A file with a highlight, of which some was not measured."""
+    path = tmp_path_factory.mktemp("merl") / "plastic.binary"
+    values = phong_like(*middles())
+    values[:, 85:] = -1.0
+    write_merl(path, values)
+    return path
+
+
+def test_what_was_measured_is_read_and_looked_up(merl_file):
+    packed, table = (f(material(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
+    assert table.shape == (measured.TABLE_NUMBERS,)
+    random = np.random.default_rng(7)
+    for _ in range(300):
+        wi, wo = (at(*angles) for angles in random.uniform((0.0, 0.0), (70.0, 360.0), (2, 2)))
+        base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=table.ctypes.data), [wi])
+        expected = phong_like(np.array(wi), np.array(wo))
+        # A bin is as wide as two degrees: the highlight changes so much in it.
+        np.testing.assert_allclose((base + rest)[0], expected, atol=0.04)
+    wi, wo = (middle[40, 20, 50] for middle in middles())
+    base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=table.ctypes.data), [wi])
+    np.testing.assert_allclose((base + rest)[0], phong_like(wi, wo), rtol=1e-5)
+
+
+def test_each_bin_is_found_by_the_directions_in_its_middle():
+    """All that are above the surface, among them those whose half vector is next to the normal."""
+    rows = np.ravel_multi_index(np.indices((90, 90, 180)), (90, 90, 180))
+    wi, wo = (middle[::11, ::7, ::13].reshape(-1, 3) for middle in middles())
+    for i, o, expected in zip(wi, wo, rows[::11, ::7, ::13].ravel(), strict=True):
+        if min(i[2], o[2]) > 0.0:
+            assert measured.bin_of(float32(i), float32(o)) == expected
+
+
+def test_a_measured_lambert_surface_is_all_base(tmp_path):
+    write_merl(tmp_path / "chalk.binary", np.full((90, 90, 180, 3), (0.2, 0.1, 0.05)))
+    packed, table = measured.read_table(str(tmp_path / "chalk.binary"))
+    assert packed.base == pytest.approx((0.2 * np.pi, 0.1 * np.pi, 0.05 * np.pi), rel=1e-5)
+    seen = seen_from(slanted(0.4), tables=table.ctypes.data)
+    base, rest, pdf = evaluated(measured.BSDF, packed, seen, [slanted(0.7)])
+    np.testing.assert_allclose(base[0], (0.2, 0.1, 0.05), rtol=1e-5)
+    np.testing.assert_allclose(rest[0], 0.0, atol=1e-7)
+    assert pdf[0] == pytest.approx(0.7 / np.pi, rel=1e-5)
+    assert np.all(drawn(measured.BSDF, packed, seen, 1000)[2] == LOBE_BASE)
+
+
+@pytest.mark.parametrize("cosine", [0.3, 0.5, 0.95])
+def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
+    seen = seen_from(slanted(cosine), tables=TABLES)
+    np.testing.assert_allclose(
+        as_array(measured.albedo, PHONG_LIKE, slanted(cosine)), reflected(measured.BSDF, PHONG_LIKE, seen), atol=0.01
+    )
+    assert PHONG_LIKE.glossy_share > 0.0
+    assert 0.1 < PHONG_LIKE.alpha < 0.5
+
+
+def test_the_second_table_is_behind_the_first():
+    both = np.concatenate([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
+    packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
+    expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), [slanted(0.6)])
+    np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, [slanted(0.6)])[1], expected[1])
+
+
+def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
+    content, path = merl_file.read_bytes(), tmp_path / "bad.binary"
+    spoilt = np.frombuffer(content[12:], "<f8").copy()
+    spoilt[7] = np.nan
+    for bad, message in (
+        (b"", "expected a BRDF of the MERL database, 90 x 90 x 180 numbers, got 0 bytes"),
+        (np.array([90, 45, 180], "<i4").tobytes() + content[12:], "got 90 x 45 x 180"),
+        (content[:-8], "is the file whole"),
+        (content + b" ", "is the file whole"),
+        (content[:12] + spoilt.tobytes(), "expected finite numbers"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ShaderError, match=message) as raised:
+            measured.read_merl(path)
+        assert "\n" not in str(raised.value)
+        assert str(path) in str(raised.value)
+    with pytest.raises(ShaderError, match=r"cannot read .*none.binary: No such file"):
+        measured.read_merl(tmp_path / "none.binary")
+    with pytest.raises(ShaderError, match="needs the key file"):
+        measured.pack(material())
