@@ -1,10 +1,14 @@
 """This module tabulates how much of the light GGX facets reflect in one bounce, over roughness and angle, with its
 means.
 
-By Schlick's Fresnel a surface that reflects f at normal incidence reflects `scale` f + `bias` in all (Karis: Real
-Shading in Unreal Engine 4, 2013). Between its points the table's numbers are linear in the roots of alpha and of the
-cosine, and the means are those of what is so read, exactly: what one bounce misses can be added without an error of its
-own.
+Of white facets one bounce misses a share, which hits more of them. What it keeps has met facets at grazing angles: of
+the mean of Schlick's (1 - cosine)^5 over it, `grazing`, facets that reflect f at normal incidence reflect
+f + (1 - f) grazing of it.
+
+A table's rows are at equal steps of the root of alpha, its columns of `column_at`: half of the root of the cosine,
+half of that of where the cosine is between 0 and more than alpha, as narrow facets hide each other in directions less
+steep than they are. Between these, numbers are linear; they are within 0.001 but for alpha < 0.02 at grazing angles.
+Means are those of what is so read: what one bounce misses can be added without an error of its own.
 
 `python -m shaders.albedo_table` writes the file beside the code that is read at each start.
 """
@@ -16,19 +20,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import called, compiled
+from shaders.compilation import address, compiled, get
+from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.ggx import LEAST_ALPHA
 
 Doubles = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 
-#: Points along each axis of the table, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
-TABLE_SIZE = 32
-NODES, AZIMUTHS = 32, 12
+#: Rows and columns of all tables of facets, and points of quadrature of the sampled normals' two numbers.
+ALPHAS, COSINES = 32, 48
+PLANE = ALPHAS * COSINES
+NODES = (128, 48)
 
 FILE = Path(__file__).with_suffix(".npy")
 
 #: Mean of Schlick's (1 - cosine)^5 over the cosine-weighted hemisphere.
-MEAN_GRAZING = 1.0 / 21.0
+MEAN_GRAZING = Float32(1.0 / 21.0)
+
+#: What one bounce misses is at least this, so that it may be divided by.
+LEAST_MISSED = Float32(1e-9)
 
 
 class SeenFacets(NamedTuple):
@@ -45,8 +55,13 @@ class SeenFacets(NamedTuple):
     h_z: Doubles
     weights: Doubles
 
+    def mean(self, values: Doubles) -> Doubles:
+        """Returns the means (n,) of values (n, i, j) over the facets."""
+        mean: Doubles = np.einsum("nij,i->n", values, self.weights) / values.shape[2]
+        return mean
 
-def seen_facets(alpha: float, cosine: Doubles, count: tuple[int, int]) -> SeenFacets:
+
+def seen_facets(alpha: float, cosine: Doubles, count: tuple[int, int] = NODES) -> SeenFacets:
     """Returns the facets that directions see.
 
     alpha: width of GGX.
@@ -79,80 +94,153 @@ def kept_by_reflection(alpha: float, facets: SeenFacets) -> Doubles:
 
 
 def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
-    """Returns the scale and the bias, (2, n), of the light that facets reflect at once. cosine: (n,)."""
-    facets = seen_facets(alpha, cosine, (NODES, AZIMUTHS))
-    kept, grazing = kept_by_reflection(alpha, facets), (1.0 - facets.at_facet) ** 5
-    mean: Doubles = np.einsum("knij,i->kn", np.array([kept * (1.0 - grazing), kept * grazing]), facets.weights)
-    return mean / AZIMUTHS
+    """Returns the missed share of light on white facets and `grazing` of the rest, (2, n). cosine: (n,)."""
+    facets = seen_facets(alpha, cosine)
+    kept = kept_by_reflection(alpha, facets)
+    share = facets.mean(kept)
+    return np.array([np.clip(1.0 - share, 0.0, 1.0), facets.mean(kept * (1.0 - facets.at_facet) ** 5) / share])
 
 
-def tabulated() -> Doubles:
-    """Returns the table of scale and bias, (2, TABLE_SIZE, TABLE_SIZE), by the roots of alpha and of the cosine."""
-    size = np.linspace(0.0, 1.0, TABLE_SIZE)
-    return np.stack([one_bounce(max(root**2, LEAST_ALPHA), size**2) for root in size], axis=1)
+def row_alphas() -> Doubles:
+    """Returns the widths (ALPHAS,) of the rows."""
+    return np.maximum(np.linspace(0.0, 1.0, ALPHAS) ** 2, float(LEAST_ALPHA))
 
 
-def means(table: Doubles) -> Doubles:
-    """Returns cosine-weighted means over the hemisphere of a table that is linear between the roots of cosines, its
-    last axis."""
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    share, last = 0.5 + 0.5 * nodes, table.shape[-1] - 1
-    root = (np.arange(last)[:, None] + share) / last
-    values = table[..., :-1, None] * (1.0 - share) + table[..., 1:, None] * share
-    # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
-    mean: Doubles = (values * (4.0 * root**3 * weights)).sum(axis=(-2, -1)) / (2.0 * last)
-    return mean
+def columns_at(alpha: float, cosine: Doubles) -> Doubles:
+    """Returns `column_at` of many cosines."""
+    columns: Doubles = 0.5 * (np.sqrt(cosine) + np.sqrt(cosine * (1.0 + alpha) / (cosine + alpha)))
+    return columns
+
+
+def column_cosines(alpha: float) -> Doubles:
+    """Returns the cosines (COSINES,) of the columns, by bisection."""
+    low, high = np.zeros(COSINES), np.ones(COSINES)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        is_low = columns_at(alpha, middle) < np.linspace(0.0, 1.0, COSINES)
+        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
+    return high
+
+
+def tabulated() -> Floats:
+    """Returns the table of what is missed and of `grazing`, (2, ALPHAS, COSINES)."""
+    rows = [one_bounce(alpha, column_cosines(alpha)) for alpha in row_alphas()]
+    return np.stack(rows, axis=1).astype(np.float32)
+
+
+def means(table: npt.NDArray[np.floating], *factors: npt.NDArray[np.floating]) -> Doubles:
+    """Returns cosine-weighted means over the hemisphere, (..., ALPHAS), of a table (..., ALPHAS, COSINES), or of its
+    product with others, as they are read."""
+    nodes, weights = np.polynomial.legendre.leggauss(256)
+    root = 0.5 + 0.5 * nodes  # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
+    total = []
+    for row, alpha in enumerate(row_alphas()):
+        place = columns_at(alpha, root**2) * (COSINES - 1)
+        column = np.minimum(place.astype(np.intp), COSINES - 2)
+        values = np.ones_like(root)
+        for factor in (table, *factors):
+            left, right = factor[..., row, column], factor[..., row, column + 1]
+            values = values * (left + (right - left) * (place - column))
+        total.append((values * 2.0 * root**3 * weights).sum(axis=-1))
+    return np.stack(total, axis=-1)
 
 
 if __name__ == "__main__":
     np.save(FILE, tabulated())
 
-#: The table, and its means, (2, PLACES).
-SHARES: Doubles = np.load(FILE)
-MEAN_SHARES = means(SHARES)
+#: The tables, each (ALPHAS, COSINES), and means, each (ALPHAS,): of what is missed, and of `grazing` in what is kept.
+MISSED, GRAZING = np.load(FILE)
+MEAN_MISSED = means(MISSED).astype(np.float32)
+MEAN_KEPT_GRAZING = (means(1.0 - MISSED, GRAZING) / (1.0 - MEAN_MISSED)).astype(np.float32)
+
+
+class Cell(NamedTuple):
+    """Says where a number is in a table: the int32 index of what is before it, and how far it is to the next row and
+    the next column, as shares of their distance."""
+
+    first: int
+    down: float
+    along: float
 
 
 @compiled
 def index_of(x: float, size: int) -> tuple[int, float]:
-    """Returns the index in a table's axis before x in 0..1, and how far it is to the next one, as a share of their
-    distance."""
-    scaled = min(max(x, 0.0), 1.0) * (size - 1)
-    index = min(int(scaled), size - 2)
-    return index, scaled - index
+    """Returns the int32 index in a table's axis before x in 0..1, and how far it is to the next one, as a share of
+    their distance."""
+    scaled = min(max(x, ZERO), ONE) * Float32(size - 1)
+    index = min(Int(scaled), Int(size - 2))
+    return index, scaled - Float32(index)
 
 
 @compiled
-def index_of_root(x: float, size: int) -> tuple[int, float]:
-    """Returns what `index_of` does for the root of x."""
-    return index_of(math.sqrt(max(x, 0.0)), size)
-
-
-@called
-def shares_at(alpha: float, cosine: float) -> tuple[float, float]:
-    """Returns the scale and the bias of light that falls in or leaves at this cosine."""
-    if alpha < LEAST_ALPHA:
-        grazing = (1.0 - cosine) ** 5
-        return 1.0 - grazing, grazing
-    row, down = index_of_root(alpha, TABLE_SIZE)
-    column, along = index_of_root(cosine, TABLE_SIZE)
-    return (
-        between(SHARES[0, row, column], SHARES[0, row, column + 1], along) * (1.0 - down)
-        + between(SHARES[0, row + 1, column], SHARES[0, row + 1, column + 1], along) * down,
-        between(SHARES[1, row, column], SHARES[1, row, column + 1], along) * (1.0 - down)
-        + between(SHARES[1, row + 1, column], SHARES[1, row + 1, column + 1], along) * down,
-    )
+def row_at(alpha: float) -> tuple[int, float]:
+    """Returns the row before alpha, and how far it is to the next one."""
+    return index_of(math.sqrt(max(alpha, ZERO)), ALPHAS)
 
 
 @compiled
-def mean_shares(alpha: float) -> tuple[float, float]:
-    """Returns the cosine-weighted means of `shares_at` over the hemisphere."""
-    if alpha < LEAST_ALPHA:
-        return 1.0 - MEAN_GRAZING, MEAN_GRAZING
-    row, down = index_of_root(alpha, TABLE_SIZE)
-    return (
-        between(MEAN_SHARES[0, row], MEAN_SHARES[0, row + 1], down),
-        between(MEAN_SHARES[1, row], MEAN_SHARES[1, row + 1], down),
-    )
+def cell_at(alpha: float, cosine: float) -> Cell:
+    """Returns where numbers are for this width and cosine."""
+    cosine = max(cosine, ZERO)
+    width = max(alpha, LEAST_ALPHA)
+    column = HALF * (math.sqrt(cosine) + math.sqrt(cosine * (ONE + width) / (cosine + width)))
+    row, down = row_at(alpha)
+    index, along = index_of(column, COSINES)
+    return Cell(Int(row * Int(COSINES) + index), down, along)
+
+
+@compiled
+def read(table: int, layer: int, cell: Cell) -> float:
+    """Returns the number in a cell of a layer (int32) of the table at an address."""
+    first = Int(layer * Int(PLANE) + cell.first)
+    second = Int(first + Int(COSINES))
+    near = between(get(table, first), get(table, Int(first + Int(1))), cell.along)
+    far = between(get(table, second), get(table, Int(second + Int(1))), cell.along)
+    return between(near, far, cell.down)
+
+
+@compiled
+def read_mean(table: int, layer: int, alpha: float) -> float:
+    """Returns the number for alpha in a layer (int32) of the table (..., ALPHAS) at an address."""
+    row, down = row_at(alpha)
+    first = Int(layer * Int(ALPHAS) + row)
+    return between(get(table, first), get(table, Int(first + Int(1))), down)
+
+
+@compiled
+def missed_at(alpha: float, cell: Cell) -> float:
+    """Returns the share of light on white facets that one bounce misses."""
+    missed = read(address(MISSED), Int(0), cell)
+    return missed if alpha >= LEAST_ALPHA else ZERO
+
+
+@compiled
+def grazing_at(alpha: float, cosine: float, cell: Cell) -> float:
+    """Returns the mean of Schlick's (1 - cosine)^5 over what one bounce keeps."""
+    rough, smooth = read(address(GRAZING), Int(0), cell), grazing(cosine)
+    return rough if alpha >= LEAST_ALPHA else smooth
+
+
+@compiled
+def mean_missed(alpha: float) -> float:
+    """Returns the cosine-weighted mean of `missed_at` over the hemisphere, LEAST_MISSED at least."""
+    missed = read_mean(address(MEAN_MISSED), Int(0), alpha)
+    return max(missed if alpha >= LEAST_ALPHA else ZERO, LEAST_MISSED)
+
+
+@compiled
+def mean_grazing(alpha: float) -> float:
+    """Returns the mean of `grazing_at` over all that one bounce keeps of light from all sides."""
+    rough = read_mean(address(MEAN_KEPT_GRAZING), Int(0), alpha)
+    return rough if alpha >= LEAST_ALPHA else MEAN_GRAZING
+
+
+@compiled
+def grazing(cosine: float) -> float:
+    """Returns Schlick's (1 - cosine)^5."""
+    rest = max(ONE - cosine, ZERO)
+    square = rest * rest
+    return square * square * rest
 
 
 @compiled

@@ -6,9 +6,14 @@ The index of the metal over that of the outside is complex, eta + i k. Born, Wol
 
 import math
 
+import numpy as np
+
 from shaders.compilation import compiled
 from shaders.dielectric import MEAN_COSINES, MEAN_WEIGHTS
+from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
 from shaders.vector import Color
+
+_FOUR = Float32(4.0)
 
 
 @compiled
@@ -20,14 +25,14 @@ def conductor_fresnel(cosine: float, eta: float, k: float) -> float:
     k: extinction coefficient, >= 0; with 0 this is `shaders.dielectric.fresnel`.
     """
     cosine2 = cosine * cosine
-    sine2 = 1.0 - cosine2
+    sine2 = ONE - cosine2
     real = eta * eta - k * k - sine2  # of the square of (eta + i k) times the cosine inside
-    size = math.sqrt(real * real + 4.0 * eta * eta * k * k)
-    across = 2.0 * cosine * math.sqrt(max(0.0, 0.5 * (size + real)))
+    size = math.sqrt(real * real + _FOUR * eta * eta * k * k)
+    across = TWO * cosine * math.sqrt(max(ZERO, HALF * (size + real)))
     perpendicular = (size + cosine2 - across) / (size + cosine2 + across)
     level = cosine2 * size + sine2 * sine2
     parallel = perpendicular * (level - across * sine2) / (level + across * sine2)
-    return 0.5 * (perpendicular + parallel)
+    return HALF * (perpendicular + parallel)
 
 
 @compiled
@@ -42,9 +47,21 @@ def conductor_reflectance(cosine: float, eta: Color, k: Color) -> Color:
 
 @compiled
 def mean_conductor_fresnel(eta: float, k: float) -> float:
-    """Returns the reflected share of light that falls in evenly from all sides."""
+    """Returns the reflected share of light that falls in evenly from all sides, to 0.005."""
     return (
         MEAN_WEIGHTS[0] * conductor_fresnel(MEAN_COSINES[0], eta, k)
         + MEAN_WEIGHTS[1] * conductor_fresnel(MEAN_COSINES[1], eta, k)
         + MEAN_WEIGHTS[2] * conductor_fresnel(MEAN_COSINES[2], eta, k)
     )
+
+
+def reflectance_alike(eta: float, k: float) -> float:
+    """Returns the reflectance at normal incidence of what reflects as much light from all sides by Schlick, whose
+    (1 - cosine)^5 has the mean 1 / 21."""
+    nodes, weights = np.polynomial.legendre.leggauss(32)
+    cosine, index = 0.5 + 0.5 * nodes, complex(eta, k)
+    inside = np.sqrt(index**2 - (1.0 - cosine**2))
+    across = (cosine - inside) / (cosine + inside)
+    along = (index**2 * cosine - inside) / (index**2 * cosine + inside)
+    mean = 0.5 * (np.abs(across) ** 2 + np.abs(along) ** 2) @ (weights * cosine)
+    return float((21.0 * mean - 1.0) / 20.0)

@@ -3,13 +3,13 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.float32 import HALF, ONE, ZERO
+from shaders.float32 import HALF, ONE, ZERO, Float32
 from shaders.vector import Vec3
 
 #: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such
 #: means of Fresnel's reflectance are within 0.002.
-MEAN_COSINES = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15))
-MEAN_WEIGHTS = (MEAN_COSINES[0] * 5.0 / 9.0, MEAN_COSINES[1] * 8.0 / 9.0, MEAN_COSINES[2] * 5.0 / 9.0)
+MEAN_COSINES = tuple(Float32(0.5 + offset * math.sqrt(0.15)) for offset in (-1.0, 0.0, 1.0))
+MEAN_WEIGHTS = tuple(Float32(share / 9.0) * cosine for share, cosine in zip((5.0, 8.0, 5.0), MEAN_COSINES, strict=True))
 
 
 @compiled

@@ -33,6 +33,9 @@ _EXPONENT_BIT, _BIAS = np.int32(23), np.int32(127)
 _ROOT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)
 _LEAST_NORMAL = Float32(2.0**-126)
 
+#: int32 numbers are below.
+_INT_LIMIT = Float32(2.0**31)
+
 #: From which half of a number's bits are taken to guess 1 over its root.
 _ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Float32(1.5)
 
@@ -44,6 +47,18 @@ def horner(x: float, coefficients: tuple[float, ...]) -> float:
     for k in range(len(coefficients) - 2, -1, -1):
         total = fma(total, x, coefficients[k])
     return total
+
+
+@compiled
+def floor(x: float) -> tuple[int, float]:
+    """Returns the greatest whole number that is not above x, int32, and how far x is above it, in the precision of x:
+    below 1, or 1 where x is so little below a whole number that the difference is rounded up.
+
+    Both are 0 where x is NaN or not within 2^31 of 0.
+    """
+    within = x if abs(x) < _INT_LIMIT else ZERO
+    below = np.floor(within)
+    return Int(below), within - below
 
 
 @compiled

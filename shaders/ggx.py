@@ -10,10 +10,24 @@ import math
 
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
-from shaders.vector import Vec3, dot, normalize, scale, subtract
+from shaders.float32 import HALF, ONE, PI, TWO, ZERO, Float32
+from shaders.sampling import LEAST_SQUARE
+from shaders.vector import Vec3, add, dot, scale, subtract
 
 #: A smaller alpha is no spread at all: the lobe would be a twentieth of a degree wide.
-LEAST_ALPHA = 1e-3
+LEAST_ALPHA = Float32(1e-3)
+
+
+@compiled
+def unit(a: Vec3) -> Vec3:
+    """Returns the unit vector along a; one without length stays so."""
+    return scale(a, ONE / math.sqrt(max(dot(a, a), LEAST_SQUARE)))
+
+
+@compiled
+def halfway(wi: Vec3, wo: Vec3) -> Vec3:
+    """Returns the normal of the facets that mirror wo to wi."""
+    return unit(add(wi, wo))
 
 
 @compiled
@@ -22,7 +36,7 @@ def density(h: Vec3, alpha: float) -> float:
     square = alpha * alpha
     # 1 + (alpha^2 - 1) z^2, without the cancellation where facets are narrow
     narrowness = square * h[2] * h[2] + h[0] * h[0] + h[1] * h[1]
-    return square / (math.pi * narrowness * narrowness)
+    return square / (PI * narrowness * narrowness)
 
 
 @compiled
@@ -34,7 +48,7 @@ def stretch(w: Vec3, alpha: float) -> float:
 @compiled
 def unmasked_over_cosine(w: Vec3, alpha: float) -> float:
     """Returns Smith's G1(w) / |z|, where G1 is the share of the facets' projected area that is seen from w."""
-    return 2.0 / (abs(w[2]) + stretch(w, alpha))
+    return TWO / (abs(w[2]) + stretch(w, alpha))
 
 
 @compiled
@@ -43,32 +57,32 @@ def unhidden_over_cosines(wi: Vec3, wo: Vec3, alpha: float) -> float:
 
     Heitz: Understanding the Masking-Shadowing Function in Microfacet-Based BRDFs, 2014, eq. 99.
     """
-    return 0.5 / (wi[2] * stretch(wo, alpha) + wo[2] * stretch(wi, alpha))
+    return HALF / (wi[2] * stretch(wo, alpha) + wo[2] * stretch(wi, alpha))
 
 
 @compiled
 def seen_density(wo: Vec3, h: Vec3, alpha: float) -> float:
     """Returns the density in solid angle with which `sample_seen` draws h."""
-    return density(h, alpha) * unmasked_over_cosine(wo, alpha) * max(0.0, dot(wo, h))
+    return density(h, alpha) * unmasked_over_cosine(wo, alpha) * max(ZERO, dot(wo, h))
 
 
 @compiled
 def sample_seen(wo: Vec3, alpha: float, u1: float, u2: float) -> Vec3:
     """Draws a normal of the facets that are seen from wo (Heitz: Sampling the GGX Distribution of Visible Normals,
-    2018).
+    2018). Without alpha it is +z.
 
     Dupuy, Benyoub: Sampling Visible GGX Normals with Spherical Caps, 2023: facets are a hemisphere that is stretched,
     and the directions in which a hemisphere mirrors light from one direction are even over a cap of the sphere.
     """
-    straight = normalize((alpha * wo[0], alpha * wo[1], wo[2]))
-    z = 1.0 - u2 * (1.0 + straight[2])
-    radius = math.sqrt(max(0.0, 1.0 - z * z))
+    straight = unit((alpha * wo[0], alpha * wo[1], wo[2]))
+    below = u2 * (ONE + straight[2])  # how far below the tip, without the cancellation there
+    radius = math.sqrt(max(ZERO, below * (TWO - below)))
     sine, cosine = sine_cosine(u1)
     x, y = radius * cosine + straight[0], radius * sine + straight[1]
-    return normalize((alpha * x, alpha * y, max(0.0, z + straight[2])))
+    return unit((alpha * x, alpha * y, max(ZERO, ONE - below + straight[2])))
 
 
 @compiled
 def mirrored_at(wo: Vec3, h: Vec3) -> Vec3:
     """Returns the direction that a facet mirrors wo to."""
-    return subtract(scale(h, 2.0 * dot(wo, h)), wo)
+    return subtract(scale(h, TWO * dot(wo, h)), wo)

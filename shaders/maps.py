@@ -7,20 +7,19 @@ A frame of a texture is that of its plane on the triangle: along growing u, up t
 import math
 from typing import NamedTuple
 
-from shaders.bsdf import Bsdf
 from shaders.compilation import called, compiled
+from shaders.float32 import ONE, TWO, ZERO, Float32
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, filtered
 from shaders.vector import (
     Color,
     Vec3,
     add,
+    chosen,
     cross,
     dot,
     frame,
-    largest,
     length,
     mean,
-    multiply,
     normalize,
     scale,
     subtract,
@@ -29,13 +28,16 @@ from shaders.vector import (
 Pair = tuple[float, float]
 
 #: Twice the value of the byte 128, which stands for zero in a normal map.
-MIDDLE = 256.0 / 255.0
+MIDDLE = Float32(256.0 / 255.0)
 
 #: Normals rise so much over the surface that they are bent, and so do mirrored directions.
-LEAST_RISE, LEAST_MIRRORED = 1e-3, 1e-2
+LEAST_RISE, LEAST_MIRRORED = Float32(1e-3), Float32(1e-2)
 
 #: Cosine between a ray and a surface from which on what the ray sees of it grows no more.
-LEAST_COSINE = 1e-2
+LEAST_COSINE = Float32(1e-2)
+
+#: A shading normal at this cosine to wo, or below, is seen from behind.
+LEAST_VISIBLE = Float32(1e-6)
 
 
 class Patch(NamedTuple):
@@ -51,6 +53,13 @@ class Patch(NamedTuple):
     uv_1: Pair
     uv_2: Pair
     uv: Pair
+
+
+class Axes(NamedTuple):
+    """Says how a position on a triangle moves with texture coordinates: dp/du and dp/dv, world units."""
+
+    along_u: Vec3
+    along_v: Vec3
 
 
 class Maps(NamedTuple):
@@ -85,9 +94,8 @@ def footprint(patch: Patch, width: float, cosine: float) -> float:
     Ray Tracing, 2019.
     """
     area = length(cross(patch.edge_1, patch.edge_2))
-    if area <= 0.0:
-        return 0.0
-    return width / max(cosine, LEAST_COSINE) * math.sqrt(abs(determinant(patch)) / area)
+    side = width / max(cosine, LEAST_COSINE) * math.sqrt(abs(determinant(patch)) / area)
+    return side if area > ZERO else ZERO
 
 
 @compiled
@@ -96,84 +104,72 @@ def map_color(textures: TextureArrays, texture: int, uv: Pair, seen: float) -> C
     return filtered(textures, texture, uv, seen) if texture >= 0 else (1.0, 1.0, 1.0)
 
 
-@called
-def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf: Bsdf) -> Bsdf:
-    """Returns the lobes with all maps but that of the diffuse one. alpha is the square of a roughness."""
-    specular = map_color(textures, maps.specular, uv, seen)
-    through = map_color(textures, maps.transmission, uv, seen)
-    rough = mean(map_color(textures, maps.roughness, uv, seen))
-    return Bsdf(
-        bsdf.diffuse,
-        multiply(bsdf.phong, specular),
-        multiply(bsdf.mirror, specular),
-        multiply(bsdf.transmission, through),
-        bsdf.exponent,
-        bsdf.ior,
-        multiply(bsdf.specular_lobe, specular),
-        bsdf.alpha * rough * rough,
-        bsdf.eta,
-        bsdf.k,
-    )
-
-
-@called
-def along_texture(patch: Patch) -> tuple[Vec3, Vec3]:
-    """Returns dp/du and dp/dv: how the position moves with texture coordinates. It is any frame where these do not
-    say."""
-    inverse = determinant(patch)
-    if inverse == 0.0:
-        tangent, bitangent = frame(normalize(cross(patch.edge_1, patch.edge_2)))
-        return tangent, scale(bitangent, -1.0)
-    inverse = 1.0 / inverse
+@compiled
+def axes_of(patch: Patch) -> Axes:
+    """Returns the axes of the texture on a triangle: any frame where texture coordinates do not say."""
+    area = determinant(patch)
+    inverse = ONE / area
     along_u = subtract(scale(patch.edge_1, patch.uv_2[1]), scale(patch.edge_2, patch.uv_1[1]))
     along_v = subtract(scale(patch.edge_2, patch.uv_1[0]), scale(patch.edge_1, patch.uv_2[0]))
-    return scale(along_u, inverse), scale(along_v, inverse)
+    tangent, bitangent = frame(normalize(cross(patch.edge_1, patch.edge_2)))
+    return Axes(
+        chosen(area == ZERO, tangent, scale(along_u, inverse)),
+        chosen(area == ZERO, scale(bitangent, -ONE), scale(along_v, inverse)),
+    )
 
 
 @called
 def relief_normal(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, normal: Vec3) -> Vec3:
     """Returns the unit normal that maps make of a unit normal."""
+    axes = axes_of(patch)
     if relief.normal >= 0:
         color = filtered(textures, relief.normal, patch.uv, seen)
-        normal = tilted(patch, normal, color, relief.normal_scale)
+        normal = tilted(axes, normal, color, relief.normal_scale)
     if relief.bump >= 0:
-        normal = bumped(textures, relief, patch, seen, normal)
+        steps = (
+            max(seen, 1.0 / textures.table[relief.bump, TEXTURE_WIDTH]),
+            max(seen, 1.0 / textures.table[relief.bump, TEXTURE_HEIGHT]),
+        )
+        slopes = (
+            rise(textures, relief.bump, patch.uv, (steps[0], 0.0), seen) / (2.0 * steps[0]),
+            rise(textures, relief.bump, patch.uv, (0.0, steps[1]), seen) / (2.0 * steps[1]),
+        )
+        normal = bumped(axes, normal, slopes, relief.bump_scale)
     return normal
 
 
-@called
-def tilted(patch: Patch, normal: Vec3, color: Color, factor: float) -> Vec3:
+@compiled
+def tilted(axes: Axes, normal: Vec3, color: Color, factor: float) -> Vec3:
     """Returns a normal as the colour of a normal map bends it."""
-    along_u, along_v = along_texture(patch)
-    tangent = subtract(along_u, scale(normal, dot(normal, along_u)))
-    if length(tangent) <= 0.0:
-        return normal
-    tangent = normalize(tangent)
+    tangent = tangent_of(axes, normal)
     up = cross(normal, tangent)
-    up = up if dot(up, along_v) <= 0.0 else scale(up, -1.0)
-    across, upward = factor * (2.0 * color[0] - MIDDLE), factor * (2.0 * color[1] - MIDDLE)
-    outward = max(2.0 * color[2] - MIDDLE, LEAST_RISE)
+    up = scale(up, ONE if dot(up, axes.along_v) <= ZERO else -ONE)
+    across, upward = factor * (TWO * color[0] - MIDDLE), factor * (TWO * color[1] - MIDDLE)
+    outward = max(TWO * color[2] - MIDDLE, LEAST_RISE)
     return normalize(add(scale(normal, outward), add(scale(tangent, across), scale(up, upward))))
 
 
-@called
-def bumped(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, normal: Vec3) -> Vec3:
+@compiled
+def tangent_of(axes: Axes, normal: Vec3) -> Vec3:
+    """Returns the unit vector in the plane of a normal along growing u; any where u grows along the normal."""
+    tangent = subtract(axes.along_u, scale(normal, dot(normal, axes.along_u)))
+    return chosen(length(tangent) > ZERO, normalize(tangent), frame(normal)[0])
+
+
+@compiled
+def bumped(axes: Axes, normal: Vec3, slopes: Pair, factor: float) -> Vec3:
     """Returns the normal of a surface that heights lift.
+
+    slopes: of the heights along u and v.
+    factor: of the heights, world units.
 
     Blinn: Simulation of Wrinkled Surfaces, 1978. The gradient along the surface, which need not be that of the
     normal: Mikkelsen: Bump Mapping Unparametrized Surfaces on the GPU, 2010.
     """
-    along_u, along_v = along_texture(patch)
-    over_v, over_u = cross(along_v, normal), cross(normal, along_u)
-    volume = dot(along_u, over_v)
-    if volume == 0.0:
-        return normal
-    step_u = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_WIDTH])
-    step_v = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_HEIGHT])
-    slope_u = rise(textures, relief.bump, patch.uv, (step_u, 0.0), seen) / (2.0 * step_u)
-    slope_v = rise(textures, relief.bump, patch.uv, (0.0, step_v), seen) / (2.0 * step_v)
-    gradient = scale(add(scale(over_v, slope_u), scale(over_u, slope_v)), relief.bump_scale / volume)
-    return normalize(subtract(normal, gradient))
+    over_v, over_u = cross(axes.along_v, normal), cross(normal, axes.along_u)
+    volume = dot(axes.along_u, over_v)
+    gradient = scale(add(scale(over_v, slopes[0]), scale(over_u, slopes[1])), factor / volume)
+    return chosen(volume == ZERO, normal, normalize(subtract(normal, gradient)))
 
 
 @called
@@ -185,12 +181,6 @@ def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: floa
 
 
 @compiled
-def mirrors(bsdf: Bsdf) -> bool:
-    """Returns whether there is a lobe about the mirrored direction."""
-    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.specular_lobe), largest(bsdf.transmission)) > 0.0
-
-
-@called
 def mirroring_normal(normal: Vec3, geom_normal: Vec3, wo: Vec3) -> Vec3:
     """Returns the normal, bent as little as it must be for wo to be mirrored to its own side of the surface. All are
     unit and on the side of wo.
@@ -198,8 +188,20 @@ def mirroring_normal(normal: Vec3, geom_normal: Vec3, wo: Vec3) -> Vec3:
     Keller, Wächter, Raab, Seibert, van Antwerpen, Korndörfer, Kettner: The Iray Light Transport Simulation and
     Rendering System, 2017.
     """
-    mirrored = subtract(scale(normal, 2.0 * dot(wo, normal)), wo)
+    mirrored = subtract(scale(normal, TWO * dot(wo, normal)), wo)
     missing = LEAST_MIRRORED - dot(mirrored, geom_normal)
-    if missing <= 0.0:
-        return normal
-    return normalize(add(wo, normalize(add(mirrored, scale(geom_normal, missing)))))
+    bent = normalize(add(wo, normalize(add(mirrored, scale(geom_normal, missing)))))
+    return chosen(missing <= ZERO, normal, bent)
+
+
+@compiled
+def visible_normal(shading_normal: Vec3, geom_normal: Vec3, wo: Vec3, is_mirroring: bool) -> Vec3:
+    """Returns the shading normal, or what it has to give way to so that wo sees its front.
+
+    is_mirroring: whether it is bent by a map and there is a lobe about the mirrored direction, which must not go into
+    the surface.
+    """
+    bends = is_mirroring & (dot(shading_normal, wo) > LEAST_VISIBLE)
+    normal = chosen(bends, mirroring_normal(shading_normal, geom_normal, wo), shading_normal)
+    # Seen from behind the bent normal, only the flat one makes sense.
+    return chosen(dot(normal, wo) > LEAST_VISIBLE, normal, geom_normal)

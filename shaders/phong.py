@@ -3,12 +3,13 @@
 Lafortune, Willems: Using the Modified Phong Reflectance Model for Physically Based Rendering, 1994.
 """
 
-import math
-
 from shaders.compilation import compiled
 from shaders.elementary import power
+from shaders.float32 import TWO, TWO_PI, ZERO
 from shaders.sampling import cosine_power
 from shaders.vector import Vec3, dot, frame, to_world
+
+PER_TWO_PI = 1 / TWO_PI
 
 
 @compiled
@@ -16,18 +17,8 @@ def phong_value(wi: Vec3, wo: Vec3, exponent: float) -> float:
     """Returns the lobe's value (exponent + 2) / (2 pi) cos^exponent of the angle between wi and the mirror image of
     wo; 1/sr, without the cosine."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
-    if cosine <= 0.0:
-        return 0.0
-    return (exponent + 2.0) / (2.0 * math.pi) * power(cosine, exponent)
-
-
-@compiled
-def phong_pdf(wi: Vec3, wo: Vec3, exponent: float) -> float:
-    """Returns the density in solid angle with which `sample_phong` draws wi."""
-    cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
-    if cosine <= 0.0:
-        return 0.0
-    return (exponent + 1.0) / (2.0 * math.pi) * power(cosine, exponent)
+    value = (exponent + TWO) * PER_TWO_PI * power(max(cosine, ZERO), exponent)
+    return value if cosine > ZERO else ZERO
 
 
 @compiled

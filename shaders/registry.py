@@ -1,31 +1,39 @@
-"""This module lists the shaders that a material can name.
+"""This module lists the BSDFs that a material can name.
 
-A new shader is one file with a function from a material's parameters to a `Bsdf`, and if the surface is to differ from
-point to point one that is called at every hit (`shaders.custom`); and one row in `_shaders`, or outside this package a
-call of `register_shader`.
+A new one is one file (`shaders.bsdfs.bsdf` says what is in it) and one row in `_shaders`, or outside this package a
+call of `register_shader`. If a surface is to differ from point to point, a row of another BSDF is replaced in part: it
+gets a function that is called at every hit (`shaders.custom`).
 """
 
+from shaders.bsdfs import diffuse, mirror, nff
+from shaders.bsdfs.bsdf import Bsdf
 from shaders.errors import ShaderError, UnknownShaderError
-from shaders.materials import dielectric, diffuse, metal, mirror, nff, plastic
-from shaders.shader import Parameters, Shader
 
-__all__ = ["Parameters", "Shader", "get_shader", "register_shader", "shader_names"]
+__all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 
-_shaders: dict[str, Shader] = {
-    material.SHADER.name: material.SHADER for material in (dielectric, diffuse, metal, mirror, nff, plastic)
-}
+_shaders: dict[str, Bsdf] = {one.BSDF.name: one.BSDF for one in (diffuse, mirror, nff)}
+
+from dataclasses import replace as _r
+
+_shaders["dielectric"] = _r(
+    nff.BSDF,
+    name="dielectric",
+    pack=lambda m: nff.Nff(
+        (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (m.transmittance,) * 3, 0.0, m.ior if m.ior > 0 else 1.0
+    ),
+)
 
 
-def register_shader(shader: Shader) -> None:
-    """Makes a shader known by its name; a later one of the same name replaces it.
+def register_shader(bsdf: Bsdf) -> None:
+    """Makes a BSDF known by its name; a later one of the same name replaces it.
 
     Raises `ShaderError` where the name is not a line of text, or where there is nothing to call.
     """
-    if not isinstance(shader.name, str) or not shader.name.isprintable() or not shader.name.strip():
-        raise ShaderError(f"expected a shader's name, a line of text, got {shader.name!r}")
-    if not callable(shader.mixture):
-        raise ShaderError(f"shader {shader.name!r}: mixture must be a function of a material's parameters")
-    _shaders[shader.name] = shader
+    if not isinstance(bsdf.name, str) or not bsdf.name.isprintable() or not bsdf.name.strip():
+        raise ShaderError(f"expected a shader's name, a line of text, got {bsdf.name!r}")
+    if not callable(bsdf.pack):
+        raise ShaderError(f"shader {bsdf.name!r}: pack must be a function of a material")
+    _shaders[bsdf.name] = bsdf
 
 
 def shader_names() -> list[str]:
@@ -33,7 +41,7 @@ def shader_names() -> list[str]:
     return sorted(_shaders)
 
 
-def get_shader(name: str) -> Shader:
+def get_shader(name: str) -> Bsdf:
     """Returns the shader of this name. Raises `UnknownShaderError` where there is none."""
     try:
         return _shaders[name]

@@ -3,10 +3,10 @@ roughness and angle.
 
 What a facet sends to the wrong side of the surface, or what other facets hide, hits more of them; models of one bounce
 lose it. The share that is lost depends on the index of the far side over that of the near one, `eta`, on the width
-`alpha` of GGX and on the cosine. Places are equal steps of the roots of alpha, of the cosine and of |eta - 1| / (eta +
-1), as Fresnel's reflectance rises steeply where media are almost alike.
+`alpha` of GGX and on the cosine. Layers are at equal steps of the root of |eta - 1| / (eta + 1), as Fresnel's
+reflectance rises steeply where media are almost alike; rows and columns are those of `shaders.albedo_table`.
 
-The table takes half a minute to make, so that it is kept in a file beside the code, which
+The table takes minutes to make, so that it is kept in a file beside the code, which
 `python -m shaders.rough_glass_table` writes and `shaders.rough_glass_missed` reads.
 """
 
@@ -15,16 +15,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from shaders.albedo_table import Doubles, kept_by_reflection, seen_facets
-from shaders.ggx import LEAST_ALPHA
+from shaders.albedo_table import Doubles, column_cosines, kept_by_reflection, row_alphas, seen_facets
+from shaders.coat_table import reflected
 
 Shorts = npt.NDArray[np.uint16]
 
-#: Points along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
-ETAS, ALPHAS, COSINES = 49, 20, 20
-
-#: Points of quadrature over the facets: many, as total reflection begins with an edge.
-FACETS = (64, 24)
+#: Layers along eta, from media that let nothing in to those that let nothing out.
+ETAS = 65
 
 #: What a share is stored as multiples of, and the largest index that counts as finite.
 UNIT, LARGEST_ETA = 1.0 / 65535.0, 1e4
@@ -39,32 +36,27 @@ def missed_at_once(eta: float, alpha: float, cosine: Doubles) -> Doubles:
     Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through Rough Surfaces, 2007, by quadrature over
     the facets that are seen.
     """
-    facets = seen_facets(alpha, cosine, FACETS)
+    facets = seen_facets(alpha, cosine)
     at_facet = facets.at_facet
     far = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - at_facet**2) / (eta * eta)))
-    parallel = (eta * at_facet - far) / (eta * at_facet + far)
-    perpendicular = (at_facet - eta * far) / (at_facet + eta * far)
-    reflected = 0.5 * (parallel**2 + perpendicular**2)
     below = np.clip(facets.z_o / eta - facets.h_z * (at_facet / eta - far), 0.0, 1.0)
     seen_below = 2.0 * below / np.maximum(below + np.sqrt(below**2 + alpha**2 * (1.0 - below**2)), 1e-30)
-    kept = reflected * kept_by_reflection(alpha, facets) + (1.0 - reflected) * seen_below
-    mean: Doubles = np.einsum("nij,i->n", kept, facets.weights) / FACETS[1]
-    return np.clip(1.0 - mean, 0.0, 1.0)
+    share = reflected(at_facet, eta)
+    kept = facets.mean(share * kept_by_reflection(alpha, facets) + (1.0 - share) * seen_below)
+    return np.clip(1.0 - kept, 0.0, 1.0)
 
 
-def eta_at(place: int) -> float:
-    """Returns the refractive index at an index of the table, from 1 / LARGEST_ETA to LARGEST_ETA."""
-    root = 2.0 * place / (ETAS - 1) - 1.0
+def eta_at(layer: int) -> float:
+    """Returns the refractive index of a layer, from 1 / LARGEST_ETA to LARGEST_ETA."""
+    root = 2.0 * layer / (ETAS - 1) - 1.0
     ratio = root * abs(root)
     return min(max((1.0 + ratio) / max(1.0 - ratio, 1e-30), 1.0 / LARGEST_ETA), LARGEST_ETA)
 
 
 def tabulated() -> Shorts:
     """Returns the missed shares, (ETAS, ALPHAS, COSINES), in multiples of UNIT."""
-    alphas, cosines = (np.linspace(0.0, 1.0, count) ** 2 for count in (ALPHAS, COSINES))
-    shares = [
-        [missed_at_once(eta_at(place), max(alpha, LEAST_ALPHA), cosines) for alpha in alphas] for place in range(ETAS)
-    ]
+    rows = [(alpha, column_cosines(alpha)) for alpha in row_alphas()]
+    shares = [[missed_at_once(eta_at(layer), alpha, cosine) for alpha, cosine in rows] for layer in range(ETAS)]
     return np.rint(np.array(shares) / UNIT).astype(np.uint16)
 
 

@@ -1,5 +1,5 @@
-"""This module describes the specular lobe of metals and coats: microfacets by GGX, Fresnel's or Schlick's reflectance,
-and all bounces between facets.
+"""This module describes the specular lobe of metals: microfacets by GGX, Fresnel's or Schlick's reflectance, and all
+bounces between facets.
 
 A metal whose index is known reflects by Fresnel (`shaders.conductor`). Of others a colour alone is known, which is
 their reflectance at normal incidence; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
@@ -9,15 +9,16 @@ Specular-Matte BRDF Model with Importance Sampling, 2001. So a white one reflect
 narrower than `LEAST_ALPHA` are a perfect mirror.
 """
 
-import math
 from typing import NamedTuple
 
-from shaders.albedo_table import MEAN_GRAZING, mean_shares, shares_at
-from shaders.compilation import called, compiled
+from shaders.albedo_table import MEAN_GRAZING, cell_at, grazing, grazing_at, mean_grazing, mean_missed, missed_at
+from shaders.coat_table import geometric
+from shaders.compilation import compiled
 from shaders.conductor import conductor_reflectance, mean_conductor_fresnel
-from shaders.ggx import LEAST_ALPHA, density, mirrored_at, sample_seen, seen_density, unhidden_over_cosines
+from shaders.float32 import ONE, PI, TWO, ZERO
+from shaders.ggx import LEAST_ALPHA, density, halfway, mirrored_at, sample_seen, stretch, unhidden_over_cosines
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import WHITE, Color, Vec3, add, dot, largest, mean, multiply, normalize, scale
+from shaders.vector import Color, Vec3, add, dot, largest, mean, multiply, scale, chosen
 
 
 class SpecularLobe(NamedTuple):
@@ -25,143 +26,164 @@ class SpecularLobe(NamedTuple):
 
     color: reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
         refractive index eta and the extinction coefficient k.
+    like: of such a metal, the colour at normal incidence of what reflects as much light from all sides by Schlick.
     """
 
     color: Color
     eta: Color
     k: Color
+    like: Color
 
 
 @compiled
 def is_measured(specular_lobe: SpecularLobe) -> bool:
     """Returns whether the index of a metal is known."""
-    return largest(specular_lobe.eta) > 0.0
+    return largest(specular_lobe.eta) > ZERO
 
 
 @compiled
 def schlick(color: Color, cosine: float) -> Color:
     """Returns the reflectance at the cosine of incidence of what reflects a colour at normal incidence."""
-    grazing = (1.0 - min(cosine, 1.0)) ** 5
-    return _affine(color, 1.0 - grazing, grazing)
+    return _lifted(color, grazing(cosine))
 
 
-@called
+@compiled
 def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
     """Returns the reflectance of a facet at the cosine of incidence."""
-    if is_measured(specular_lobe):
-        return multiply(
-            specular_lobe.color, conductor_reflectance(min(cosine, 1.0), specular_lobe.eta, specular_lobe.k)
-        )
-    return schlick(specular_lobe.color, cosine)
-
-
-@called
-def alike(specular_lobe: SpecularLobe) -> tuple[Color, Color]:
-    """Returns a factor and the colour at normal incidence of what reflects as much light from all sides by Schlick.
-
-    The table of one bounce is for Schlick's reflectance. What it says of rough metals chooses directions to sample, and
-    what light gets to a base below them; of their reflectance the mean alone counts in what they reflect.
-    """
-    if not is_measured(specular_lobe):
-        return WHITE, specular_lobe.color
-    means = (
-        mean_conductor_fresnel(specular_lobe.eta[0], specular_lobe.k[0]),
-        mean_conductor_fresnel(specular_lobe.eta[1], specular_lobe.k[1]),
-        mean_conductor_fresnel(specular_lobe.eta[2], specular_lobe.k[2]),
+    measured = conductor_reflectance(min(cosine, ONE), specular_lobe.eta, specular_lobe.k)
+    return chosen(
+        is_measured(specular_lobe),
+        multiply(specular_lobe.color, measured),
+        schlick(specular_lobe.color, cosine),
     )
-    return specular_lobe.color, _affine(means, 1.0 / (1.0 - MEAN_GRAZING), -MEAN_GRAZING / (1.0 - MEAN_GRAZING))
 
 
-@called
+@compiled
+def alike(eta: Color, k: Color) -> Color:
+    """Returns the colour at normal incidence of what reflects as much light from all sides by Schlick as a metal.
+
+    Tables are for Schlick's reflectance. What they say of metals with an index chooses directions to sample; of the
+    reflectance the mean alone counts in what is reflected.
+    """
+    return (
+        normal_reflectance(mean_conductor_fresnel(eta[0], k[0])),
+        normal_reflectance(mean_conductor_fresnel(eta[1], k[1])),
+        normal_reflectance(mean_conductor_fresnel(eta[2], k[2])),
+    )
+
+
+@compiled
+def normal_reflectance(mean_reflectance: float) -> float:
+    """Returns the reflectance at normal incidence of what reflects so much light from all sides by Schlick."""
+    return (mean_reflectance - MEAN_GRAZING) / (ONE - MEAN_GRAZING)
+
+
+@compiled
+def bounced_once(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> Color:
+    """Returns the share of the light at a cosine that is reflected by one facet."""
+    cell = cell_at(alpha, cosine)
+    once = _of_kept(specular_lobe, grazing_at(alpha, cosine, cell))
+    return scale(once, ONE - missed_at(alpha, cell))
+
+
+@compiled
+def bounced_more(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> Color:
+    """Returns the share of the light at a cosine that is reflected after more bounces."""
+    return scale(more_bounces(specular_lobe, alpha), missed_at(alpha, cell_at(alpha, cosine)))
+
+
+@compiled
 def specular_albedo(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> Color:
     """Returns the share of the light at a cosine that is reflected."""
-    if alpha < LEAST_ALPHA:
-        return facet_reflectance(specular_lobe, cosine)
-    return _all_bounces(specular_lobe, alpha, shares_at(alpha, cosine))
+    smooth = facet_reflectance(specular_lobe, cosine)
+    rough = add(bounced_once(specular_lobe, alpha, cosine), bounced_more(specular_lobe, alpha, cosine))
+    return chosen(alpha < LEAST_ALPHA, smooth, rough)
 
 
-@called
+@compiled
 def mean_specular_albedo(specular_lobe: SpecularLobe, alpha: float) -> Color:
     """Returns the share of light that falls in evenly from all sides that is reflected."""
-    return _all_bounces(specular_lobe, alpha, mean_shares(alpha))
+    missed = mean_missed(alpha)
+    once = scale(_of_kept(specular_lobe, mean_grazing(alpha)), ONE - missed)
+    return add(once, scale(more_bounces(specular_lobe, alpha), missed))
 
 
-@called
+@compiled
 def specular_value(specular_lobe: SpecularLobe, alpha: float, wi: Vec3, wo: Vec3) -> Color:
     """Returns the value in 1/sr, without the cosine, for wi and wo above a rough surface."""
-    h = normalize(add(wi, wo))
+    h = halfway(wi, wo)
     once = scale(facet_reflectance(specular_lobe, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
-    missed = _missed(alpha, wi[2]) * _missed(alpha, wo[2])
-    mean_missed = 1.0 - _sum(mean_shares(alpha))
-    return add(once, scale(more_bounces(specular_lobe, alpha), missed / (math.pi * mean_missed)))
+    return add(once, scale(more_bounces(specular_lobe, alpha), value_of_more(alpha, wi[2], wo[2])))
 
 
-@called
+@compiled
+def value_of_more(alpha: float, cosine_i: float, cosine_o: float) -> float:
+    """Returns the value in 1/sr of light that has bounced more than once, if none is lost."""
+    missed = missed_at(alpha, cell_at(alpha, cosine_i)) * missed_at(alpha, cell_at(alpha, cosine_o))
+    return missed / (PI * mean_missed(alpha))
+
+
+@compiled
+def facets_pdf(alpha: float, wi: Vec3, wo: Vec3) -> float:
+    """Returns the density in solid angle with which `sample_facets` draws wi above a rough surface."""
+    h = halfway(wi, wo)
+    # seen_density / (4 dot(wo, h)), which is above 0 for directions above the surface
+    return density(h, alpha) / (TWO * (wo[2] + stretch(wo, alpha)))
+
+
+@compiled
+def sample_facets(alpha: float, wo: Vec3, u1: float, u2: float) -> Vec3:
+    """Draws a direction that one facet mirrors wo to; it may lie below the surface. A smooth one mirrors it to the
+    bit."""
+    width = alpha if alpha >= LEAST_ALPHA else ZERO
+    x, y, z = mirrored_at(wo, sample_seen(wo, width, u1, u2))
+    is_rough = alpha >= LEAST_ALPHA
+    return (x if is_rough else -wo[0], y if is_rough else -wo[1], z if is_rough else wo[2])
+
+
+@compiled
 def specular_pdf(specular_lobe: SpecularLobe, alpha: float, wi: Vec3, wo: Vec3) -> float:
     """Returns the density in solid angle with which `sample_specular_lobe` draws wi, for wi and wo above a rough
     surface."""
-    h = normalize(add(wi, wo))
     evenly = even_share(specular_lobe, alpha, wo[2])
-    return evenly * wi[2] / math.pi + (1.0 - evenly) * seen_density(wo, h, alpha) / (4.0 * dot(wo, h))
+    return evenly * wi[2] / PI + (ONE - evenly) * facets_pdf(alpha, wi, wo)
 
 
-@called
+@compiled
 def sample_specular_lobe(specular_lobe: SpecularLobe, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
     """Draws a unit vector for a rough surface; it may lie below it."""
-    if u[0] < even_share(specular_lobe, alpha, wo[2]):
-        return cosine_hemisphere(u[1], u[2])
-    return mirrored_at(wo, sample_seen(wo, alpha, u[1], u[2]))
+    once, even = sample_facets(alpha, wo, u[1], u[2]), cosine_hemisphere(u[1], u[2])
+    return chosen(u[0] < even_share(specular_lobe, alpha, wo[2]), even, once)
 
 
 @compiled
 def even_share(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> float:
     """Returns the share of what is reflected that has bounced more than once."""
-    reflected = mean(specular_albedo(specular_lobe, alpha, cosine))
-    return mean(more_bounces(specular_lobe, alpha)) * _missed(alpha, cosine) / reflected if reflected > 0.0 else 0.0
+    more = mean(bounced_more(specular_lobe, alpha, cosine))
+    reflected = more + mean(bounced_once(specular_lobe, alpha, cosine))
+    return more / reflected if reflected > ZERO else ZERO
 
 
 @compiled
 def more_bounces(specular_lobe: SpecularLobe, alpha: float) -> Color:
-    """Returns which share of the light that does not get out after one bounce gets out later.
-
-    A bounce keeps F, the mean of the facets' reflectance, and lets the share E out, the mean of one bounce of white:
-    F^2 E + F^3 (1 - E) E + ...
-    """
-    out = _sum(mean_shares(alpha))
-    factor, color = alike(specular_lobe)
-    red, green, blue = multiply(factor, _affine(color, 1.0 - MEAN_GRAZING, MEAN_GRAZING))
-    return (_geometric(red, out), _geometric(green, out), _geometric(blue, out))
+    """Returns which share of the light that does not get out after one bounce gets out later."""
+    out = ONE - mean_missed(alpha)
+    red, green, blue = _of_kept(specular_lobe, MEAN_GRAZING)
+    return (geometric(red, out), geometric(green, out), geometric(blue, out))
 
 
 @compiled
-def _geometric(kept: float, out: float) -> float:
-    """Returns the sum of kept^(n + 1) (1 - out)^(n - 1) out over n from 1 on."""
-    return kept * kept * out / (1.0 - kept * (1.0 - out))
+def _of_kept(specular_lobe: SpecularLobe, lifted_by: float) -> Color:
+    """Returns what facets reflect of light whose mean of Schlick's (1 - cosine)^5 is given."""
+    color, like = specular_lobe.color, specular_lobe.like
+    return chosen(is_measured(specular_lobe), multiply(color, _lifted(like, lifted_by)), _lifted(color, lifted_by))
 
 
 @compiled
-def _all_bounces(specular_lobe: SpecularLobe, alpha: float, shares: tuple[float, float]) -> Color:
-    """Returns the reflected share after all bounces, given the scale and the bias of the first one."""
-    factor, color = alike(specular_lobe)
-    once = multiply(factor, _affine(color, shares[0], shares[1]))
-    if alpha < LEAST_ALPHA:
-        return once
-    return add(once, scale(more_bounces(specular_lobe, alpha), 1.0 - _sum(shares)))
-
-
-@compiled
-def _missed(alpha: float, cosine: float) -> float:
-    """Returns the share of light at a cosine that white facets do not reflect in one bounce."""
-    return 1.0 - _sum(shares_at(alpha, cosine))
-
-
-@compiled
-def _sum(shares: tuple[float, float]) -> float:
-    """Returns the share of light that white facets reflect in one bounce."""
-    return min(shares[0] + shares[1], 1.0 - 1e-12)
-
-
-@compiled
-def _affine(color: Color, factor: float, summand: float) -> Color:
-    """Returns each channel times a factor plus a summand."""
-    return (color[0] * factor + summand, color[1] * factor + summand, color[2] * factor + summand)
+def _lifted(color: Color, share: float) -> Color:
+    """Returns a colour, a share nearer to white."""
+    return (
+        color[0] + (ONE - color[0]) * share,
+        color[1] + (ONE - color[1]) * share,
+        color[2] + (ONE - color[2]) * share,
+    )

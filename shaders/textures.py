@@ -1,5 +1,7 @@
 """This module holds image textures of linear colours: repeated over the plane or clamped, and filtered.
 
+Loops read them by address, and all is worked out in the precision of the coordinates, without branches.
+
 A mip texture has coarser and coarser images of itself, each a mean over about two by two texels of the one before:
 Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of them.
 """
@@ -11,14 +13,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import called, compiled
-from shaders.vector import Color, add, scale
+from shaders.compilation import address, called, compiled, get, get_int
+from shaders.elementary import floor, log2
+from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.vector import Color
 
-#: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, and the row of the
-#: image that is coarser by one level, or -1.
-TEXTURE_OFFSET, TEXTURE_WIDTH, TEXTURE_HEIGHT, TEXTURE_CLAMPS, TEXTURE_FILTER, TEXTURE_COARSER, TEXTURE_COLUMNS = range(
-    7
-)
+#: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, the row of the
+#: image that is coarser by one level, or -1, and how many coarser ones there are, whose rows follow one another.
+(
+    TEXTURE_OFFSET,
+    TEXTURE_WIDTH,
+    TEXTURE_HEIGHT,
+    TEXTURE_CLAMPS,
+    TEXTURE_FILTER,
+    TEXTURE_COARSER,
+    TEXTURE_LEVELS,
+    TEXTURE_COLUMNS,
+) = range(8)
 BILINEAR, NEAREST, MIP = range(3)
 
 Floats = npt.NDArray[np.float32]
@@ -39,11 +50,43 @@ class TextureArrays(NamedTuple):
     """All textures of a scene.
 
     texels: (n, 3) float32, linear, row after row.
-    table: (images, TEXTURE_COLUMNS) int64, the textures, then the coarser images of those that have them.
+    table: (images, TEXTURE_COLUMNS) int32, the textures, then the coarser images of those that have them.
     """
 
     texels: Floats
-    table: npt.NDArray[np.int64]
+    table: npt.NDArray[np.int32]
+
+
+class Images(NamedTuple):
+    """Says where all textures of a scene are: the addresses of what `TextureArrays` holds."""
+
+    texels: int
+    table: int
+
+
+class Corners(NamedTuple):
+    """Says which four texels are blended around a point, by their indices in all texels, and the shares of the right
+    and of the lower ones."""
+
+    upper_left: int
+    upper_right: int
+    lower_left: int
+    lower_right: int
+    across: float
+    down: float
+
+
+class Coordinates(NamedTuple):
+    """Is a point in the plane of textures.
+
+    u runs right and v down from the top left corner of an image, whose sides are 1. tile_u, tile_v: whole numbers that
+    are to be added to both, apart so that small differences keep their digits.
+    """
+
+    u: float
+    v: float
+    tile_u: float
+    tile_v: float
 
 
 def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None) -> TextureArrays:
@@ -54,19 +97,20 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
     """
     looks = [Look()] * len(images) if looks is None else looks
     rows = list(images)
-    found = [(look.clamps, look.filter, -1) for look in looks]
+    found = [(look.clamps, look.filter, -1, 0) for look in looks]
     for index, look in enumerate(looks):
+        levels = int(math.log2(max(rows[index].shape[:2]))) if look.filter == MIP else 0
         finer = index
-        while look.filter == MIP and max(rows[finer].shape[:2]) > 1:
-            found[finer] = (look.clamps, look.filter, len(rows))
+        for level in range(levels):
+            found[finer] = (look.clamps, look.filter, len(rows), levels - level)
             rows.append(halved(halved(rows[finer]).swapaxes(0, 1)).swapaxes(0, 1))
-            found.append((look.clamps, look.filter, -1))
+            found.append((look.clamps, look.filter, -1, 0))
             finer = len(rows) - 1
     offsets = np.cumsum([0, *(row.shape[0] * row.shape[1] for row in rows)])[:-1]
     table = [(at, row.shape[1], row.shape[0], *own) for at, row, own in zip(offsets, rows, found, strict=True)]
     return TextureArrays(
         texels=np.concatenate([*(row.reshape(-1, 3) for row in rows), np.zeros((0, 3), np.float32)]),
-        table=np.array(table, np.int64).reshape(-1, TEXTURE_COLUMNS),
+        table=np.array(table, np.int32).reshape(-1, TEXTURE_COLUMNS),
     )
 
 
@@ -85,66 +129,126 @@ def halved(image: Floats) -> Floats:
 
 
 @compiled
-def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
-    """Returns one texel; x and y repeat, or are held at the edges."""
-    table, texels = textures.table, textures.texels
-    width, height = table[texture, TEXTURE_WIDTH], table[texture, TEXTURE_HEIGHT]
-    if table[texture, TEXTURE_CLAMPS] != 0:
-        x, y = min(max(x, 0), width - 1), min(max(y, 0), height - 1)
-    place = table[texture, TEXTURE_OFFSET] + (y % height) * width + x % width
-    return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
+def images_of(textures: TextureArrays) -> Images:
+    """Returns where textures are."""
+    return Images(address(textures.texels), address(textures.table))
 
 
 @compiled
-def wrapped(x: float, clamps: bool) -> float:
-    """Returns where a texture coordinate is on an image that goes from 0 to 1."""
-    return min(max(x, 0.0), 1.0) if clamps else x - math.floor(x)
+def entry(images: Images, image: int, column: int) -> int:
+    """Returns a number of the table of images, int32."""
+    return get_int(images.table, Int(image * TEXTURE_COLUMNS + column))
 
 
 @compiled
-def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Returns the linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat
-    each 1, or end at the edges. Of a mip texture only the image at this index is looked up."""
-    table = textures.table
-    clamps = table[texture, TEXTURE_CLAMPS] != 0
-    x = wrapped(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
-    y = wrapped(v, clamps) * table[texture, TEXTURE_HEIGHT] - 0.5
-    if table[texture, TEXTURE_FILTER] == NEAREST:
-        return texel(textures, texture, math.floor(x + 0.5), math.floor(y + 0.5))
-    left, top = math.floor(x), math.floor(y)
-    column, row = int(left), int(top)
-    right_share, lower_share = x - left, y - top
-    a = texel(textures, texture, column, row)
-    b = texel(textures, texture, column + 1, row)
-    c = texel(textures, texture, column, row + 1)
-    d = texel(textures, texture, column + 1, row + 1)
+def texel(images: Images, place: int) -> Color:
+    """Returns the colour of a texel, float32."""
+    first = np.int64(place) * 3
+    return (get(images.texels, first), get(images.texels, first + 1), get(images.texels, first + 2))
+
+
+@compiled
+def wrapped(x: float, tile: float, clamps: bool) -> float:
+    """Returns where the texture coordinate x + tile is on an image that goes from 0 to 1."""
+    held = min(max(x + tile, ZERO), ONE)
+    return held if clamps else floor(x)[1]
+
+
+@compiled
+def texel_at(step: int, size: int, clamps: bool) -> int:
+    """Returns the index of a texel of a row or column, from one before the first to one behind the last."""
+    again = Int(step + size) if step < Int(0) else (Int(step - size) if step >= size else step)
+    return Int(min(max(step if clamps else again, Int(0)), Int(size - Int(1))))
+
+
+@compiled
+def texel_pair(x: float, size: int, clamps: bool, is_nearest: bool) -> tuple[int, int, float]:
+    """Returns the indices of two texels of a row or column that are blended at x, 0..1, and the share of the second."""
+    step, share = floor(x * Float32(size) - (ZERO if is_nearest else HALF))
+    return texel_at(step, size, clamps), texel_at(Int(step + Int(1)), size, clamps), ZERO if is_nearest else share
+
+
+@compiled
+def corners_at(images: Images, image: int, at: Coordinates) -> Corners:
+    """Returns the texels of one image around a point: the nearest one alone, with a share of 1, or four."""
+    clamps = entry(images, image, TEXTURE_CLAMPS) != 0
+    is_nearest = entry(images, image, TEXTURE_FILTER) == NEAREST
+    width, height = entry(images, image, TEXTURE_WIDTH), entry(images, image, TEXTURE_HEIGHT)
+    left, right, across = texel_pair(wrapped(at.u, at.tile_u, clamps), width, clamps, is_nearest)
+    top, bottom, down = texel_pair(wrapped(at.v, at.tile_v, clamps), height, clamps, is_nearest)
+    first = entry(images, image, TEXTURE_OFFSET)
+    upper, lower = Int(first + top * width), Int(first + bottom * width)
+    return Corners(Int(upper + left), Int(upper + right), Int(lower + left), Int(lower + right), across, down)
+
+
+@compiled
+def look_up(images: Images, image: int, at: Coordinates) -> Color:
+    """Returns the linear colour of one image at a point."""
+    corners = corners_at(images, image, at)
+    a, b = texel(images, corners.upper_left), texel(images, corners.upper_right)
+    c, d = texel(images, corners.lower_left), texel(images, corners.lower_right)
     return (
-        _bilinear(a[0], b[0], c[0], d[0], right_share, lower_share),
-        _bilinear(a[1], b[1], c[1], d[1], right_share, lower_share),
-        _bilinear(a[2], b[2], c[2], d[2], right_share, lower_share),
+        _bilinear(a[0], b[0], c[0], d[0], corners.across, corners.down),
+        _bilinear(a[1], b[1], c[1], d[1], corners.across, corners.down),
+        _bilinear(a[2], b[2], c[2], d[2], corners.across, corners.down),
     )
 
 
 @compiled
+def look_up_number(images: Images, numbers: int, image: int, at: Coordinates) -> float:
+    """Returns what one image has at a point of which each texel has a number.
+
+    numbers: address of those of all texels, float32.
+    """
+    corners = corners_at(images, image, at)
+    a, b = get(numbers, corners.upper_left), get(numbers, corners.upper_right)
+    c, d = get(numbers, corners.lower_left), get(numbers, corners.lower_right)
+    return _bilinear(a, b, c, d, corners.across, corners.down)
+
+
+@compiled
 def _bilinear(a: float, b: float, c: float, d: float, s: float, t: float) -> float:
-    return (a * (1.0 - s) + b * s) * (1.0 - t) + (c * (1.0 - s) + d * s) * t
+    return (a * (ONE - s) + b * s) * (ONE - t) + (c * (ONE - s) + d * s) * t
+
+
+@compiled
+def level_of(images: Images, texture: int, footprint: float) -> tuple[int, float]:
+    """Returns the finer one of two images of a texture that are blended, and the share of the coarser one, float32: 0
+    where one alone is looked at.
+
+    footprint: side of what is seen of the texture, in the unit of its coordinates; 0 for a point.
+    """
+    sides = Float32(entry(images, texture, TEXTURE_WIDTH)) * Float32(entry(images, texture, TEXTURE_HEIGHT))
+    texels = Float32(footprint) * math.sqrt(sides)
+    most = Float32(entry(images, texture, TEXTURE_LEVELS))
+    level, share = floor(min(log2(texels if texels > ONE else ONE), most))
+    coarser = Int(entry(images, texture, TEXTURE_COARSER) + level - 1)
+    return coarser if level > 0 else Int(texture), share
+
+
+@compiled
+def blended(a: Color, b: Color, share: float) -> Color:
+    """Returns a colour between two."""
+    rest = ONE - share
+    return (a[0] * rest + b[0] * share, a[1] * rest + b[1] * share, a[2] * rest + b[2] * share)
+
+
+@compiled
+def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
+    """Returns the linear colour at (u, v), see `Coordinates`. Of a mip texture only the image at this index is looked
+    up."""
+    return look_up(images_of(textures), texture, Coordinates(u, v, ZERO, ZERO))
 
 
 @called
 def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], footprint: float) -> Color:
     """Returns the linear colour at (u, v) by the texture's own filter.
 
-    footprint: side of what is seen of it, in the unit of (u, v), of which mip textures take the mean; 0 for a point.
+    footprint: see `level_of`, of which mip textures take the mean.
     """
-    table = textures.table
-    level = footprint * math.sqrt(table[texture, TEXTURE_WIDTH] * table[texture, TEXTURE_HEIGHT])
-    if table[texture, TEXTURE_FILTER] != MIP or not level > 1.0:
-        return lookup(textures, texture, uv[0], uv[1])
-    level = math.log2(level)
-    while level >= 1.0 and table[texture, TEXTURE_COARSER] >= 0:
-        texture, level = table[texture, TEXTURE_COARSER], level - 1.0
-    color = lookup(textures, texture, uv[0], uv[1])
-    if table[texture, TEXTURE_COARSER] < 0:
+    images, at = images_of(textures), Coordinates(uv[0], uv[1], ZERO, ZERO)
+    image, share = level_of(images, texture, footprint)
+    color = look_up(images, image, at)
+    if share <= ZERO:
         return color
-    coarser = lookup(textures, table[texture, TEXTURE_COARSER], uv[0], uv[1])
-    return add(scale(color, 1.0 - level), scale(coarser, level))
+    return blended(color, look_up(images, entry(images, image, TEXTURE_COARSER), at), share)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 import tracecore
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.listed import make_eye_paths_ready
 from renderer.camera_paths.loops import EyeBatches, advance_batch, new_eye_batches
 from renderer.camera_paths.paths import EyeJob, Longs
 from renderer.camera_paths.task import EyeTask
@@ -53,6 +54,7 @@ class Steps(NamedTuple):
 def eye_job(snapshot: Snapshot, diffuse: int) -> EyeJob:
     """Returns a pass without photons. diffuse: what its paths do with diffuse reflection, see `camera_paths.task`."""
     scene = pack_scene(snapshot)
+    make_eye_paths_ready(scene.bsdfs)
     samples = min(int(np.count_nonzero(scene.lights.probability)), MAX_LIGHT_SAMPLES)
     return EyeJob(
         scene=scene,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import new_batch
+from renderer.photons.listed import make_photons_ready
 from renderer.photons.shading import shade_batch
 from renderer.photons.store import PhotonStore
 from renderer.run.halton import radical_inverse
@@ -149,7 +150,9 @@ class RaySets:
     @cached_property
     def scene(self) -> PackedScene:
         """Returns the scene packed for shading."""
-        return pack_scene(self.snapshot)
+        scene = pack_scene(self.snapshot)
+        make_photons_ready(scene.bsdfs)
+        return scene
 
     @cached_property
     def primary(self) -> Floats:

@@ -16,6 +16,7 @@ import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
+from renderer.photons.listed import make_photons_ready
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import shade_batch, shade_rays
 from renderer.photons.store import PhotonOutput, PhotonStore
@@ -148,6 +149,7 @@ def nanoseconds_per_ray(snapshot: Snapshot, threads: int) -> float:
     place.
     """
     scene = pack_scene(snapshot)
+    make_photons_ready(scene.bsdfs)
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     recorded = record(snapshot, scene, task)
     works = [new_thread_memory(scene, recorded) for _ in range(threads)]

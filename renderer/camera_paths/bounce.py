@@ -10,6 +10,7 @@ bit.
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
+from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PIXEL,
@@ -19,22 +20,32 @@ from renderer.camera_paths.paths import (
     EyeJob,
     Long,
     ShadowRays,
-    ray_direction,
-    set_ray,
 )
 from renderer.camera_paths.photon_light import add_photon_light
-from renderer.camera_paths.sampler import scatter_numbers
-from renderer.camera_paths.scalar_path import add_light_from_outside, shade_listed
-from renderer.camera_paths.scattering import keep_paths, scatter
+from renderer.camera_paths.sampler import draw
+from renderer.camera_paths.scattering import diffuse_direction, keep_paths, scatter
 from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pick_vertices, prepare, rules_of
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.chunk_views import View
-from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, MIXED
-from renderer.simd.columns import WORD_BYTES, whole
-from shaders.float32 import ZERO
-from shaders.sampling import cosine_hemisphere
-from shaders.surface import ray_origin, surface_at, world
-from shaders.vector import dot, largest, scale
+from renderer.photons.batch import RAY_DIRECTION
+from renderer.photons.chunk_views import ALL_BITS, View
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import GLOWS, LISTED, MIXED
+from renderer.shading.listed import SHOW, for_each_bsdf
+from renderer.simd.columns import (
+    WORD_BYTES,
+    column,
+    column_of,
+    each,
+    list_indices,
+    pack_columns,
+    put,
+    set_column,
+    three,
+    whole,
+)
+from shaders.float32 import ZERO, Float32
+from shaders.random import STREAM_SCATTER
+from shaders.vector import along, dot, largest
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
@@ -77,22 +88,9 @@ def advance_chunk(
     Returns how many rays were looked at, and how many paths of them go on.
     """
     first, count, kept = span
-    scene = job.scene.photon_scene
-    view = View(
-        rays=address(batch.rays) + WORD_BYTES * first,
-        hits=address(batch.hits) + WORD_BYTES * first,
-        paths=address(batch.paths) + WORD_BYTES * first,
-        kept_rays=address(batch.rays) + WORD_BYTES * kept,
-        kept_paths=address(batch.paths) + WORD_BYTES * kept,
-        step=WORD_BYTES * batch.rays.shape[1],
-        photons=0,
-        materials=address(scene.materials),
-        normals=address(job.scene.surfaces.normals),
-        texels=address(scene.texels),
-        decoded=address(scene.decoded),
-        chunk=batch.scratch[0],
-    )
-    chunk, flags = view.chunk, scene.flags
+    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+    flags = job.scene.photon_scene.flags
+    chunk = view.chunk
     hits, rays = pick_vertices(view, count)
     if hits < rays and (len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0):
         add_light_from_outside(job, batch, first, rays)
@@ -100,13 +98,15 @@ def advance_chunk(
         return rays, 0
     vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
+    if flags & LISTED:
+        for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)
     goes_on = rules.follow > ZERO or (flags & MIXED) != 0
     if goes_on:
-        scatter(job.task, flags, vertices, counts)
-    if flags & (EYE_SCALAR | GLOWS):
-        shade_listed(job, chunk, list_vertices(chunk, hits), shadows)
+        scatter(job.scene, job.task, vertices, counts)
+    if flags & GLOWS:
+        add_glow(job, chunk, list_indices(address(chunk.kind), (GLOWS, GLOWS), hits, address(chunk.rare)))
     if rules.asks:
         start = nanoseconds()
         add_photon_light(job, chunk, batch.search[0], hits, shadows)
@@ -115,13 +115,22 @@ def advance_chunk(
 
 
 @inlined
-def list_vertices(chunk: EyeChunk, hits: int) -> int:
-    """List the vertices that glow or are on the scalar path. Returns how many they are."""
-    count = 0
-    for i in range(hits):
-        chunk.listed[count] = np.int32(i)
-        count += (chunk.kind[i] & (EYE_SCALAR | GLOWS)) != 0
-    return count
+def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> tuple[int, ...]:
+    """Returns the addresses of a `View` of a chunk of a batch's rays, from the first one on. kept: how many paths go on
+    before them."""
+    return (
+        address(batch.rays) + WORD_BYTES * first,
+        address(batch.hits) + WORD_BYTES * first,
+        address(batch.paths) + WORD_BYTES * first,
+        address(batch.rays) + WORD_BYTES * kept,
+        address(batch.paths) + WORD_BYTES * kept,
+        WORD_BYTES * batch.rays.shape[1],
+        0,
+        address(scene.photon_scene.materials),
+        address(scene.surfaces.normals),
+        address(scene.photon_scene.texels),
+        address(scene.photon_scene.decoded),
+    )
 
 
 @compiled
@@ -134,22 +143,40 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     Returns how many rays there are then.
     """
     job, batch = borrowed(job), borrowed(batch)
-    rays, hits, pixels = batch.rays, batch.hits, batch.paths[EYE_PIXEL]
-    kept = 0
-    for i in range(active):
-        pixel = Long(pixels[i])
-        if batch.prim_ids[i] == MISS:
-            add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
-            continue
-        wo = scale(ray_direction(rays, i), -1.0)
-        u, v = np.float64(hits[1, i]), np.float64(hits[2, i])
-        hit = surface_at(job.scene.surfaces, Long(batch.prim_ids[i]), u, v, wo)
-        numbers, _ = scatter_numbers(job.task, pixel, 0)
-        direction = world(hit, cosine_hemisphere(numbers[1], numbers[2]))
-        if dot(direction, hit.geom_normal) <= 0.0:
-            continue
-        set_ray(rays, kept, ray_origin(hit, direction), direction)
-        rays[7, kept] = job.reach
-        pixels[kept] = np.uint32(pixel)
-        kept += 1
+    first, kept = Long(0), Long(0)
+    while first < active:
+        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+        hits, rays = pick_vertices(view, active - first)
+        for row in range(first, first + rays):
+            if batch.prim_ids[row] == MISS:
+                pixel = Long(batch.paths[EYE_PIXEL, row])
+                add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
+        first += rays
+        if hits > 0:
+            look_at_surfaces(job.scene, view, hits)
+            draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
+            each(look_about, whole(hits), view.chunk)
+            kept += keep_occlusion_rays(view, hits, Float32(job.reach))
+    return kept
+
+
+@inlined
+def look_about(i: int, chunk: EyeChunk) -> None:
+    """Write the occlusion ray of a vertex, spread by the cosine about its shading normal."""
+    normal, direction = column(chunk.normal, i), diffuse_direction(i, chunk)
+    set_column(chunk.wi, i, direction)
+    set_column(chunk.start, i, along(column(chunk.position, i), normal, chunk.clearance[i]))
+    chunk.goes[i] = ALL_BITS if dot(direction, normal) > ZERO else np.uint32(0)
+
+
+@inlined
+def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
+    """Move the occlusion rays of a chunk behind those before. Returns how many they are. reach: how far they go."""
+    chunk, step, rays = view.chunk, view.step, view.kept_rays
+    sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
+    targets = three(rays, step) + three(rays + RAY_DIRECTION * step, step) + (view.kept_paths + EYE_PIXEL * step,)
+    kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
+    for i in range(kept):
+        put(rays + 3 * step, i, ZERO)
+        put(rays + 7 * step, i, reach)
     return kept

@@ -1,49 +1,66 @@
 """What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
 
-import numpy as np
-
-from renderer.camera_paths.loops import EyeBatches, fill_batch
-from renderer.camera_paths.paths import EYE_PIXEL, EyeJob, Long, ray_direction
+from renderer.camera_paths.bounce import places_of
+from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
+from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob, Long
+from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
-from renderer.photons.batch import HIT_ID
-from shaders.bsdf import Bsdf, entering_share
+from renderer.photons.chunk_views import MIRROR_BYTES, PHONG_BYTES, TRANSMISSION_BYTES, View
+from renderer.photons.scattering import material_color
+from renderer.scene.photon_scene import LISTED, MIXED
+from renderer.shading.listed import ALBEDO, for_each_bsdf
+from renderer.simd.columns import column, set_column
 from shaders.compilation import compiled as inlined
-from shaders.surface import local, surface_at
-from shaders.vector import WHITE, Color, Vec3, add, multiply, scale, subtract
+from shaders.float32 import ONE
+from shaders.vector import add
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import address
 from tracecore.dispatch.port import NO_OPTIONS, Port, next_batch, submit
-from tracecore.rays import MISS
 
 #: So many passes are enough: features have little noise.
 FEATURE_PASSES = 16
 
 
-@inlined
-def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
-    """Returns all that a surface reflects towards wo and lets through, no more than 1."""
-    entering = entering_share(bsdf, wo)
-    coated = add(multiply(bsdf.diffuse, entering), subtract(WHITE, entering))
-    total = add(coated, add(bsdf.phong, add(bsdf.mirror, bsdf.transmission)))
-    return (min(total[0], 1.0), min(total[1], 1.0), min(total[2], 1.0))
-
-
 @compiled
-def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
+def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     """Add the features of what the camera rays of a batch met to their columns of the job's image."""
-    rays, hits, prim_ids = port.rays[index], port.hits[index], batches.words[index, HIT_ID]
-    pixels, image = batches.paths[index, EYE_PIXEL], job.image
-    for i in range(batches.active[index]):
-        pixel = Long(pixels[i])
-        image[pixel, LAYER_LOOKED] += 1.0
-        if prim_ids[i] == MISS:
-            continue
-        wo = scale(ray_direction(rays, i), -1.0)
-        hit = surface_at(job.scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
-        add_color(image, pixel, LAYER_ALBEDO, albedo(hit.bsdf, local(hit, wo)))
-        add_color(image, pixel, LAYER_NORMAL, hit.shading_normal)
-        image[pixel, LAYER_DEPTH] += hits[0, i]
+    job, batch = borrowed(job), borrowed(batch)
+    image, first = job.image, Long(0)
+    for i in range(active):
+        image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
+    while first < active:
+        view = View(*places_of(job.scene, batch, first, first), batch.scratch[0])
+        hits, rays = pick_vertices(view, active - first)
+        first += rays
+        if hits > 0:
+            look_at_surfaces(job.scene, view, hits)
+            add_features_of(job, view, hits)
+
+
+@inlined
+def add_features_of(job: EyeJob, view: View, hits: int) -> None:
+    """Add the features of the vertices of a chunk."""
+    chunk, image, flags = view.chunk, job.image, job.scene.photon_scene.flags
+    if flags & MIXED:
+        for i in range(hits):
+            add_lobes(i, view)
+    if flags & LISTED:
+        for_each_bsdf(job.scene.bsdfs, ALBEDO, chunk, hits, (rules_of(job.task, 0.0), address(job.scene.bsdfs.tables)))
+    for i in range(hits):
+        pixel, color = Long(chunk.pixel[i]), column(chunk.weight, i)
+        add_color(image, pixel, LAYER_ALBEDO, (min(color[0], ONE), min(color[1], ONE), min(color[2], ONE)))
+        add_color(image, pixel, LAYER_NORMAL, column(chunk.shading, i))
+        image[pixel, LAYER_DEPTH] += chunk.distance[i]
         image[pixel, LAYER_SEEN] += 1.0
+
+
+@inlined
+def add_lobes(i: int, view: View) -> None:
+    """Add to the diffuse colour of a vertex what its material reflects and lets through beside."""
+    for field in (PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES):
+        color = add(column(view.chunk.weight, i), material_color(i, field, view))
+        set_column(view.chunk.weight, i, color)
 
 
 @compiled
@@ -52,7 +69,7 @@ def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
-        add_features(job, port, batches, index)
+        add_features(job, batch_at(port, batches, index), batches.active[index])
         fill_batch(job, port, batches, index, 0)
         if batches.active[index] > 0:
             submit(port, index, batches.active[index], NO_OPTIONS)

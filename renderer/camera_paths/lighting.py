@@ -15,6 +15,7 @@ from renderer.photons.chunk_views import ALL_BITS
 from renderer.scene.light_records import LIGHT_RECORD
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import MIXED
+from renderer.shading.listed import LIGHT, for_each_bsdf
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -85,6 +86,7 @@ def add_shadow_rays(
         sample_lights(scene, vertices, hits, sample)
         if scene.photon_scene.flags & MIXED:
             each(cast_mixed, whole(hits), vertices)
+            for_each_bsdf(scene.bsdfs, LIGHT, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
         else:
             each(cast_diffuse, whole(hits), vertices)
         keep_shadow_rays(chunk, hits, shadows, sample)
@@ -204,16 +206,17 @@ def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
 
 
 @inlined
-def path_weight(own: float, i: int, data: Vertices) -> float:
+def path_weight(own: float, light_pdf: float, samples: float) -> float:
     """Returns the weight of a shadow ray beside the path that goes on and may meet the light as well.
 
     It is the power heuristic, see `shaders.sampling.power_heuristic`.
 
     own: pdf_solid_angle of the path in the light's direction.
+    light_pdf: that of the light.
+    samples: shadow rays per vertex.
     """
-    pdf = data.chunk.light_pdf[i]
-    ratio = own / (data.rules.samples * max(pdf, LEAST))
-    return ONE / (ONE + ratio * ratio) if pdf > ZERO else ONE
+    ratio = own / (samples * max(light_pdf, LEAST))
+    return ONE / (ONE + ratio * ratio) if light_pdf > ZERO else ONE
 
 
 @inlined
@@ -221,7 +224,7 @@ def cast_diffuse(i: int, data: Vertices) -> None:
     """Write the shadow ray of a vertex whose lobe is diffuse."""
     chunk = data.chunk
     cosine = dot(column(chunk.to_light, i), column(chunk.shading, i))
-    weight = path_weight(chunk.diffuse_pdf[i] * cosine, i, data)
+    weight = path_weight(chunk.diffuse_pdf[i] * cosine, chunk.light_pdf[i], data.rules.samples)
     reflected = column(chunk.diffuse_light, i)
     cast(i, scale(reflected, chunk.follow[i] * weight + data.rules.alone), cosine, data)
 
@@ -233,7 +236,8 @@ def cast_mixed(i: int, data: Vertices) -> None:
     cosine = dot(direction, column(chunk.shading, i))
     lobe = power(max(dot(direction, column(chunk.axis, i)), ZERO), chunk.exponent[i])
     lobe = lobe if dot(direction, column(chunk.axis, i)) > ZERO else ZERO
-    weight = path_weight(chunk.diffuse_pdf[i] * cosine + chunk.phong_pdf[i] * lobe, i, data)
+    pdf = chunk.diffuse_pdf[i] * cosine + chunk.phong_pdf[i] * lobe
+    weight = path_weight(pdf, chunk.light_pdf[i], data.rules.samples)
     diffuse, phong = column(chunk.diffuse_light, i), column(chunk.phong_light, i)
     diffuse_weight, phong_weight = chunk.follow[i] * weight + data.rules.alone, lobe * weight
     reflected = (

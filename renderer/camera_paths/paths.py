@@ -15,6 +15,7 @@ from renderer.photons.batch import HIT_COLUMNS, HIT_ID
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
+from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
@@ -54,7 +55,7 @@ SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
     + ("uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("is_directed", "lobe", "bent", "scalar", "lobes")
+    + ("is_directed", "lobe", "bent", "lobes")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
@@ -113,9 +114,10 @@ EYE_COLUMNS = np.dtype(
         ("shadow_direction", "<f4", _VECTOR),
         ("radiance", "<f4", _VECTOR),
         ("carries", "<u4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
+        ("base", "<f4", _VECTOR),
         ("rare", "<i4", _SCALAR),
     ]
+    + MAP_COLUMNS
 )
 
 #: One record of `EYE_COLUMNS`.

@@ -6,22 +6,20 @@ import math
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, put_shadow_ray
+from renderer.camera_paths.met_light import in_double
+from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, bounces_of, put_shadow_ray
 from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
-from renderer.photons.light_layers import PhotonLight, add_photons
+from renderer.photons.light_layers import PhotonLight, Place, add_photons
 from renderer.photons.lookup import irradiance_of
 from renderer.photons.photon_map import Found
-from renderer.photons.scalar_path import in_double
 from renderer.photons.searching import Places, Search, find_all
 from renderer.simd.columns import column, each, whole
-from shaders.bsdf import Bsdf
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
-from shaders.surface import Hit
-from shaders.vector import BLACK, Color, Vec3, along, dot, largest, multiply, scale, subtract
+from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -42,14 +40,16 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
         add_found_light(job, chunk, search, k)
     if job.task.diffuse == GATHER:
         for i in range(hits):
-            if chunk.is_far[i] != 0 and largest(column(chunk.weight, i)) > ZERO:
+            is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
+            if is_far and largest(column(chunk.weight, i)) > ZERO:
                 add_known_light(job, chunk, i, shadows)
 
 
 @inlined
 def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
-    """Write the radii of the searches: none where nothing is diffuse, or what is known nearby is taken."""
-    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius)))
+    """Write the radii of the searches: none where nothing is diffuse, what is known nearby is taken, or the path is too
+    long; and the surfaces between the vertices and the eye."""
+    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
     if len(job.lookup.radii) > 0:
         for i in range(hits):
             if search.radius[i] >= ZERO:
@@ -57,65 +57,67 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
 
 
 @inlined
-def ask_radius(i: int, data: tuple[EyeChunk, Search, float]) -> None:
+def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
     """Write the radius of the search about a vertex, that of the task."""
-    chunk, search, radius = data
-    is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0)
+    chunk, search, radius, max_bounces = data
+    between = bounces_of(chunk.state[i])
+    is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0) & (between < max_bounces)
     search.radius[i] = radius if is_asked else -ONE
+    search.between[i] = Float32(between)
 
 
 @inlined
 def add_found_light(job: EyeJob, chunk: EyeChunk, search: Search, k: int) -> None:
     """Add the light that photons bring vertex k of the list of those that have some."""
     i, flux = Long(search.found[k]), (search.flux[k, 0], search.flux[k, 1], search.flux[k, 2])
-    hit, pixel, radius = diffuse_hit(chunk, i), Long(chunk.pixel[i]), job.task.radius
+    pixel, radius = Long(chunk.pixel[i]), job.task.radius
     irradiance = irradiance_of(job.lookup, Found(flux, Long(search.photons[k])), pixel, radius)
     is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
-    light = PhotonLight(pixel, radius, is_first, irradiance, reflected(chunk, i, hit, irradiance))
-    add_photons(job.image, job.lookup, hit, light)
+    between = bounces_of(chunk.state[i])
+    light = PhotonLight(pixel, radius, between, is_first, irradiance, reflected(chunk, i, irradiance))
+    add_photons(job.image, job.lookup, place_of(chunk, i), light)
 
 
 @inlined
 def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -> None:
     """Add the light that is known nearby or, in doubt, have a ray look whether it is in sight."""
-    hit, known = diffuse_hit(chunk, i), job.lookup.irradiance
-    nearest = find_sample(known, hit.position, hit.geom_normal)
+    place, known = place_of(chunk, i), job.lookup.irradiance
+    nearest = find_sample(known, place.position, place.normal)
     if nearest.sample < 0:
         return
-    light = reflected(chunk, i, hit, irradiance_at_sample(known, nearest.sample))
+    light = reflected(chunk, i, irradiance_at_sample(known, nearest.sample, bounces_of(chunk.state[i]) - 1))
     if not nearest.is_doubtful:
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:
-        ends = line_of_sight(hit, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
+        ends = line_of_sight(place, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
         put_shadow_ray(shadows, len(shadows.counts) - 1, (chunk.pixel[i], chunk.state[i]), ends, light)
 
 
 @inlined
-def line_of_sight(hit: Hit, clearance: float, surface: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
-    """Returns where a ray starts and ends that looks from a hit at a place of another surface.
+def line_of_sight(seen: Place, clearance: float, surface: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
+    """Returns where a ray starts and ends that looks at a place of another surface.
 
-    On a bulging surface the one is below the tangent plane of the other: so far the ray starts above the hit.
+    On a bulging surface the one is below the tangent plane of the other: so far the ray starts above it.
 
-    clearance: of the hit, see `shaders.surface.Hit`.
+    seen: where it starts.
+    clearance: of the triangle there, see `shaders.surface.clearance`.
     surface: the place and its normal.
     """
     place, normal = in_double(surface[0]), in_double(surface[1])
-    below = max(dot(subtract(place, hit.position), normal), 0.0) / dot(normal, hit.geom_normal)
-    start = along(hit.position, hit.geom_normal, clearance + below)
+    below = max(dot(subtract(place, seen.position), normal), 0.0) / dot(normal, seen.normal)
+    start = along(seen.position, seen.normal, clearance + below)
     return start, along(start, subtract(along(place, normal, clearance), start), SHADOW_END)
 
 
 @inlined
-def reflected(chunk: EyeChunk, i: int, hit: Hit, irradiance: Color) -> Color:
+def reflected(chunk: EyeChunk, i: int, irradiance: Color) -> Color:
     """Returns the radiance that the eye receives of some irradiance on a vertex."""
-    radiance = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
+    radiance = scale(multiply(in_double(column(chunk.weight, i)), irradiance), 1.0 / math.pi)
     return multiply(in_double(column(chunk.throughput, i)), radiance)
 
 
 @inlined
-def diffuse_hit(chunk: EyeChunk, i: int) -> Hit:
-    """Returns a vertex of a chunk as photons look at it: all but its diffuse reflection is left out."""
+def place_of(chunk: EyeChunk, i: int) -> Place:
+    """Returns the place of a vertex of a chunk."""
     normal, shading = in_double(column(chunk.normal, i)), in_double(column(chunk.shading, i))
-    bsdf = Bsdf(in_double(column(chunk.weight, i)), BLACK, BLACK, BLACK, 0.0, 1.0, BLACK, 0.0, BLACK, BLACK)
-    position = in_double(column(chunk.position, i))
-    return Hit(position, normal, shading, shading, shading, 0.0, True, bsdf, BLACK, BLACK, BLACK, 1.0)
+    return Place(in_double(column(chunk.position, i)), normal, shading)

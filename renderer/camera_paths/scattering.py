@@ -37,7 +37,9 @@ from renderer.photons.batch import (
 from renderer.photons.chunk_views import ALL_BITS, MIRROR_BYTES, ONE_BOUNCE, TRANSMISSION_BYTES, View
 from renderer.photons.landing import chosen
 from renderer.photons.scattering import at_border, list_lobe, lobe_indices, material_color
-from renderer.scene.photon_scene import MIXED, SHEET
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import LISTED, MIXED, SHEET
+from renderer.shading.listed import SCATTER, for_each_bsdf
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -102,13 +104,13 @@ def state_through(state: np.uint32) -> np.uint32:
 
 
 @unit(types.none)
-def scatter(task: EyeTask, flags: np.uint32, vertices: Vertices, counts: tuple[int, bool]) -> None:
+def scatter(scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple[int, bool]) -> None:
     """Draw the next directions of all paths of a chunk, and decide which go on.
 
-    flags: all that triangle records have.
     counts: of the vertices, and whether some are the first of their paths.
     """
     chunk, view, (hits, has_first) = vertices.chunk, vertices.tables, counts
+    flags = scene.photon_scene.flags
     draw(task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
     if flags & MIXED:
         each(choose_lobe, whole(hits), chunk)
@@ -116,6 +118,7 @@ def scatter(task: EyeTask, flags: np.uint32, vertices: Vertices, counts: tuple[i
         each(weigh_spread, whole(hits), chunk)
         each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, hits, chunk), view)
         each(scatter_glass, list_lobe(PHOTON_LOBE_GLASS, hits, chunk), view)
+        for_each_bsdf(scene.bsdfs, SCATTER, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
         each(decide_mixed, whole(hits), vertices)
     else:
         each(decide_diffuse, whole(hits), vertices)
@@ -248,8 +251,11 @@ def go(i: int, wi: Vec3, weight: Color, kind: tuple[bool, bool, bool, bool], dat
     through = state_through(state)
     ahead = through if goes_straight else ahead
     flat, cosine = dot(wi, normal), dot(wi, column(chunk.shading, i))
-    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (bounces_of(ahead) >= rules.max_depth)
-    is_lost |= ((cosine <= ZERO) | rules.is_sharp) & (not is_specular)
+    # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
+    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (bounces_of(ahead) >= rules.max_depth + Int(is_specular))
+    # Of spread lobes those of a BSDF's own loops alone reach the far side: these lose what they must by themselves.
+    is_behind = (cosine <= ZERO) & ((chunk.kind[i] & LISTED) == 0)
+    is_lost |= (is_behind | rules.is_sharp) & (not is_specular)
     # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
     is_sure = (depth < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
     survival = ONE if is_sure else min(ONE, largest(weight))
@@ -273,6 +279,7 @@ def unmap(i: int, data: Vertices) -> None:
     chunk, pdf = data.chunk, data.chunk.next_pdf[i]
     cosine = dot(column(chunk.wi, i), column(chunk.shading, i))
     part = scale(column(chunk.weight, i), PER_PI * cosine / max(pdf, LEAST_PDF))
+    part = chosen((chunk.kind[i] & LISTED) != 0, column(chunk.base, i), part)
     weight, before = column(chunk.scattered, i), column(chunk.next_unmapped, i)
     is_mapped = (chunk.is_far[i] == Int(0)) & (pdf > ZERO) & (chunk.next_behind[i] == ZERO)
     rests = (rest(part[0], weight[0]), rest(part[1], weight[1]), rest(part[2], weight[2]))

@@ -11,8 +11,8 @@ from renderer.photons.batch import HIT_ID
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
 from shaders.compilation import compiled as inlined
-from shaders.surface import arriving_share, ray_origin, surface_at
-from shaders.vector import Vec3, add, dot, largest, length, multiply, scale, subtract
+from shaders.surface import SurfaceArrays, blend, share_through, triangle_clearance, winding_normal
+from shaders.vector import Vec3, add, along, dot, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.rays import MISS, Floats, Ids
@@ -48,12 +48,9 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
     slot, i = ray
     rays, index = shadows.rays[slot], shadows.counts[slot]
     direction = vector_of(rays, 4, i)
-    t, u, v = float_of(words, slot, 0, i), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
-    wo = scale(direction, -1.0 / length(direction))
-    hit = surface_at(scene.surfaces, Long(words[slot, HIT_ID, i]), u, v, wo)
-    share = multiply(hit.bsdf.transmission, arriving_share(hit, t * length(direction)))
-    carried = multiply(carried_by(shadows, slot, i), share)
-    start = ray_origin(hit, direction)
+    triangle, u, v = Long(words[slot, HIT_ID, i]), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
+    carried = multiply(carried_by(shadows, slot, i), share_through(scene.surfaces, triangle, (u, v)))
+    start = behind_triangle(scene.surfaces, triangle, (u, v), direction)
     rest = subtract(add(vector_of(rays, 0, i), direction), start)
     for channel in range(3):
         shadows.radiance[slot, channel, index] = carried[channel]
@@ -64,6 +61,14 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
         set_ray(rays, index, start, rest)
         rays[7, index] = 1.0
         shadows.counts[slot] = index + 1
+
+
+@inlined
+def behind_triangle(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], direction: Vec3) -> Vec3:
+    """Returns where a ray in a direction goes on behind the point at barycentric coordinates of a triangle."""
+    normal, clearance = winding_normal(surfaces.positions, triangle), triangle_clearance(surfaces.positions, triangle)
+    side = clearance if dot(normal, direction) >= 0.0 else -clearance
+    return along(blend(surfaces.positions, triangle, uv[0], uv[1]), normal, side)
 
 
 @inlined

@@ -23,7 +23,9 @@ from renderer.photons.gathering_hits import gather_records, gather_textures
 from renderer.photons.landing import bend_normal, hit_point, texel_color, texel_step, texture_sides
 from renderer.photons.scattering import material_color, mirrored
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, EYE_SCALAR, MIXED, TEXTURED
+from renderer.scene.photon_scene import BENT, LISTED, MIXED, TEXTURED
+from renderer.shading.listed import AT_POINT
+from renderer.shading.look import look_at_listed
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -130,7 +132,8 @@ def pick_vertices(view: View, count: int) -> tuple[int, int]:
 
 @unit(types.none)
 def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
-    """Write hit points, normals and colours of the vertices of a chunk, but of those on the scalar path."""
+    """Write hit points, normals and colours of the vertices of a chunk, and what the BSDFs of those that are listed
+    take."""
     chunk, flags = view.chunk, scene.photon_scene.flags
     gather_records(flags, address(scene.photon_scene.records), chunk, hits)
     each(reach, whole(hits), chunk)
@@ -141,6 +144,15 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
         gather_textures(address(scene.photon_scene.textures), chunk, hits)
         textured = list_indices(address(chunk.kind), (TEXTURED, TEXTURED), hits, address(chunk.bent))
         each(paint_blended, whole(textured), view)
+    if flags & LISTED:
+        each(widen, whole(hits), chunk)
+        look_at_listed(scene, AT_POINT, chunk, hits)
+
+
+@inlined
+def widen(i: int, chunk: EyeChunk) -> None:
+    """Write how wide the cone of a path is at its vertex."""
+    chunk.width[i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
 
 
 @inlined
@@ -234,10 +246,15 @@ def shadow_share(i: int, data: Vertices) -> tuple[Color, float]:
     """Returns the share of what a vertex reflects of one shadow ray that reaches the eye, and 1 where its path goes on,
     which may find the light as well, else 0."""
     chunk, rules = data.chunk, data.rules
-    is_scalar = (chunk.kind[i] & EYE_SCALAR) != 0
-    seen = scale(column(chunk.throughput, i), (ZERO if is_scalar else ONE) / rules.samples)
-    is_last = (bounces_of(chunk.state[i]) + Int(1) >= rules.max_depth) | rules.is_sharp
-    return seen, ZERO if is_last else ONE
+    is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
+    return scale(column(chunk.throughput, i), (ZERO if is_dark else ONE) / rules.samples), may_go_on(i, chunk, rules)
+
+
+@inlined
+def may_go_on(i: int, chunk: EyeChunk, rules: Rules) -> float:
+    """Returns 1 where a path goes on behind a vertex by other lobes than mirrors and glass, else 0."""
+    is_last = bounces_of(get_word(address(chunk.state), i)) + Int(1) >= rules.max_depth
+    return ZERO if is_last | rules.is_sharp else ONE
 
 
 @inlined

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
-from renderer.scene.photon_scene import are_sheets
+from renderer.scene.materials import dressed
 from scenes.model import Material, Snapshot
-from shaders.surface import MATERIAL_DIFFUSE
 
 
 def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
@@ -19,12 +15,8 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     """
     lights = unseen_lights(caustics_of(driver), snapshot)
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
-    sharp = [material for material in used if is_sharp(material)]
-    if (
-        not lights
-        or not sharp
-        or not any(pack_material(material)[MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].any() for material in used)
-    ):
+    sharp = [material for material in used if dressed(material, snapshot.textures).is_sharp]
+    if not lights or not sharp or not any(dressed(material, snapshot.textures).stores for material in used):
         return None
     return f"light of {' and '.join(lights)} that comes through mirrors or glass ({listed(sharp)})"
 
@@ -41,13 +33,8 @@ def solid_sheets(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     if not getattr(driver, "is_opaque", False):
         return None
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
-    sheets = [material for material in used if is_sheet(material)]
+    sheets = [material for material in used if dressed(material, snapshot.textures).is_sheet]
     return f"sheets that let light straight through ({listed(sheets)})" if sheets else None
-
-
-def is_sheet(material: Material) -> bool:
-    """Returns whether a material lets light through and bends none of it."""
-    return bool(are_sheets(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def caustics_of(driver: type[EyeDriver]) -> Caustics:
@@ -66,11 +53,6 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
         unseen += ["glowing surfaces"] if glows else []
         unseen += ["the environment"] if snapshot.environment is not None else []
     return unseen
-
-
-def is_sharp(material: Material) -> bool:
-    """Returns whether a material may throw a caustic."""
-    return bool(are_sharp(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:

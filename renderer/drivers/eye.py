@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.listed import make_eye_paths_ready
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
@@ -164,6 +165,7 @@ class EyeDriver:
         self.settings = settings
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
+        make_eye_paths_ready(self.scene.bsdfs)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
         self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes

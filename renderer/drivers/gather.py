@@ -43,6 +43,7 @@ class GatherDriver(PhotonDriver):
         scene = self.projected_scene
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
+        task = task._replace(max_bounces=max(task.max_bounces - 1, 1))  # behind the surface that such rays come from
         return {WHOLE: PhotonOrder(scene, task), **self._caustic_orders(index)}
 
     def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:

@@ -17,7 +17,7 @@ from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
 from renderer.photons.targets import projected
 from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
-from renderer.scene.packed_scene import PackedScene, are_sharp
+from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import MAP
@@ -226,9 +226,7 @@ def photons_of_a_pass(settings: RenderSettings) -> int:
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:
     """Returns whether some surface may throw a caustic."""
-    surfaces = scene.surfaces
-    used = np.unique(surfaces.material_ids)
-    return bool(are_sharp(surfaces.materials[used], surfaces.shaders[used]).any())
+    return bool(scene.are_sharp[np.unique(scene.surfaces.material_ids)].any())
 
 
 def photon_task(

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from renderer.photons.photon_map import Words
 from renderer.scene.photon_scene import Records
+from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
 from tracecore.rays import Floats
 
@@ -29,8 +30,9 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: for direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel.
 #: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
 #: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
-#: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, scalar, lobes: lists of
-#: indices in the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on.
+#: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of indices in
+#: the chunk.
+#: In the end the bits for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -66,8 +68,8 @@ HIT_COLUMNS = np.dtype(
         ("sides", "<u4", _SCALAR),
         ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
-        ("scalar", "<i4", _SCALAR),
         ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
+        *MAP_COLUMNS,
     ]
 )
 

@@ -69,11 +69,13 @@ class IrradianceMap(NamedTuple):
     """Irradiance at some photons.
 
     samples: photons where it is known, sorted by cell.
-    values: (n, 3) float64, of each, W/m^2, on the side of its normal.
+    others: the photons that it comes from.
+    values: (n, 3) float64, of each sample, W/m^2, on the side of its normal.
     radius: of the search that it comes from, at most, world units; rays that end nearer are not answered by it.
     """
 
     samples: PhotonMap
+    others: PhotonMap
     values: npt.NDArray[np.float64]
     radius: float
 
@@ -92,7 +94,6 @@ class NearestSample(NamedTuple):
 class IrradianceJob(NamedTuple):
     """Irradiance to be worked out, shared by all threads. taken: (1,) int64, how many photons threads have taken."""
 
-    photon_map: PhotonMap
     irradiance: IrradianceMap
     taken: Longs
 
@@ -100,7 +101,8 @@ class IrradianceJob(NamedTuple):
 @cache
 def no_irradiance() -> IrradianceMap:
     """Returns a map that is dark everywhere."""
-    return IrradianceMap(build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
+    none = build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0)
+    return IrradianceMap(none, none, np.empty((0, 3)), 0.0)
 
 
 def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers) -> IrradianceMap:
@@ -113,7 +115,8 @@ def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers
     is_sample = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_sample], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     samples = build_photon_map(photons[is_sample], radius, 0.0)
-    job = IrradianceJob(others, IrradianceMap(samples, np.zeros((samples.photons, 3)), radius), np.zeros(1, np.int64))
+    known = IrradianceMap(samples, others, np.zeros((samples.photons, 3)), radius)
+    job = IrradianceJob(known, np.zeros(1, np.int64))
 
     def make_loop(worker: Worker) -> Loop:
         return lambda: run_irradiance(job, worker.port, np.zeros(1, np.int64))
@@ -125,26 +128,29 @@ def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers
 @compiled
 def run_irradiance(job: IrradianceJob, port: Port, idle: Longs) -> int:
     """Work out the irradiance at samples that no other thread has taken. Returns as `next_batch` does."""
-    samples, values = job.irradiance.samples, job.irradiance.values
+    known, values = job.irradiance, job.irradiance.values
     while True:
         first = fetch_add(address(job.taken), SHARE)
         for i in range(first, min(first + SHARE, len(values))):
-            values[i, 0], values[i, 1], values[i, 2] = irradiance_of(job, samples, i)
+            values[i, 0], values[i, 1], values[i, 2] = irradiance_of(known, i, 0)
         status = next_batch(port, idle, ONE_SLOT)
         if status == STOPPED or first >= len(values):
             return status
 
 
 @inlined
-def irradiance_of(job: IrradianceJob, samples: PhotonMap, i: int) -> Color:
+def irradiance_of(known: IrradianceMap, i: int, between: int) -> Color:
     """Returns the irradiance at a sample, by the photons that are none.
 
     The samples alone say how wide to search: a radius that follows the photons it finds is biased by their number.
+
+    between: see `irradiance_at_sample`.
     """
+    samples = known.samples
     point, normal = sample_surface(samples, i)
-    crowd = neighbours(samples, point) * (job.irradiance.radius / samples.grid.cell) ** 2
-    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / crowd))
-    return gather(job.photon_map, point, normal, normal, radius)
+    crowd = neighbours(samples, point) * (known.radius / samples.grid.cell) ** 2
+    radius = known.radius * math.sqrt(min(1.0, CROWD / crowd))
+    return gather(known.others, point, normal, normal, radius, between)
 
 
 @inlined
@@ -165,9 +171,15 @@ def find_sample(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> Ne
 
 
 @inlined
-def irradiance_at_sample(irradiance: IrradianceMap, index: int) -> Color:
-    """Returns the irradiance at a sample."""
+def irradiance_at_sample(irradiance: IrradianceMap, index: int, between: int) -> Color:
+    """Returns the irradiance at a sample.
+
+    between: surfaces between it and the eye, but for the one that a final gather starts from: with more, some of the
+    photons have come too far, and the others are looked for again.
+    """
     values = irradiance.values
+    if between > 0:
+        return irradiance_of(irradiance, index, between)
     return (values[index, 0], values[index, 1], values[index, 2])
 
 

@@ -18,15 +18,16 @@ from renderer.photons.chunk_views import (
     Landing,
     View,
 )
-from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
+from renderer.photons.photon_map import PHOTON_FLUX, SURFACES_LEFT, pack_flux
 from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK, STORES
-from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
+from renderer.shading.corners import corners_normal
+from renderer.simd.columns import COLUMN_BYTES, column, get, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Color, Vec3, add, along, dot, largest, multiply, normalize, scale
+from shaders.vector import Color, Vec3, along, dot, multiply, scale
 from tracecore.compilation.vector import address
 
 
@@ -50,7 +51,7 @@ def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
     bits = hash4(data.limits.key, chunk.photon[i], depth)
     chunk.bits[0, i], chunk.bits[1, i] = bits[0], bits[1]
     set_column(chunk.normal, i, normal)
-    put_photon(i, position, is_front, pack_flux(flux, unit32(bits[3])), data)
+    put_photon(i, (position, is_front), Int(depth), pack_flux(flux, unit32(bits[3])), data)
     ahead = np.uint32(depth + ONE_BOUNCE)  # without sheets, which are never flat and diffuse
     left, fate = roulette(flux, column(chunk.weight, i), unit32(bits[2]), Int(ahead) >= data.limits.max_bounces)
     chunk.depth[i] = ahead
@@ -83,7 +84,8 @@ def land(i: int, data: Landing) -> None:
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(chunk.bits[3, i])), data)
+    flux = pack_flux(column(chunk.flux, i), unit32(chunk.bits[3, i]))
+    put_photon(i, (position, is_front), bounces_of(depth), flux, data)
     chunk.counters[i] = stored(i, bounces_of(depth), data)
 
 
@@ -102,13 +104,19 @@ def hit_point(i: int, distance: float, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
 
 
 @inlined
-def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: Landing) -> None:
-    """Write the photon of a hit, whether it stays or not."""
-    chunk, word = data.chunk, data.photons + 3 * WAITING_STEP
+def put_photon(i: int, place: tuple[Vec3, bool], bounces: int, flux: np.uint32, data: Landing) -> None:
+    """Write the photon of a hit, whether it stays or not.
+
+    place: its position, and whether it is on the outer side of the surface.
+    bounces: surfaces that its path has met before.
+    """
+    chunk, word, (position, is_front) = data.chunk, data.photons + 3 * WAITING_STEP, place
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+    left = min(Int(data.limits.max_bounces - bounces - Int(1)), Int(SURFACES_LEFT))
+    normal = (front if is_front else back) & ~SURFACES_LEFT
     put3(data.photons, WAITING_STEP, i, position)
     put(word, i, np.uint32(pack_unit(scale(column(chunk.ray, i), -ONE))))
-    put(word + WAITING_STEP, i, front if is_front else back)
+    put(word + WAITING_STEP, i, np.uint32(normal | np.uint32(left)))
     put(word + 2 * WAITING_STEP, i, np.uint32(flux))
     put(word + 3 * WAITING_STEP, i, chunk.photon[i])
 
@@ -186,7 +194,7 @@ def bend_normal(k: int, view: View) -> None:
     """Write the shading normal between those of the corners, as `shaders.surface.surface_at` does."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
-    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, chunk, view.normals)
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = dot(flat, shading) >= ZERO
     shading = scale(shading, ONE if outside else -ONE)
@@ -202,26 +210,23 @@ def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
 
 
 @inlined
+def power_of(flux: Vec3) -> float:
+    """Returns the sum of a flux over its channels."""
+    return flux[0] + flux[1] + flux[2]
+
+
+@inlined
 def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
-    """Play Russian roulette by the share of flux that is left.
+    """Play Russian roulette by the share of power that is left: a photon that survives has as much as before, and
+    another colour. Only a weight that adds power, which a highlight and a bent normal may have, leaves it with more.
 
     Returns the flux that goes on, and the fate of a path that ends.
     """
     left = multiply(flux, weight)
-    before, after = largest(flux), largest(left)
+    before, after = power_of(flux), power_of(left)
     survives = number * before < after
     cut = ONE_TERMINATED if is_cut else NO_FATE
     return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
-
-
-@inlined
-def corners_normal(i: int, view: View) -> Vec3:
-    """Returns the unit normal between those of a triangle's corners, on whichever side these are."""
-    chunk = view.chunk
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
-    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
-    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
-    return normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
 
 
 @inlined
@@ -229,7 +234,7 @@ def correct_photon(k: int, view: View) -> None:
     """Have the flux that is stored count about the normal between the corners' ones: nothing, from behind it."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
-    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, chunk, view.normals)
     cosine = dot(shading, ray)
     bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
     flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))

@@ -18,74 +18,83 @@ from renderer.photons.lookup import PhotonLookup, radius_at
 from renderer.photons.photon_map import PhotonMap, find, irradiance
 from shaders.compilation import called
 from shaders.compilation import compiled as inlined
-from shaders.surface import Hit
-from shaders.vector import Color, mean, subtract
+from shaders.vector import Color, Vec3, mean, subtract
 
 #: By how much the inner disc of a bias estimate is smaller than that of the search.
 INNER_RADIUS = math.sqrt(0.5)
 
 
+class Place(NamedTuple):
+    """A point of a surface, with the triangle's normal and the shading normal there, on the side of the eye."""
+
+    position: Vec3
+    normal: Vec3
+    shading: Vec3
+
+
 class PhotonLight(NamedTuple):
-    """What photons bring to a hit, and what the eye sees of it.
+    """What photons bring to a place, and what the eye sees of it.
 
     pixel: which one sees it.
     radius: of the task, world units.
+    between: how many surfaces lie between the hit and the eye.
     is_first: whether it is the first surface that spreads light.
-    irradiance: W/m^2, on the hit.
+    irradiance: W/m^2, there.
     radiance: what the pixel receives of it.
     """
 
     pixel: int
     radius: float
+    between: int
     is_first: bool
     irradiance: Color
     radiance: Color
 
 
 @inlined
-def add_photons(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
+def add_photons(image: Doubles, lookup: PhotonLookup, place: Place, light: PhotonLight) -> None:
     """Add what photons bring to the picture and, where they are asked for, to the bias and to the layers."""
     add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
     if image.shape[1] > LAYER_BIAS:
-        image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, hit, light)
+        image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, place, light)
     if image.shape[1] > LAYER_LIGHT:
-        add_photon_layers(image, lookup, hit, light)
+        add_photon_layers(image, lookup, place, light)
 
 
 @called
-def lost_in_disc(lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> float:
+def lost_in_disc(lookup: PhotonLookup, place: Place, light: PhotonLight) -> float:
     """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
 
     Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
     bias by derivatives of the kernel; a disc has none, so that two of them are compared.
     """
     radius = radius_at(lookup, light.pixel, light.radius) * INNER_RADIUS
-    inner = part_of(light, found_in(lookup.photon_map, hit, radius))
+    inner = part_of(light, found_in(lookup.photon_map, place, radius, light.between))
     return mean(subtract(light.radiance, inner))
 
 
 @called
-def add_photon_layers(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
+def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: Place, light: PhotonLight) -> None:
     """Add what photons bring to the layers of light, and how close the photons lie."""
     if not light.is_first:
         add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
         return
     radius = radius_at(lookup, light.pixel, light.radius)
-    direct = part_of(light, found_in(lookup.parts.direct, hit, radius))
-    caustic = part_of(light, found_in(lookup.parts.caustics, hit, radius))
+    direct = part_of(light, found_in(lookup.parts.direct, place, radius, 0))
+    caustic = part_of(light, found_in(lookup.parts.caustics, place, radius, light.between))
     others = subtract(subtract(light.radiance, direct), caustic)
     add_color(image, light.pixel, LAYER_LIGHT + 3 * DIRECT_LIGHT, direct)
     add_color(image, light.pixel, LAYER_LIGHT + 3 * CAUSTIC_LIGHT, caustic)
     rest = (max(others[0], 0.0), max(others[1], 0.0), max(others[2], 0.0))  # sums in another order are rounded apart
     add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, rest)
-    found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
+    found = find(lookup.photon_map, place.position, place.normal, place.shading, radius, light.between)
     image[light.pixel, LAYER_DENSITY] += found.photons / (math.pi * (radius * radius))
 
 
 @inlined
-def found_in(photon_map: PhotonMap, hit: Hit, radius: float) -> Color:
-    """Returns the irradiance by the photons of a map within a disc."""
-    found = find(photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
+def found_in(photon_map: PhotonMap, place: Place, radius: float, between: int) -> Color:
+    """Returns the irradiance by the photons of a map within a disc. between: surfaces between it and the eye."""
+    found = find(photon_map, place.position, place.normal, place.shading, radius, between)
     return irradiance(photon_map, found, radius)
 
 

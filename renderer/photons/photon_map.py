@@ -32,12 +32,16 @@ from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
 from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16, store
 
-#: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side.
+#: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side. The
+#: lowest bits of the normal, SURFACES_LEFT, say how many surfaces may still lie between its own and the eye.
 PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
 
 #: Words of 32 bits in a photon, which loops see as rows of uint32.
 PHOTON_WORDS = PHOTON.itemsize // 4
 PHOTON_DIRECTION, PHOTON_NORMAL, PHOTON_FLUX = 3, 4, 5
+
+#: Of so many surfaces that are left a photon tells; all of them together stand for any number that is more.
+SURFACES_LEFT = np.uint32(15)
 
 #: A photon counts for a point if it lies within this share of the radius from its tangent plane ...
 DISC_THICKNESS = 0.25
@@ -49,6 +53,8 @@ NORMAL_COSINE = 0.6
 _MARGIN, ROUNDING = Float32(2.0**-8), Float32(2.0**-21)
 _THICKNESS, _LEAST_COSINE2 = Float32(DISC_THICKNESS), Float32(NORMAL_COSINE**2)
 _MAP_MIDDLE, _MAP_UNIT = Float32(32767.5), Float32(1.0 / 32767.0)
+
+_MOST_LEFT = Float32(SURFACES_LEFT)
 
 _EXPONENT_BIAS = 24
 _MANTISSA = 512
@@ -123,6 +129,7 @@ class Disc(NamedTuple):
     bent: of shading, unit.
     is_bent: whether these differ.
     radius: world units.
+    between: how many surfaces lie between its own and the eye, float32.
     """
 
     point: Vec3
@@ -130,6 +137,7 @@ class Disc(NamedTuple):
     bent: Vec3
     is_bent: bool
     radius: float
+    between: float
 
 
 class Total(NamedTuple):
@@ -153,12 +161,16 @@ class Found(NamedTuple):
 
 
 @inlined
-def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Color:
+def gather(
+    photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int = 0
+) -> Color:
     """Returns the flux per area in W/m^2 that photons bring to the side of a surface that its normals point to.
 
     Jensen: Realistic Image Synthesis Using Photon Mapping, 2001: photons in a disc on the tangent plane, over its area.
+
+    between: surfaces between this one and the eye.
     """
-    return irradiance(photon_map, find(photon_map, point, geom_normal, shading_normal, radius), radius)
+    return irradiance(photon_map, find(photon_map, point, geom_normal, shading_normal, radius, between), radius)
 
 
 @inlined
@@ -169,9 +181,14 @@ def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
 
 
 @inlined
-def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
-    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
-    return find_in(photon_map, disc_at(point, geom_normal, shading_normal, radius))
+def find(
+    photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int = 0
+) -> Found:
+    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to.
+
+    between: surfaces between this one and the eye.
+    """
+    return find_in(photon_map, disc_at(point, geom_normal, shading_normal, radius, between))
 
 
 @inlined
@@ -235,13 +252,12 @@ def with_sixteen(total: Total, waiting: tuple[int, int, int], disc: Disc, count:
 
 
 @inlined
-def disc_at(point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Disc:
+def disc_at(point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int) -> Disc:
     """Returns the disc of a search."""
     normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
     bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
-    return Disc(
-        (Float32(point[0]), Float32(point[1]), Float32(point[2])), normal, bent, normal != bent, Float32(radius)
-    )
+    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
+    return Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between))
 
 
 @inlined
@@ -272,12 +288,15 @@ def in_disc(photons: int, step: int, disc: Disc) -> int:
 
 @inlined
 def facing(waiting: tuple[int, int, int], disc: Disc) -> tuple[int, Any]:
-    """Returns the set of those of sixteen photons whose surface and direction face as a disc does, and by what their
-    flux is to be multiplied: it was counted on the flat triangle, and shading sees it about the bent normal.
+    """Returns the set of those of sixteen photons whose surface and direction face as a disc does and whose paths may
+    be as long as the disc has them, and by what their flux is to be multiplied: it was counted on the flat triangle,
+    and shading sees it about the bent normal.
     """
     wi, normal, none = directions_of(waiting[0]), directions_of(waiting[1]), splat16(ZERO)
     flat = dot16(wi, disc.normal)
+    left = part_of_words(waiting[1], np.uint32(0), SURFACES_LEFT)
     elements = alike(normal, disc.normal) & less(none, flat)
+    elements &= less_equal(least(splat16(disc.between), splat16(_MOST_LEFT)), left)
     if not disc.is_bent:
         return elements, splat16(ONE)
     bent = dot16(wi, disc.bent)

@@ -21,7 +21,7 @@ from renderer.photons.chunk_views import (
     View,
 )
 from renderer.photons.keeping import next_direction
-from renderer.photons.landing import bounces_of, chosen, roulette
+from renderer.photons.landing import bounces_of, chosen, power_of, roulette
 from renderer.scene.photon_scene import MATERIAL_MASK, MIXED, SHEET, TINTED
 from renderer.simd.columns import (
     COLUMN_BYTES,
@@ -42,14 +42,17 @@ from shaders.float32 import ONE, TWO, ZERO, Int
 from shaders.random import unit32
 from shaders.sampling import cosine_power
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Vec3, add, along, dot, frame, mean, scale, subtract, to_world
+from shaders.vector import Vec3, add, along, dot, frame, scale, subtract, to_world
 from tracecore.compilation.vector import address
 
 
 @inlined
 def scatter_mixed(flags: np.uint32, count: int, view: View) -> None:
-    """Choose one lobe in proportion to reflectance; its weight stands for all."""
+    """Choose one lobe in proportion to the power that it reflects of a photon; its weight stands for all."""
     chunk = view.chunk
+    if flags & TINTED:
+        tinted = list_indices(address(chunk.kind), (TINTED, TINTED), count, address(chunk.lobes))
+        each(weigh_colors, whole(tinted), view)
     each(choose_lobe, whole(count), chunk)
     if flags & TINTED:
         tinted = list_indices(address(chunk.is_directed), (TINTED, TINTED), count, address(chunk.lobes))
@@ -59,11 +62,26 @@ def scatter_mixed(flags: np.uint32, count: int, view: View) -> None:
 
 
 @inlined
+def weigh_colors(k: int, view: View) -> None:
+    """Write the share of a photon's power that each lobe beside the diffuse one reflects, where these are not grey."""
+    chunk = view.chunk
+    i = get_int(address(chunk.lobes), k)
+    flux, means = column(chunk.flux, i), address(chunk.means)
+    per_power = ONE / power_of(flux)
+    for lobe in range(3):
+        reflected = dot(flux, material_color(i, COLOR_BYTES * lobe, view))
+        put(means + COLUMN_BYTES * lobe, i, reflected * per_power)
+
+
+@inlined
 def choose_lobe(i: int, chunk: Chunk) -> None:
-    """Choose the lobe of a hit. Write its weight, as if the lobes but the diffuse one were grey, and the mirror
-    direction for these."""
-    paint, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.means, i)
-    diffuse = mean(paint)
+    """Choose the lobe of a hit by the power that it reflects. Write its weight, as if the lobes but the diffuse one
+    were grey, and the mirror direction for these.
+
+    A photon thus keeps the power that all lobes together reflect, whichever it takes.
+    """
+    paint, flux, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.flux, i), column(chunk.means, i)
+    diffuse = dot(flux, paint) / power_of(flux)
     total = diffuse + phong + mirror + transmission
     pick = chunk.draws[0, i] * total
     after_diffuse, after_phong = pick >= diffuse, pick >= diffuse + phong

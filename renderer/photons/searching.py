@@ -47,15 +47,17 @@ GROUP, MOST_RUNS = 32, 64
 _RUNS = GROUP * MOST_RUNS + ELEMENTS
 _WAITING, _RUN_BYTES = _RUNS * ELEMENTS, _RUNS * WORD_BYTES
 
-#: Memory of a search. radius: of each vertex, world units; where it is negative, nothing is looked for. row: number of
-#: the first cell. width, high, deep: how many cells there are along x, y and z. runs: the vertex of a run of no more
-#: than ELEMENTS photons, the first one, and how many they are. waiting: directions, normals and fluxes of the photons
-#: in the discs of a group. ends: where those of each of its vertices end, 0 where it has no runs. crowded: list of
-#: the group's vertices that have too many runs. found: list of the vertices around which photons are; flux, (found, 3),
-#: and photons: the sum of what these bring, and how many they are.
+#: Memory of a search. radius: of each vertex, world units; where it is negative, nothing is looked for. between: how
+#: many surfaces lie between the vertex and the eye. row: number of the first cell. width, high, deep: how many cells
+#: there are along x, y and z. runs: the vertex of a run of no more than ELEMENTS photons, the first one, and how many
+#: they are. waiting: directions, normals and fluxes of the photons in the discs of a group. ends: where those of each
+#: of its vertices end, 0 where it has no runs. crowded: list of the group's vertices that have too many runs. found:
+#: list of the vertices around which photons are; flux, (found, 3), and photons: the sum of what these bring, and how
+#: many they are.
 SEARCH_COLUMNS = np.dtype(
     [
         ("radius", "<f4", (COLUMN,)),
+        ("between", "<f4", (COLUMN,)),
         ("row", "<i4", (COLUMN,)),
         ("width", "<i4", (COLUMN,)),
         ("high", "<i4", (COLUMN,)),
@@ -129,7 +131,8 @@ def disc_of(i: int, data: Looking) -> Disc:
     """Returns the disc of a vertex."""
     places = data.places
     normal, bent = get3(places.normals, COLUMN_BYTES, i), get3(places.bent, COLUMN_BYTES, i)
-    return Disc(get3(places.points, COLUMN_BYTES, i), normal, bent, normal != bent, data.search.radius[i])
+    radius, between = data.search.radius[i], data.search.between[i]
+    return Disc(get3(places.points, COLUMN_BYTES, i), normal, bent, normal != bent, radius, between)
 
 
 @inlined

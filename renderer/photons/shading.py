@@ -16,6 +16,7 @@ import numpy.typing as npt
 from numba import types
 
 from renderer.photons.batch import (
+    Chunk,
     PhotonBatch,
     PhotonTask,
 )
@@ -52,7 +53,6 @@ from renderer.photons.landing import (
     stay_diffuse,
 )
 from renderer.photons.photon_map import PHOTON_FLUX
-from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
     PHOTON_RAYS,
@@ -64,11 +64,13 @@ from renderer.photons.store import (
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import (
     BENT,
+    LISTED,
     MIXED,
-    SCALAR,
     TEXTURED,
     PhotonScene,
 )
+from renderer.shading.listed import PHOTON_AT_POINT, PHOTONS, for_each_bsdf
+from renderer.shading.look import look_at_listed
 from renderer.simd.columns import (
     WORD_BYTES,
     each,
@@ -77,7 +79,6 @@ from renderer.simd.columns import (
 )
 from shaders.float32 import ZERO
 from shaders.random import STREAM_PHOTON, hash_key
-from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
@@ -131,7 +132,7 @@ def shade_rays(
     first, kept = 0, 0
     while first < active:
         span = span_at(batch, (first, active, kept), shading.is_alike, flux)
-        done, going = shade_chunk(scene.surfaces, shading, batch, span, output)
+        done, going = shade_chunk(scene, shading, batch, span, output)
         first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
     output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
@@ -190,7 +191,7 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 @compiled
 def shade_chunk(
-    surfaces: SurfaceArrays, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
+    scene: PackedScene, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
 ) -> tuple[int, int]:
     """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
     how many paths of them go on."""
@@ -211,7 +212,7 @@ def shade_chunk(
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
     if shading.flags & (TEXTURED | BENT | MIXED):
-        shade_all_lobes(surfaces, shading, view, hits, landing)
+        shade_all_lobes(scene, shading, view, hits, landing)
     else:
         gather_records(shading.flags, shading.records, view.chunk, hits)
         shade_flat(hits, span.is_alike, landing)
@@ -262,8 +263,14 @@ def gather_all(shading: Shading, view: View, hits: int, landing: Landing) -> int
     return bent
 
 
+@inlined
+def look_closely(i: int, chunk: Chunk) -> None:
+    """Have a photon look at the finest images of textures."""
+    chunk.width[i] = ZERO
+
+
 @unit(types.none)
-def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
+def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk
     bent = gather_all(shading, view, hits, landing)
@@ -278,10 +285,12 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
             each(correct_photon, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(flags, hits, view)
-        if flags & SCALAR:
-            scalar = list_indices(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
+        if flags & LISTED:
+            each(look_closely, whole(hits), chunk)
+            look_at_listed(scene, PHOTON_AT_POINT, chunk, hits)
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
-            scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
+            more = (fluxes, landing.limits.is_corrected, address(scene.bsdfs.tables))
+            for_each_bsdf(scene.bsdfs, PHOTONS, chunk, hits, more)
         each(bend_flux, whole(bent), view)
     if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)

@@ -13,7 +13,7 @@ from shaders.lights import (
     Extent,
     numbers_of,
 )
-from shaders.surface import MATERIAL_EMISSION, SurfaceArrays
+from shaders.surface import SurfaceArrays
 
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -52,7 +52,7 @@ def boxes_of_surfaces(surfaces: SurfaceArrays, rows: Doubles, is_square: Bools) 
     What does not glow is in all of them, and of what glows, a light cannot light what lies behind it or in its plane.
     """
     boxes = np.broadcast_to(ENDLESS, (len(rows), 2, 3)).copy()
-    glows = surfaces.materials[:, MATERIAL_EMISSION : MATERIAL_EMISSION + 3].max(axis=1) > 0.0
+    glows = surfaces.materials["emission"].max(axis=1) > 0.0
     dark = box_of(surfaces.positions[~glows[surfaces.material_ids]])
     margin = CLEARANCE * float(np.ptp(box_of(surfaces.positions), axis=0).max())
     corners = corners_of(rows, is_square)

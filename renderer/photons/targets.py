@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.surroundings import boxes_around
-from renderer.scene.packed_scene import PackedScene, are_sharp
+from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
 from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
 from shaders.lights import (
@@ -22,7 +22,6 @@ from shaders.lights import (
     numbers_of,
     triple,
 )
-from shaders.surface import SurfaceArrays
 from shaders.vector import along
 from tracecore.compilation.cached import compiled
 
@@ -55,7 +54,7 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
     share: 0..1.
     """
     lights, photon_scene = scene.lights, scene.photon_scene
-    targets = specular_spheres(scene.surfaces) if share > 0.0 else NO_PROJECTION.targets
+    targets = specular_spheres(scene) if share > 0.0 else NO_PROJECTION.targets
     rows, power, is_square = join_triangles(lights)
     around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
@@ -145,14 +144,13 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
     return shares
 
 
-def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
+def specular_spheres(scene: PackedScene) -> Doubles:
     """Returns middle and radius, (k, 4) float64, of no more than MOST_TARGETS spheres around all mirrors and glass.
 
     Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
     largest sphere first, as long as there may be more.
     """
-    is_sharp = are_sharp(surfaces.materials, surfaces.shaders)[surfaces.material_ids]
-    triangles = surfaces.positions[is_sharp]
+    triangles = scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]]
     if len(triangles) == 0:
         return NO_PROJECTION.targets
     labels = connected(triangles)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
+from renderer.photons.listed import make_photons_ready
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
@@ -134,6 +135,7 @@ def trace_to_stores(
     scene: PackedScene, task: PhotonTask, workers: Workers, photons: range, expected_rays: int = 0
 ) -> list[PhotonStore]:
     """Trace the photons of these indices. Returns the stores that they are in, to be left by `leave_stores`."""
+    make_photons_ready(scene.bsdfs)
     options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
     job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
     stores: list[PhotonStore] = []

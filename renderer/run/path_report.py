@@ -23,10 +23,9 @@ from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG
 from renderer.run.containment import driver_of
 from renderer.run.motion import MotionDriver
 from renderer.run.picture_order import PictureOrder
-from renderer.scene.photon_scene import EYE_SCALAR, MIXED
+from renderer.scene.photon_scene import LISTED, MIXED
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
-from shaders.bsdf import LOBE_DIFFUSE, LOBE_ROUGH
 from tracecore.rays import MISS
 from tracecore.tracers.polled import PolledTracer
 
@@ -196,7 +195,7 @@ def _meeting(step: int, before: Look, after: Look, job: EyeJob, snapshot: Snapsh
         yield "  leaves the scene"
         return
     material = int(snapshot.material_ids[triangle])
-    shading = "scalar path" if after.vertex["kind"][0] & EYE_SCALAR else "vector loops"
+    shading = "loops of its BSDF" if after.vertex["kind"][0] & LISTED else "loops of kind nff"
     normal, bent = after.vertex["normal"][:, 0], after.vertex["shading"][:, 0]
     yield (
         f"  meets triangle {triangle} at {_place(after.vertex['position'][:, 0])}, distance {after.hits[0, 0]:.6g}, "
@@ -220,15 +219,11 @@ def _way_on(after: Look, job: EyeJob) -> Iterator[str]:
 def lobe_of(after: Look, job: EyeJob) -> str:
     """Returns the name of the lobe by which a path has left a vertex."""
     vertex = after.vertex
-    if vertex["kind"][0] & EYE_SCALAR:
-        diffuse, rough = LOBE_DIFFUSE, LOBE_ROUGH
-    elif job.scene.photon_scene.flags & MIXED:
-        diffuse, rough = int(PHOTON_LOBE_DIFFUSE), int(PHOTON_LOBE_PHONG)
-    else:
+    if not job.scene.photon_scene.flags & MIXED:
         return "diffuse"
     lobe = int(vertex["lobe"][0])
-    if lobe in (diffuse, rough):
-        return "diffuse" if lobe == diffuse else "rough"
+    if lobe in (PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG):
+        return "diffuse" if lobe == PHOTON_LOBE_DIFFUSE else "rough"
     assert after.ray is not None
     is_behind = float(np.dot(after.ray[4:7], vertex["normal"][:, 0])) < 0.0
     return "specular (let through)" if is_behind else "specular (reflected)"

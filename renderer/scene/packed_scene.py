@@ -1,19 +1,18 @@
 """This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
-from renderer.scene.photon_scene import SIDE_MASK, PhotonScene, are_sheets, pack_photon_scene
+from renderer.scene.map_records import MapRecords
+from renderer.scene.materials import BsdfTable, dressed, flags_of, pack_all_maps, pack_bsdfs, pack_surface_materials
+from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
-from scenes.model import Camera, Material, Snapshot, Texture
+from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
-from shaders.custom import shader_address
-from shaders.ggx import LEAST_ALPHA
 from shaders.lights import (
     NO_SKY,
     LightArrays,
@@ -25,39 +24,9 @@ from shaders.lights import (
     sky_row,
     triangle_row,
 )
-from shaders.registry import get_shader
-from shaders.surface import (
-    LOOK_FILTERED,
-    LOOK_MAPPED,
-    LOOK_PLAIN,
-    MATERIAL_ABSORPTION,
-    MATERIAL_ALPHA,
-    MATERIAL_BACKDROP,
-    MATERIAL_BUMP_MAP,
-    MATERIAL_BUMP_SCALE,
-    MATERIAL_COLUMNS,
-    MATERIAL_DIFFUSE,
-    MATERIAL_EMISSION,
-    MATERIAL_EMISSION_MAP,
-    MATERIAL_ETA,
-    MATERIAL_EXPONENT,
-    MATERIAL_EXTINCTION,
-    MATERIAL_IOR,
-    MATERIAL_LOOK,
-    MATERIAL_MIRROR,
-    MATERIAL_NORMAL_MAP,
-    MATERIAL_NORMAL_SCALE,
-    MATERIAL_PHONG,
-    MATERIAL_ROUGHNESS_MAP,
-    MATERIAL_SPECULAR_LOBE,
-    MATERIAL_SPECULAR_MAP,
-    MATERIAL_TEXTURE,
-    MATERIAL_TRANSMISSION,
-    MATERIAL_TRANSMISSION_MAP,
-    SurfaceArrays,
-)
+from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
-from shaders.vector import BLACK, Color
+from shaders.vector import Color
 
 #: Filters by the names that textures have for them.
 TEXTURE_FILTERS = {"nearest": NEAREST, "bilinear": BILINEAR, "mip": MIP}
@@ -90,6 +59,10 @@ class CameraArrays(NamedTuple):
 class PackedScene(NamedTuple):
     """Holds all that shading reads.
 
+    bsdfs, maps: of materials that are listed.
+    are_sharp: (m,) bool, whether materials turn light without spreading it, as mirrors, polished coats and clear glass
+        do, and all that have a shader of their own, which may do so. A sheet that bends nothing is none of them: what
+        comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
     light_records: what shadow rays read of the lights.
@@ -97,53 +70,12 @@ class PackedScene(NamedTuple):
 
     surfaces: SurfaceArrays
     lights: LightArrays
+    bsdfs: BsdfTable
+    maps: MapRecords
+    are_sharp: npt.NDArray[np.bool_]
     background: Color
     photon_scene: PhotonScene
     light_records: LightRecords
-
-
-def pack_material(material: Material) -> npt.NDArray[np.float64]:
-    """(MATERIAL_COLUMNS,) float64."""
-    lobes = get_shader(material.kind).mixture(material)
-    row = np.zeros(MATERIAL_COLUMNS)
-    for column, color in (
-        (MATERIAL_DIFFUSE, lobes.diffuse),
-        (MATERIAL_PHONG, lobes.phong),
-        (MATERIAL_MIRROR, lobes.mirror),
-        (MATERIAL_TRANSMISSION, lobes.transmission),
-        (MATERIAL_EMISSION, material.emission),
-        (MATERIAL_BACKDROP, material.backdrop),
-        (MATERIAL_SPECULAR_LOBE, lobes.specular_lobe),
-        (MATERIAL_ETA, lobes.eta),
-        (MATERIAL_EXTINCTION, lobes.k),
-        (MATERIAL_ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
-    ):
-        row[column : column + 3] = color
-    row[MATERIAL_EXPONENT], row[MATERIAL_IOR], row[MATERIAL_ALPHA], row[MATERIAL_TEXTURE] = (
-        lobes.exponent,
-        lobes.ior,
-        lobes.alpha,
-        material.texture,
-    )
-    row[MATERIAL_SPECULAR_MAP], row[MATERIAL_ROUGHNESS_MAP] = material.specular_map, material.roughness_map
-    row[MATERIAL_TRANSMISSION_MAP], row[MATERIAL_EMISSION_MAP] = material.transmission_map, material.emission_map
-    row[MATERIAL_NORMAL_MAP], row[MATERIAL_NORMAL_SCALE] = material.normal_map, material.normal_scale
-    row[MATERIAL_BUMP_MAP], row[MATERIAL_BUMP_SCALE] = material.bump_map, material.bump_scale
-    return row
-
-
-def look_of(material: Material, textures: Sequence[Texture]) -> float:
-    """LOOK_PLAIN, LOOK_FILTERED or LOOK_MAPPED: what shading has to look at."""
-    others = material.pictures.keys() - {"texture", "cutout"}
-    if others or (material.texture >= 0 and not is_known_to_columns(textures[material.texture])):
-        return LOOK_MAPPED
-    return LOOK_FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else LOOK_PLAIN
-
-
-def is_known_to_columns(texture: Texture) -> bool:
-    """Returns whether loops over columns know how a texture is looked at, its colours are decoded bytes, and its sides
-    fit where they read them."""
-    return texture.is_plain and texture.colors is None and max(texture.pixels.shape[:2]) <= SIDE_MASK
 
 
 def texture_look(texture: Texture) -> Look:
@@ -160,39 +92,12 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
     return decoded(texture.pixels, np.float32)
 
 
-def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Returns whether materials turn light without spreading it: (m,) bool.
-
-    These are mirrors, polished coats and clear glass, and all that have a shader of their own, which may do so. A sheet
-    that bends nothing is none of them: what comes through it comes straight from a light.
-
-    materials: (m, MATERIAL_COLUMNS) float64.
-    shaders: (m,) int64, addresses of shaders, or 0.
-    """
-    lobes = {
-        column: materials[:, column : column + 3].max(axis=1) > 0.0
-        for column in (MATERIAL_MIRROR, MATERIAL_TRANSMISSION, MATERIAL_SPECULAR_LOBE)
-    }
-    is_smooth = (materials[:, MATERIAL_ALPHA] < LEAST_ALPHA) | (materials[:, MATERIAL_ROUGHNESS_MAP] >= 0.0)
-    return (
-        lobes[MATERIAL_MIRROR]
-        | (lobes[MATERIAL_TRANSMISSION] & is_smooth & ~are_sheets(materials, shaders))
-        | (lobes[MATERIAL_SPECULAR_LOBE] & is_smooth)
-        | (shaders != 0)
-    )
-
-
-def shader_at_point(material: Material) -> int:
-    """Returns the address of what the material's shader does at every hit, or 0."""
-    shader = get_shader(material.kind)
-    return shader_address(shader.name, shader.at_point) if shader.at_point else 0
-
-
 def pack_scene(snapshot: Snapshot) -> PackedScene:
     """Returns the arrays of a snapshot.
 
     Every triangle of a glowing material is a light, and so is the environment.
     """
+    materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
     sphere = sphere_around(snapshot)
@@ -207,12 +112,11 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
         uvs=np.ascontiguousarray(snapshot.uvs, np.float32),
         material_ids=np.ascontiguousarray(snapshot.material_ids, np.int32),
-        materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, MATERIAL_COLUMNS),
-        shaders=np.array([shader_at_point(m) for m in snapshot.materials], np.int64),
+        materials=pack_surface_materials(materials),
+        flags=np.array([flags_of(one) for one in materials], np.uint32),
         emitter_ids=emitter_ids,
         textures=textures,
     )
-    surfaces.materials[:, MATERIAL_LOOK] = [look_of(material, snapshot.textures) for material in snapshot.materials]
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
     sky = NO_SKY
     if snapshot.environment is not None:
@@ -222,6 +126,9 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
+        bsdfs=pack_bsdfs(materials),
+        maps=pack_all_maps(materials, textures),
+        are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
         photon_scene=pack_photon_scene(surfaces, lights),
         light_records=pack_light_records(lights),

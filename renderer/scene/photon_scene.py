@@ -26,45 +26,22 @@ from shaders.lights import (
     LightArrays,
 )
 from shaders.octahedral import pack_unit
-from shaders.surface import (
-    LOOK_MAPPED,
-    LOOK_PLAIN,
-    MATERIAL_ABSORPTION,
-    MATERIAL_ALPHA,
-    MATERIAL_BACKDROP,
-    MATERIAL_DIFFUSE,
-    MATERIAL_EMISSION,
-    MATERIAL_EXPONENT,
-    MATERIAL_IOR,
-    MATERIAL_LOOK,
-    MATERIAL_MIRROR,
-    MATERIAL_PHONG,
-    MATERIAL_SPECULAR_LOBE,
-    MATERIAL_TEXTURE,
-    MATERIAL_TRANSMISSION,
-    ORIGIN_OFFSET,
-    SurfaceArrays,
-)
+from shaders.surface import ORIGIN_OFFSET, SurfaceArrays
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.arrays import pieces
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
-#: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
-#: it is BENT and MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. TINTED: of its other lobes
-#: one is not grey. Two are for eye paths. GLOWS: the eye sees light that it sends out. EYE_SCALAR: it takes the scalar
-#: path there, as it is SCALAR or its texture is filtered by how much of it is seen.
-TINTED, SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(23, 32))
-MATERIAL_MASK = np.uint32((1 << 23) - 1)
-
-#: Units of compiled code that only scenes with SCALAR surfaces call are for this.
-SCALAR_SURFACES = "scalar surfaces"
+#: than the diffuse one. LISTED: the loops of its BSDF shade it (`renderer.shading.listed`); then it is BENT and
+#: MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. TINTED: of its other lobes one is not
+#: grey. GLOWS: the eye sees light that it sends out.
+TINTED, SHEET, GLOWS, LISTED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))
+MATERIAL_MASK = np.uint32((1 << 24) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
-#: diffuse, exponent, ior: of the material, as in `shaders.bsdf.Bsdf`. means: of phong, mirror and
+#: diffuse, exponent, ior: of the material, as in `shaders.bsdfs.nff`. means: of phong, mirror and
 #: transmission over the channels.
 TRIANGLE_RECORD = np.dtype(
     [
@@ -111,6 +88,7 @@ Records = npt.NDArray[np.void]
 #: One of them.
 Record = Any
 Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
@@ -157,8 +135,6 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
-    if flags & SCALAR:
-        need(SCALAR_SURFACES)
     return PhotonScene(
         records=records,
         materials=pack_materials(surfaces.materials),
@@ -178,30 +154,27 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
 def pack_records(surfaces: SurfaceArrays) -> Records:
     """Returns the triangle records, (n,) TRIANGLE_RECORD."""
     records = in_lines(len(surfaces.positions), TRIANGLE_RECORD)
-    flags = material_flags(surfaces.materials, surfaces.shaders)
     for piece in pieces(len(records)):
-        _set_records(records[piece], surfaces, piece, flags)
+        _set_records(records[piece], surfaces, piece)
     return records
 
 
-def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice, flags: npt.NDArray[np.uint32]) -> None:
-    """Writes the records of some triangles. flags: (m,) uint32, of the materials."""
+def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice) -> None:
+    """Writes the records of some triangles."""
     positions, materials, ids = surfaces.positions[piece], surfaces.materials, surfaces.material_ids[piece]
     corners = positions.astype(np.float64)
     normals = flat_normals(corners)
     records["normal"] = normals
     records["plane"] = np.einsum("ni,ni->n", records["normal"].astype(np.float64), corners.mean(axis=1))
     records["clearance"] = ORIGIN_OFFSET * np.abs(positions).max(axis=(1, 2), initial=0.0)
-    records["kind"] = ids | flags[ids]
+    records["kind"] = ids | surfaces.flags[ids]
     records["kind"] |= np.where(are_bent(surfaces.normals[piece], normals), BENT, np.uint32(0))
     pack_units(normals, records["packed_front"])
     pack_units(-normals, records["packed_back"])
-    records["diffuse"] = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3][ids]
-    for lobe, column in enumerate((MATERIAL_PHONG, MATERIAL_MIRROR, MATERIAL_TRANSMISSION)):
-        records["means"][:, lobe] = (
-            materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
-        )
-    records["exponent"], records["ior"] = materials[ids, MATERIAL_EXPONENT], materials[ids, MATERIAL_IOR]
+    records["diffuse"] = materials["diffuse"][ids]
+    for lobe, name in enumerate(MATERIAL.names or ()):
+        records["means"][:, lobe] = materials[name].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
+    records["exponent"], records["ior"] = materials["exponent"][ids], materials["ior"][ids]
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
@@ -224,56 +197,11 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
     return differs
 
 
-def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """(m,) all flags but BENT where they apply, and BENT where that goes with SCALAR."""
-    scatters = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
-    is_mixed = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
-    is_scalar = (shaders != 0) | (
-        materials[:, [*range(MATERIAL_SPECULAR_LOBE, MATERIAL_SPECULAR_LOBE + 3), MATERIAL_ALPHA]].max(
-            axis=1, initial=0.0
-        )
-        > 0.0
-    )
-    is_scalar |= materials[:, MATERIAL_ABSORPTION : MATERIAL_ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
-    is_scalar |= materials[:, MATERIAL_LOOK] == LOOK_MAPPED
-    flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
-    flags |= np.where(scatters & ~is_scalar & (materials[:, MATERIAL_TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
-    flags |= np.where(is_scalar, SCALAR | BENT | MIXED, np.uint32(0))
-    flags |= np.where(is_scalar | (materials[:, MATERIAL_LOOK] != LOOK_PLAIN), EYE_SCALAR, np.uint32(0))
-    glows = materials[:, MATERIAL_EMISSION : MATERIAL_BACKDROP + 3].max(axis=1, initial=0.0) > 0.0
-    flags |= np.where(glows, GLOWS, np.uint32(0))
-    flags |= np.where(are_sheets(materials, shaders), SHEET, np.uint32(0))
-    flags |= np.where(are_tinted(materials), TINTED, np.uint32(0))
-    return flags.astype(np.uint32)
-
-
-def are_sheets(materials: Doubles, shaders: npt.NDArray[np.int64]) -> Bools:
-    """Returns whether materials let light through without bending it, as panes and gauze do: (m,) bool.
-
-    Those that have a shader of their own count as none.
-    """
-    is_through = materials[:, MATERIAL_TRANSMISSION : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
-    are: Bools = is_through & (materials[:, MATERIAL_IOR] == 1.0) & (shaders == 0)
-    return are
-
-
-def are_tinted(materials: Doubles) -> Bools:
-    """Returns whether some lobe but the diffuse one is not grey in float32: (m,) bool."""
-    columns = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].astype(np.float32)
-    colors = columns.reshape(len(materials), columns.shape[1] // 3, 3)
-    are: Bools = (colors != colors[:, :, :1]).any(axis=(1, 2))
-    return are
-
-
-def pack_materials(rows: Doubles) -> Records:
-    """Returns the records of materials, (m,) MATERIAL."""
+def pack_materials(rows: Records) -> Records:
+    """Returns the records of materials, (m,) MATERIAL. rows: (m,) `shaders.surface.MATERIAL`."""
     materials = np.zeros(len(rows), MATERIAL)
-    for name, column in (
-        ("phong", MATERIAL_PHONG),
-        ("mirror", MATERIAL_MIRROR),
-        ("transmission", MATERIAL_TRANSMISSION),
-    ):
-        materials[name] = rows[:, column : column + 3]
+    for name in MATERIAL.names or ():
+        materials[name] = rows[name]
     return materials
 
 
@@ -286,7 +214,7 @@ def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32
         return packed
     packed["uvs"] = surfaces.uvs
     packed["texels"], packed["sides"] = len(surfaces.textures.texels), 1 | 1 << HEIGHT_SHIFT
-    textures = surfaces.materials[surfaces.material_ids[textured], MATERIAL_TEXTURE].astype(np.int64)
+    textures = surfaces.materials["texture"][surfaces.material_ids[textured]]
     found = surfaces.textures.table[textures]
     packed["texels"][textured] = found[:, TEXTURE_OFFSET]
     packed["sides"][textured] = found[:, TEXTURE_WIDTH] | found[:, TEXTURE_HEIGHT] << HEIGHT_SHIFT
@@ -295,7 +223,7 @@ def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32
 
 def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
     """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
-    again. Other numbers mean nothing here: SCALAR surfaces alone have them, which read the texels themselves.
+    again. Other numbers mean nothing here: LISTED surfaces alone have them, which read the texels themselves.
     """
     codes = np.zeros(1 << 16, np.uint32)
     codes[DECODED.view(np.uint32) >> 16] = np.arange(256)

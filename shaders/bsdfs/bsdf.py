@@ -5,8 +5,9 @@ All numbers are float32. Directions are unit vectors that point away from the su
 shading normal on the side of `wo`. Functions have no branches that LLVM could not make selects of, and read tables by
 `renderer.simd.columns.get` alone, so that loops over hits become vector instructions.
 
-A BSDF is a base, which may be black, and a rest. The base is Lambert's law with what comes through the layers above it:
-its value is `entering(wi) * reflectance(wo) / pi`. Photons are stored on it, and may stand for it. Rays follow the rest.
+A BSDF is a base, which may be black, and a rest. The base is Lambert's law with what comes through the layers above it,
+of the value `entering(wi) * reflectance(wo) / pi`. Photons are stored on it, and may stand for it. Rays follow the
+rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,9 +96,13 @@ class Bsdf:
     eta: (parameters, is_outside) to the index of the far side over that of the near one, or None for 1.
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
+    stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
+    is_sharp: the same, to whether a lobe without spread turns light.
+    plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
     has_tangent: whether the frame's x axis lies along the u of textures.
     is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
-    at_point: compiled, from a `Point` and the parameters after all maps to those at the point, or None.
+    at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
+        compiles it.
     """
 
     name: str
@@ -112,6 +117,9 @@ class Bsdf:
     eta: Callable[..., float] | None = None
     maps: Mapping[str, tuple["Use", ...]] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
+    stores: Callable[[Any], bool] = lambda parameters: False
+    is_sharp: Callable[[Any], bool] = lambda parameters: False
+    plain: Callable[[Any], Any] = lambda parameters: None
     has_tangent: bool = False
     is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None

@@ -152,6 +152,9 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     eta=eta,
+    stores=lambda nff: max(nff.diffuse) > 0.0,
+    is_sharp=lambda nff: max(*nff.mirror, *nff.transmission) > 0.0,
+    plain=lambda nff: nff,
     maps={
         "texture": (Use("diffuse"),),
         "specular_map": (Use("phong"), Use("mirror")),

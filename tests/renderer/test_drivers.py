@@ -131,9 +131,7 @@ def test_gloss_under_a_lamp_with_size(driver, max_bounces, diffuse):
         lobes = diffuse / math.pi + phong * 27.0 / (2.0 * math.pi) * cosine**25
         return lobes * cosine * cosine / distance2
 
-    expected = 2.0 * mean_over_square(reflected)
-    if max_bounces > 1:  # no shadow ray brings what a mirror shows
-        expected += 2.0 * mirror
+    expected = 2.0 * mean_over_square(reflected) + 2.0 * mirror
     scene = square_lamp_over(SMALL_FLOOR, plastic)
     settings = {"width": 64, "height": 64, "photons": 2_000, "radius": 1e-3}
     made = passes(scene, driver, 40, max_bounces=max_bounces, **settings)

@@ -33,7 +33,7 @@ def found_near(irradiance, point, normal):
 
 @compiled
 def known_at(irradiance, index):
-    return irradiance_at_sample(irradiance, index)
+    return irradiance_at_sample(irradiance, index, 0)
 
 
 @compiled

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from driver_passes import opened, passes, sidak_bound, z_scores
+from driver_passes import independent_pictures, opened, passes, sidak_bound, z_scores
 from small_scenes import closed_box, flat_snapshot, quad, sphere
 
 import scenes
@@ -113,6 +113,43 @@ def test_a_furnace_of_any_surface_has_radiance_1_over_1_minus_albedo(driver, sur
     made = pictures(snapshot, driver, 12).mean(axis=(1, 2))
     score = z_scores(made, np.full(2, 1.0 / (1.0 - albedo)), COMPLETE[driver])
     assert abs(score) < sidak_bound(2 * len(COMPLETE) * len(OF_ALBEDO)), (score, made.mean())
+
+
+# --- the longest path -------------------------------------------------------------------------------------------------
+
+
+def glowing_sphere(**material):
+    """A sphere seen from inside, which glows with radiance 1: light is everywhere the same, and no disc has an edge."""
+    inside = sphere((0.5, 0.5, 0.5), 0.5, 3)[:, ::-1]
+    return flat_snapshot(inside, [Material(kind="nff", emission=GLOW, **material)])
+
+
+def means_in_sphere(driver, max_bounces, runs=8, **material):
+    """(runs, 3) means over small pictures that are independent of each other."""
+    settings = {"width": 16, "height": 12, "radius": 0.03, "photons": 20_000, "max_bounces": max_bounces}
+    return independent_pictures(glowing_sphere(**material), driver, runs, **settings).mean(axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("driver", "diffuse"),
+    [*((driver, (0.7, 0.6, 0.3)) for driver in COMPLETE), ("path", BLACK.diffuse), ("whitted", BLACK.diffuse)],
+)
+@pytest.mark.parametrize("max_bounces", [1, 2, 3, 5, 16])
+def test_light_has_met_no_more_surfaces_than_max_bounces(driver, diffuse, max_bounces):
+    """The sum of the powers of the reflectance up to that number, whether walls or mirrors reflect."""
+    specular = (0.2, 0.3, 0.6)
+    made = means_in_sphere(driver, max_bounces, diffuse=diffuse, specular=specular, mirror_share=1.0)
+    expected = np.sum(np.add(diffuse, specular) ** np.arange(max_bounces + 1)[:, None], axis=0)
+    score = z_scores(made, np.broadcast_to(expected, (2, 3)), 0.006)
+    assert np.abs(score).max() < 7.9, made.mean(axis=0) / expected  # Student's, of 8 runs: once in ten thousand
+
+
+@pytest.mark.parametrize("driver", ["photon", "gather"])
+def test_a_glossy_room_is_as_bright_as_paths_have_it(driver):
+    """With highlights and mirrors, where paths are cut early."""
+    room = {"diffuse": (0.7, 0.3, 0.3), "specular": (0.25, 0.5, 0.6), "exponent": 60.0}
+    made, judge = (means_in_sphere(name, 4, runs=12, **room) for name in (driver, "path"))
+    assert np.abs(z_scores(made, judge, 0.005)).max() < 4.5
 
 
 # --- form factors -----------------------------------------------------------------------------------------------------

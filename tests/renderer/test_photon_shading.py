@@ -13,7 +13,7 @@ from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
-from renderer.photons.photon_map import total_flux
+from renderer.photons.photon_map import PHOTON_FLUX, total_flux, unpack_flux
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (
     PHOTON_RAYS,
@@ -325,6 +325,58 @@ def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares(specular):
     error = watts.std(axis=0, ddof=1) / math.sqrt(len(watts))
     expected = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (0.7 - np.array(specular))
     assert np.all(np.abs(watts.mean(axis=0) - expected) < 4.0 * error)
+
+
+def glossy_box(diffuse, specular, intensity=(1.0, 1.0, 1.0), **material):
+    """A closed box of one AFF surface with a lamp without size; what is specular is a mirror by default."""
+    nff = Material(kind="nff", diffuse=diffuse, specular=specular, **({"mirror_share": 1.0} | material))
+    return flat_snapshot(closed_box(), [nff], lights=[replace(LAMP, intensity=intensity)])
+
+
+@pytest.mark.parametrize(
+    ("diffuse", "specular", "photons"),
+    [
+        ((0.9, 0.1, 0.1), (0.0, 0.0, 0.0), 60_000),
+        ((0.9, 0.1, 0.1), (0.1, 0.3, 0.3), 4_000),
+        ((0.7, 0.05, 0.05), (0.25, 0.25, 0.25), 60_000),
+        ((0.9, 0.0, 0.0), (0.0, 0.9, 0.9), 60_000),
+    ],
+)
+def test_all_channels_keep_their_energy_over_hundreds_of_bounces(diffuse, specular, photons):
+    """What is stored is the sum of the powers of the reflectance up to the 400th surface, in each channel."""
+    shoot, runs = Shooter(glossy_box(diffuse, specular), max_bounces=400), 10
+    each = photons // runs
+    stored = [total_flux(shoot(each, first=first)[0]) for first in range(0, photons, each)]
+    watts = np.array(stored) * shoot.task.flux_unit / each
+    expected = 4.0 * math.pi * np.sum(np.add(diffuse, specular) ** np.arange(400)[:, None], axis=0)
+    error = watts.std(axis=0, ddof=1) / math.sqrt(runs)
+    assert np.all(np.abs(watts.mean(axis=0) - expected) < 4.8 * error + 1e-4 * expected)  # Student's 4.8: 1 in 1000
+
+
+@pytest.mark.parametrize("max_bounces", [1, 3, 8])
+def test_paths_end_as_the_power_that_is_left_has_it(max_bounces):
+    """Of the power that lamps send out the mean of R^n over the channels goes on from n surfaces."""
+    diffuse, specular, photons = (0.9, 0.1, 0.3), (0.05, 0.3, 0.5), 20_000
+    _, counters = Shooter(glossy_box(diffuse, specular), max_bounces=max_bounces)(photons)
+    goes_on = np.mean(np.add(diffuse, specular) ** np.arange(max_bounces + 1)[:, None], axis=1)
+    for counter, expected in (
+        (PHOTONS_TERMINATED, goes_on[-1]),
+        (PHOTONS_ABSORBED, 1.0 - goes_on[-1]),
+        (PHOTONS_STORED, goes_on[:-1].sum()),
+    ):
+        error = math.sqrt(max(expected, 0.25 / photons) * max_bounces / photons)
+        assert abs(counters[counter] / photons - expected) < 4.0 * error
+
+
+@pytest.mark.parametrize("specular", [(0.1, 0.3, 0.3), (0.25, 0.25, 0.25), (0.0, 0.9, 0.9)])
+def test_no_photon_has_more_power_than_it_left_the_lamp_with(specular):
+    """Choosing a lobe and surviving change its colour alone."""
+    intensity = (1.0, 0.5, 0.25)
+    shoot = Shooter(glossy_box((0.7, 0.05, 0.05), specular, intensity), max_bounces=50)
+    stored, counters = shoot(4_000)
+    power = np.sum([unpack_flux(word) for word in stored[:, PHOTON_FLUX]], axis=1)
+    np.testing.assert_allclose(power, 1.75, atol=3.0 * 2.0**-8)
+    assert counters[PHOTONS_STORED] > 8_000
 
 
 def test_only_textures_and_bent_normals_need_uv():

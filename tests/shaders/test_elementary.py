@@ -10,6 +10,7 @@ from shaders.elementary import (
     binary_exponent,
     exp2,
     exp2_minus_1,
+    floor,
     inverse_root,
     log2,
     power,
@@ -65,6 +66,22 @@ def test_exponentials_close_to_one_keep_their_digits():
     for x in [-100.0, -1.0, -0.5, -1e-3, -1e-7, -1e-20, 0.0, 1e-9, 1e-3, 0.4]:
         x = float(np.float32(x))
         assert exp2_minus_1(x) == pytest.approx(math.expm1(x * math.log(2.0)), rel=5 * HALF_UNIT, abs=0.0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_whole_parts(kind):
+    for x in [0.0, -0.0, 0.25, 1.0, -0.25, -1.0, -1.75, 12345.5, -(2.0**31) + 128.0, 2.0**31 - 128.0, *NUMBERS[:50]]:
+        whole, rest = floor(kind(x))
+        assert (whole, rest) == (math.floor(kind(x)), kind(x) - math.floor(kind(x)))
+
+
+@pytest.mark.parametrize("x", [math.nan, math.inf, -math.inf, 2.0**31, -(2.0**31), 1e30])
+def test_the_whole_part_of_no_int32_is_0(x):
+    assert floor(np.float32(x)) == (0, 0.0)
+
+
+def test_the_rest_of_a_tiny_negative_number_is_rounded_to_1():
+    assert floor(np.float32(-1e-10)) == (-1, 1.0)
 
 
 def test_powers():

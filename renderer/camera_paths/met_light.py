@@ -1,0 +1,172 @@
+"""Light that rays of paths meet, ray by ray, in float64: lamps, the sky, and what the eye alone sees.
+
+Few rays meet any, and what they take is not worth loops of its own.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from renderer.camera_paths.paths import (
+    EYE_PDF,
+    EYE_STATE,
+    EYE_THROUGHPUT,
+    EYE_UNMAPPED,
+    SPECULAR_ONLY,
+    SPREAD_MASK,
+    SPREAD_SHIFT,
+    EyeBatch,
+    EyeChunk,
+    EyeJob,
+    Long,
+    ray_direction,
+)
+from renderer.camera_paths.task import EyeTask
+from renderer.camera_paths.vertices import EDGE
+from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.simd.columns import column, get3, get_word
+from shaders.compilation import compiled as inlined
+from shaders.lights import LightArrays, light_pdf, outer_radiance
+from shaders.sampling import power_heuristic
+from shaders.surface import backdrop_at, emission_at
+from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.units import unit
+from tracecore.compilation.vector import address
+from tracecore.rays import MISS
+
+
+class MetLight(NamedTuple):
+    """What the light that a path meets is weighed with.
+
+    pixel: whose light the path brings.
+    state: of the path, see `paths.DEPTH_MASK`.
+    throughput, unmapped: of the path, see `paths.EYE_THROUGHPUT`.
+    pdf: pdf_solid_angle of its ray, 0 where shadow rays could not have brought the light.
+    """
+
+    pixel: int
+    state: np.uint32
+    throughput: Color
+    unmapped: Color
+    pdf: float
+
+
+@inlined
+def emission_weight(lights: LightArrays, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
+    """Returns the weight of light that a path met, beside the shadow rays that might have brought it.
+
+    ray: direction and distance.
+    emitter: index of the light that was met.
+    pdf: see `MetLight`.
+    """
+    if pdf <= 0.0 or task.light_samples == 0:
+        return 1.0
+    direction, distance = ray
+    return power_heuristic(pdf, task.light_samples * light_pdf(lights, emitter, direction, distance))
+
+
+@inlined
+def add_met_light(job: EyeJob, met: MetLight, radiance: Color) -> None:
+    """Add light that a path has met, without what the caustic map has brought of it."""
+    light = multiply(met.throughput, radiance)
+    if met.pdf <= 0.0:  # by mirrors and glass, or straight to the eye
+        light = multiply(light, met.unmapped)
+    add_radiance(job.image, met.pixel, light, layer_of_met(met))
+
+
+@inlined
+def layer_of_met(met: MetLight) -> int:
+    """Returns the layer of light that a path's ray meets."""
+    spreads = (met.state >> SPREAD_SHIFT) & SPREAD_MASK
+    if spreads == 0:
+        return DIRECT_LIGHT
+    if spreads > 1:
+        return INDIRECT_LIGHT
+    return DIRECT_LIGHT if met.pdf > 0.0 else CAUSTIC_LIGHT
+
+
+@unit(types.none)
+def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
+    """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
+    job, batch = borrowed(job), borrowed(batch)
+    for row in range(first, first + count):
+        if batch.prim_ids[row] == MISS:
+            met = met_outside(batch, row)
+            if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
+                add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
+            if len(job.scene.lights.outer) > 0:
+                direction = normalize(ray_direction(batch.rays, row))
+                add_met_light(job, met, light_from_outside(job.scene.lights, job.task, direction, met.pdf))
+
+
+@inlined
+def met_outside(batch: EyeBatch, row: int) -> MetLight:
+    """Returns what light is weighed with that a ray of a batch meets outside of the scene."""
+    paths = address(batch.paths)
+    step = 4 * batch.paths.shape[1]
+    throughput = get3(paths + EYE_THROUGHPUT * step, step, row)
+    unmapped = get3(paths + EYE_UNMAPPED * step, step, row)
+    pdf = np.uint32(batch.paths[EYE_PDF, row]).view(np.float32)
+    return MetLight(
+        Long(get_word(paths, row)),
+        batch.paths[EYE_STATE, row],
+        in_double(throughput),
+        in_double(unmapped),
+        np.float64(pdf),
+    )
+
+
+@inlined
+def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf: float) -> Color:
+    """Returns the radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
+    total = BLACK
+    for emitter in lights.outer:
+        radiance = outer_radiance(lights, emitter, direction)
+        if largest(radiance) > 0.0:
+            weight = emission_weight(lights, task, (direction, np.inf), emitter, pdf)
+            total = add(total, scale(radiance, weight))
+    return total
+
+
+@unit(types.none)
+def add_glow(job: EyeJob, chunk: EyeChunk, count: int) -> None:
+    """Add the light that the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of
+    them."""
+    job = borrowed(job)
+    for k in range(count):
+        add_glow_of(job, chunk, Long(chunk.rare[k]))
+
+
+@inlined
+def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
+    """Add the light that a vertex emits, and what the eye alone sees of it."""
+    triangle, direction = Long(chunk.triangle[i]), in_double(column(chunk.ray, i))
+    place = off_edges(np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]))
+    throughput = in_double(column(chunk.throughput, i))
+    emission = emission_at(job.scene.surfaces, triangle, place, scale(direction, -1.0))
+    if largest(emission) > 0.0:
+        ray = (direction, np.float64(chunk.behind[i]) + np.float64(chunk.distance[i]))
+        emitter, pdf = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i])
+        weight = emission_weight(job.scene.lights, job.task, ray, emitter, pdf)
+        unmapped = in_double(column(chunk.unmapped, i))
+        met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
+        add_met_light(job, met, scale(emission, weight))
+    if chunk.state[i] & SPECULAR_ONLY:
+        seen = multiply(throughput, backdrop_at(job.scene.surfaces, triangle, place))
+        add_radiance(job.image, Long(chunk.pixel[i]), seen, DIRECT_LIGHT)
+
+
+@inlined
+def off_edges(u: float, v: float) -> tuple[float, float]:
+    """Returns barycentric coordinates that are not at an edge, see `vertices.reach`."""
+    u, v = max(u, np.float64(EDGE)), max(v, np.float64(EDGE))
+    beyond = max(u + v + np.float64(EDGE) - 1.0, 0.0)
+    return u - 0.5 * beyond, v - 0.5 * beyond
+
+
+@inlined
+def in_double(vector: Vec3) -> Vec3:
+    """Returns a vector in float64."""
+    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))

@@ -1,0 +1,212 @@
+"""This module packs materials: numbers that loops gather for each hit, and bits that say which loops shade it.
+
+What kind nff can mean (Lambert's law, a Phong lobe, a mirror and clear glass) with no picture but a plain texture has
+loops of its own. All else is listed: shaded BSDF by BSDF, after its maps.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.scene.map_records import MAPPED_SURFACES, MAPS, NO_MAPS, MapRecords, maps_of, pack_maps
+from renderer.scene.photon_scene import (
+    BENT,
+    GLOWS,
+    LISTED,
+    MIXED,
+    SHEET,
+    SIDE_MASK,
+    STORES,
+    TEXTURED,
+    TINTED,
+    Longs,
+    Record,
+    Records,
+)
+from renderer.simd.bsdf_kinds import ADDRESSES, number_of
+from scenes.model import Material, Texture
+from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
+from shaders.custom import shader_address
+from shaders.registry import get_shader
+from shaders.surface import MATERIAL
+from shaders.textures import TextureArrays
+from shaders.vector import BLACK
+from tracecore.compilation.side_by_side import need
+
+#: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or
+#: -1, and MAPPED or 0.
+NUMBERS = np.dtype(
+    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("is_mapped", "<u4"), ("unused", "<i4")]
+)
+
+#: What `is_mapped` holds where maps, or a function of the user's own, look at each hit.
+MAPPED = np.uint32(1)
+
+#: Pictures that do not change how a surface scatters light.
+OTHER_PICTURES = frozenset(("cutout", "emission_map"))
+
+
+class BsdfTable(NamedTuple):
+    """Holds what loops over hits of listed materials read.
+
+    numbers: (m,) NUMBERS.
+    bsdfs: (k,) int64, rows in `loops` of the BSDFs that listed materials have.
+    loops: `renderer.simd.bsdf_kinds.ADDRESSES`.
+    shaders: (s,) int64, addresses of functions that look at every hit.
+    tables: (t,) float32, what was measured.
+    """
+
+    numbers: Records
+    bsdfs: Longs
+    loops: Longs
+    shaders: Longs
+    tables: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dressed:
+    """Is a material with its BSDF.
+
+    parameters: of the BSDF.
+    plain: those of kind nff that mean the same and have loops of their own, or None.
+    is_sheet: whether it lets light through and bends none of it.
+    """
+
+    material: Material
+    bsdf: Bsdf
+    parameters: Any
+    plain: Any
+    is_sheet: bool
+
+    @property
+    def maps(self) -> Record:
+        """Returns its record of `renderer.scene.map_records.MAPS`."""
+        return maps_of(self.material, self.bsdf)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Returns whether its loops have to look at texture coordinates."""
+        maps = self.maps
+        has_pictures = (maps["uses"]["image"] >= 0).any() or max(maps["normal_map"], maps["bump_map"]) >= 0
+        return self.plain is None and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
+
+    @property
+    def stores(self) -> bool:
+        """Returns whether photons are stored on it."""
+        return any(self.bsdf.stores(one) for one in self._all())
+
+    @property
+    def is_sharp(self) -> bool:
+        """Returns whether it turns light without spreading it. One that has a shader of its own may do so."""
+        may = self.bsdf.at_point is not None or any(self.bsdf.is_sharp(one) for one in self._all())
+        return may and not self.is_sheet
+
+    def _all(self) -> list[Any]:
+        """Returns the parameters, and those with 0 in place of each number that pictures multiply."""
+        mapped = {use.parameter for name in self.material.pictures for use in self.bsdf.maps.get(name, ())}
+        numbers = [name for name in mapped if isinstance(getattr(self.parameters, name), float)]
+        return [self.parameters, *(self.parameters._replace(**{name: 0.0}) for name in numbers)]
+
+
+def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
+    """Returns a material with its BSDF. textures: of the snapshot."""
+    bsdf = get_shader(material.kind)
+    parameters = bsdf.pack(material)
+    plain = bsdf.plain(parameters)
+    through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
+    if bsdf.at_point is not None or not has_plain_pictures(material, textures):
+        plain = None
+    return Dressed(
+        material=material,
+        bsdf=bsdf,
+        parameters=parameters,
+        plain=plain,
+        is_sheet=through and bsdf.at_point is None,
+    )
+
+
+def has_plain_pictures(material: Material, textures: Sequence[Texture]) -> bool:
+    """Returns whether a texture that the loops of kind nff know is all that pictures say of how it scatters light."""
+    others = material.pictures.keys() - OTHER_PICTURES - {"texture"}
+    return not others and (material.texture < 0 or is_known_to_columns(textures[material.texture]))
+
+
+def is_known_to_columns(texture: Texture) -> bool:
+    """Returns whether loops over columns know how a texture is looked at, its colours are decoded bytes, and its sides
+    fit where they read them."""
+    is_plain = texture.is_plain and texture.colors is None and texture.filter != "mip"
+    return is_plain and max(texture.pixels.shape[:2]) <= SIDE_MASK
+
+
+def flags_of(one: Dressed) -> np.uint32:
+    """Returns all bits of a triangle record but BENT where they apply, and BENT where that goes with LISTED."""
+    flags = np.uint32(0)
+    if one.plain is None:
+        flags |= LISTED | BENT | MIXED
+    else:
+        colors = np.array([one.plain.phong, one.plain.mirror, one.plain.transmission], np.float32)
+        flags |= MIXED if colors.any() else np.uint32(0)
+        flags |= TINTED if (colors != colors[:, :1]).any() else np.uint32(0)
+        flags |= TEXTURED if one.stores and one.material.texture >= 0 else np.uint32(0)
+    flags |= STORES if one.stores else np.uint32(0)
+    flags |= SHEET if one.is_sheet else np.uint32(0)
+    is_glowing = max(*one.material.emission, *one.material.backdrop) > 0.0
+    return np.uint32(flags | (GLOWS if is_glowing else np.uint32(0)))
+
+
+def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
+    """Returns what the loops of kind nff and lamps read of materials, (m,) `shaders.surface.MATERIAL`."""
+    rows = np.zeros(len(all_dressed), MATERIAL)
+    for row, one in zip(rows, all_dressed, strict=True):
+        material = one.material
+        if one.plain is not None:
+            for name, value in one.plain._asdict().items():
+                row[name] = value
+        row["emission"], row["backdrop"] = material.emission, material.backdrop
+        row["through"] = one.bsdf.plain(one.parameters).transmission if one.is_sheet else BLACK
+        row["texture"], row["emission_map"] = material.texture, material.emission_map
+        row["through_map"] = material.transmission_map
+    return rows
+
+
+def pack_bsdfs(all_dressed: Sequence[Dressed], tables: Mapping[str, Any] | None = None) -> BsdfTable:
+    """Returns the numbers and BSDFs of materials."""
+    numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
+    numbers["bsdf"], numbers["shader"] = -1, -1
+    bsdfs: list[int] = []
+    shaders: list[int] = []
+    for row, one in zip(numbers, all_dressed, strict=False):
+        if one.plain is not None:
+            continue
+        flat = np.concatenate([np.ravel(value) for value in one.parameters])
+        row["numbers"][: len(flat)] = flat
+        row["bsdf"] = _place(number_of(one.bsdf), bsdfs)
+        row["is_mapped"] = MAPPED if one.is_mapped else 0
+        if one.bsdf.at_point is not None:
+            row["shader"] = _place(shader_address(one.bsdf), shaders)
+    return BsdfTable(
+        numbers=numbers,
+        bsdfs=np.array(bsdfs, np.int64),
+        loops=ADDRESSES,
+        shaders=np.array(shaders, np.int64),
+        tables=np.zeros(1, np.float32),
+    )
+
+
+def _place(value: int, values: list[int]) -> int:
+    """Returns the place of a value in a list, which it is added to if it is not there."""
+    if value not in values:
+        values.append(value)
+    return values.index(value)
+
+
+def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:
+    """Returns the maps of materials; those that are not listed have none."""
+    records = np.array([maps_of(one.material, one.bsdf) if one.plain is None else NO_MAPS for one in all_dressed], MAPS)
+    has_any = any(one.is_mapped for one in all_dressed)
+    if has_any:
+        need(MAPPED_SURFACES)
+    return pack_maps(records.reshape(-1), has_any, textures)

@@ -1,0 +1,227 @@
+"""The BSDF that a loop is compiled for, as a type: loops are written once, and compiled for each BSDF of a scene.
+
+A loop has an argument of type `BsdfKind`, which holds nothing. What it calls through that argument (`sample`,
+`evaluate`, ...) is the function of the BSDF whose kind it is. Scenes call the loop by its address (`call_at`), so that
+photons and eye paths are compiled once for all BSDFs, also for those that are yet to be written.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import hashlib
+import importlib
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import models, register_model
+
+from renderer.simd.columns import COLUMN_BYTES, FLOAT, WORD_BYTES
+from shaders.bsdfs.bsdf import Bsdf
+from shaders.custom import tuple_of
+from shaders.errors import ShaderError
+from tracecore.compilation.side_by_side import prepare
+from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.units import Unit
+from tracecore.compilation.vector import emitting
+
+I64 = ir.IntType(64)
+
+
+class BsdfKind(types.Type):
+    """Is Numba's type of a BSDF.
+
+    module: where its functions are, and their row, `BSDF`.
+    source: a hash of the module, since machine code that is kept on disk is found by this type's name.
+    """
+
+    def __init__(self, module: str, source: str) -> None:
+        super().__init__(name=f"BsdfKind({module}, {source})")
+        self.module, self.source = module, source
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Returns what tells two kinds apart."""
+        return self.module, self.source
+
+    @property
+    def row(self) -> Bsdf:
+        """Returns the BSDF."""
+        row: Bsdf = importlib.import_module(self.module).BSDF
+        return row
+
+
+@register_model(BsdfKind)
+class KindModel(models.OpaqueModel):
+    """Says that a kind holds nothing."""
+
+
+def kind_of(bsdf: Bsdf) -> BsdfKind:
+    """Returns the kind of a BSDF: that of the module which its functions come from."""
+    module = inspect.unwrap(bsdf.sample).__module__
+    source = Path(inspect.getfile(importlib.import_module(module))).read_bytes()
+    return BsdfKind(module, hashlib.sha256(source).hexdigest()[:16])
+
+
+#: Addresses of the loops of all BSDFs that were ever met, (MOST_KINDS, MOST_LOOPS), and which they are.
+MOST_KINDS, MOST_LOOPS = 256, 8
+ADDRESSES = np.zeros((MOST_KINDS, MOST_LOOPS), np.int64)
+_numbers: dict[BsdfKind, int] = {}
+
+
+def number_of(bsdf: Bsdf) -> int:
+    """Returns the row of a BSDF's loops in `ADDRESSES`. Raises `ShaderError` where there are too many BSDFs."""
+    kind = kind_of(bsdf)
+    if kind not in _numbers and len(_numbers) == MOST_KINDS:
+        raise ShaderError(f"expected no more than {MOST_KINDS} BSDFs in one process")
+    return _numbers.setdefault(kind, len(_numbers))
+
+
+def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tuple[Any, ...]]]) -> None:
+    """Compiles loops of BSDFs, or loads their code, and writes their addresses.
+
+    bsdfs: numbers of the BSDFs.
+    loops: by column of `ADDRESSES`, the unit, and Numba's types of its arguments but for the kind.
+    """
+    kinds = list(_numbers)
+    missing = [
+        (number, which, unit, (kinds[number], *arguments))
+        for number in bsdfs.tolist()
+        for which, (unit, arguments) in loops.items()
+        if not ADDRESSES[number, which]
+    ]
+    prepare([Call(unit.py_func.__module__, unit.py_func.__name__, kinds) for _, _, unit, kinds in missing])
+    for number, which, unit, arguments in missing:
+        ADDRESSES[number, which] = unit.address(arguments)
+
+
+def _calling(name: str, kind: Any, typing: Any, *arguments: Any) -> Any:
+    """Returns the type and the code of a call of a function of the BSDF."""
+    function = getattr(kind.row, name)._numba_type_
+    called = typing.resolve_function_type(function, arguments, {})
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        result = context.get_function(function, called)(builder, values[1:])
+        return context.cast(builder, result, called.return_type, signature.return_type)
+
+    return called.return_type(kind, *arguments), emit
+
+
+@emitting
+def sample(typing: Any, kind: Any, parameters: Any, seen: Any, u: Any) -> Any:
+    """Calls `Bsdf.sample`."""
+    return _calling("sample", kind, typing, parameters, seen, u)
+
+
+@emitting
+def evaluate(typing: Any, kind: Any, parameters: Any, wi: Any, seen: Any) -> Any:
+    """Calls `Bsdf.evaluate`."""
+    return _calling("evaluate", kind, typing, parameters, wi, seen)
+
+
+@emitting
+def entering(typing: Any, kind: Any, parameters: Any, w: Any) -> Any:
+    """Calls `Bsdf.entering`."""
+    return _calling("entering", kind, typing, parameters, w)
+
+
+@emitting
+def reflectance(typing: Any, kind: Any, parameters: Any, w: Any) -> Any:
+    """Calls `Bsdf.reflectance`."""
+    return _calling("reflectance", kind, typing, parameters, w)
+
+
+@emitting
+def albedo(typing: Any, kind: Any, parameters: Any, wo: Any) -> Any:
+    """Calls `Bsdf.albedo`."""
+    return _calling("albedo", kind, typing, parameters, wo)
+
+
+@emitting
+def eta(typing: Any, kind: Any, parameters: Any, is_outside: Any) -> Any:
+    """Calls `Bsdf.eta`; 1 where there is none."""
+    if kind.row.eta is not None:
+        return _calling("eta", kind, typing, parameters, is_outside)
+    return types.float32(kind, parameters, is_outside), lambda *_: ir.Constant(FLOAT, 1.0)
+
+
+@emitting
+def has_tangent(typing: Any, kind: Any) -> Any:
+    """Returns `Bsdf.has_tangent`."""
+    return types.boolean(kind), lambda *_: ir.Constant(ir.IntType(1), int(kind.row.has_tangent))
+
+
+@emitting
+def numbers_at(typing: Any, kind: Any, columns: Any, i: Any) -> Any:
+    """Returns the parameters of a hit. columns: address of the columns of its numbers."""
+    result = tuple_of(kind.row.parameters)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, columns, i = arguments
+        numbers = (builder.load(_place(builder, columns, i, k), align=WORD_BYTES) for k in range(_size(result)))
+        fields = [
+            next(numbers) if kind == types.float32 else context.make_tuple(builder, kind, [*take3(numbers)])
+            for kind in result.types
+        ]
+        return context.make_tuple(builder, result, fields)
+
+    return result(kind, types.int64, i), emit
+
+
+@emitting
+def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -> Any:
+    """Writes the parameters of a hit. columns: as `numbers_at` takes them."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, columns, i, value = arguments
+        numbers = []
+        for field, own in zip(cgutils.unpack_tuple(builder, value), parameters.types, strict=True):
+            numbers += [field] if own == types.float32 else cgutils.unpack_tuple(builder, field)
+        for k, number in enumerate(numbers):
+            builder.store(number, _place(builder, columns, i, k), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(kind, types.int64, i, parameters), emit
+
+
+def take3(numbers: Any) -> Any:
+    """Yields the next three numbers."""
+    return (next(numbers) for _ in range(3))
+
+
+def _size(parameters: Any) -> int:
+    return sum(1 if kind == types.float32 else 3 for kind in parameters.types)
+
+
+def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
+    column = builder.inttoptr(builder.add(columns, I64(number * COLUMN_BYTES)), FLOAT.as_pointer())
+    return builder.gep(column, [i])
+
+
+@emitting
+def call_at(typing: Any, place: Any, arguments: Any) -> Any:
+    """Calls the loop at an address, which is compiled for some kind, with a tuple of its other arguments."""
+    kinds = (BsdfKind("", ""), *map(types.unliteral, arguments.types))
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        convention, (where, others) = context.call_conv, values
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
+            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
+        function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
+        unpacked = [
+            context.cast(builder, one, own, types.unliteral(own))
+            for one, own in zip(cgutils.unpack_tuple(builder, others), arguments.types, strict=True)
+        ]
+        passed = [context.get_constant_null(kinds[0]), *unpacked]
+        status, _ = convention.call_function(builder, function, types.none, kinds, passed)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), emit

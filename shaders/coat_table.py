@@ -1,0 +1,162 @@
+"""This module tabulates how much of the light that facets of a clear coat keep at once is reflected by Fresnel, over
+index, roughness and angle, and describes such coats: facets of a dielectric border, of which only reflection is seen.
+
+Layers are at equal steps of the root of (ior - 1) / (ior + 1), so that a number of them up is the index 1.5. Rows and
+columns are those of `shaders.albedo_table`. What one facet reflects to others is reflected by them in turn: Kulla,
+Conty: Revisiting Physically Based Shading at Imageworks, 2017. A coat narrower than `LEAST_ALPHA` is a mirror.
+
+`python -m shaders.coat_table` writes the file beside the code that is read at each start.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.albedo_table import (
+    MISSED,
+    Doubles,
+    SeenFacets,
+    between,
+    cell_at,
+    column_cosines,
+    kept_by_reflection,
+    mean_missed,
+    means,
+    missed_at,
+    read,
+    read_mean,
+    row_alphas,
+    seen_facets,
+)
+from shaders.compilation import address, compiled, get
+from shaders.dielectric import fresnel
+from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
+from shaders.vector import Vec3, dot
+
+Shorts = npt.NDArray[np.uint16]
+
+#: The index of lacquer, whose layer is LACQUER_LAYER; LAYERS of them, up to an index of 9.
+LACQUER, LACQUER_LAYER, LAYERS = Float32(1.5), 16, 33
+LACQUER_RATIO = Float32(0.2)
+
+#: What a share is stored as multiples of.
+UNIT = 1.0 / 65535.0
+
+FILE = Path(__file__).with_suffix(".npy")
+
+
+def ior_at(layer: int) -> float:
+    """Returns the index of a layer."""
+    ratio = 0.2 * (layer / LACQUER_LAYER) ** 2
+    return (1.0 + ratio) / (1.0 - ratio)
+
+
+def reflected(cosine: Doubles, ior: float) -> Doubles:
+    """Returns Fresnel's reflectance at cosines. ior: index of the far side over that of the near one."""
+    far = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - cosine**2) / (ior * ior)))
+    parallel = (ior * cosine - far) / (ior * cosine + far)
+    perpendicular = (cosine - ior * far) / (cosine + ior * far)
+    share: Doubles = 0.5 * (parallel**2 + perpendicular**2)
+    return share
+
+
+def tabulated() -> Shorts:
+    """Returns the shares that are reflected of what is kept, (LAYERS, ALPHAS, COSINES), in multiples of UNIT."""
+    rows = []
+    for alpha in row_alphas():
+        facets = seen_facets(alpha, column_cosines(alpha))
+        kept = kept_by_reflection(alpha, facets)
+        rows.append([_kept_share(facets, kept, ior_at(layer)) for layer in range(LAYERS)])
+    return np.rint(np.array(rows).swapaxes(0, 1) / UNIT).astype(np.uint16)
+
+
+def _kept_share(facets: SeenFacets, kept: Doubles, ior: float) -> Doubles:
+    share: Doubles = facets.mean(kept * reflected(facets.at_facet, ior)) / facets.mean(kept)
+    return share
+
+
+def smooth_means() -> Doubles:
+    """Returns the shares (LAYERS,) of light from all sides that smooth coats reflect."""
+    nodes, weights = np.polynomial.legendre.leggauss(256)
+    root = 0.5 + 0.5 * nodes
+    values = np.array([reflected(root**2, ior_at(layer)) for layer in range(LAYERS)])
+    mean: Doubles = values @ (2.0 * root**3 * weights)
+    return mean
+
+
+if __name__ == "__main__":
+    np.save(FILE, tabulated())
+
+#: The table; means of what is reflected at once of light from all sides, (LAYERS, ALPHAS); and those of smooth coats.
+REFLECTED = (UNIT * np.load(FILE)).astype(np.float32)
+MEAN_REFLECTED = means(1.0 - MISSED, REFLECTED).astype(np.float32)
+MEAN_SMOOTH = smooth_means().astype(np.float32)
+
+
+@compiled
+def layer_at(ior: float) -> tuple[int, float]:
+    """Returns the int32 layer before an index >= 1, and how far it is to the next one. That of LACQUER is exact."""
+    root = math.sqrt(max(ior - ONE, ZERO) / (ior + ONE) / LACQUER_RATIO)
+    scaled = min(root * Float32(LACQUER_LAYER), Float32(LAYERS - 1))
+    layer = min(Int(scaled), Int(LAYERS - 2))
+    return layer, scaled - Float32(layer)
+
+
+@compiled
+def coat_albedo(ior: float, alpha: float, cosine: float) -> float:
+    """Returns the share of light at a cosine that a coat reflects."""
+    cell, (layer, aside) = cell_at(alpha, cosine), layer_at(ior)
+    near, far = read(address(REFLECTED), layer, cell), read(address(REFLECTED), Int(layer + Int(1)), cell)
+    missed = missed_at(alpha, cell)
+    rough = (ONE - missed) * _between(near, far, aside) + missed * more_by_coat(ior, alpha)
+    smooth = fresnel(max(cosine, ZERO), ior)
+    return rough if alpha >= LEAST_ALPHA else smooth
+
+
+@compiled
+def mean_coat_albedo(ior: float, alpha: float) -> float:
+    """Returns the share of light from all sides that a coat reflects."""
+    layer, aside = layer_at(ior)
+    near = read_mean(address(MEAN_REFLECTED), layer, alpha)
+    far = read_mean(address(MEAN_REFLECTED), Int(layer + Int(1)), alpha)
+    rough = _between(near, far, aside) + mean_missed(alpha) * more_by_coat(ior, alpha)
+    smooth = mean_of_smooth(ior)
+    return rough if alpha >= LEAST_ALPHA else smooth
+
+
+@compiled
+def mean_of_smooth(ior: float) -> float:
+    """Returns the share of light from all sides that a smooth coat reflects."""
+    layer, aside = layer_at(ior)
+    return _between(get(address(MEAN_SMOOTH), layer), get(address(MEAN_SMOOTH), Int(layer + Int(1))), aside)
+
+
+@compiled
+def more_by_coat(ior: float, alpha: float) -> float:
+    """Returns which share of the light that does not get out after one bounce is reflected later."""
+    return geometric(mean_of_smooth(ior), ONE - mean_missed(alpha))
+
+
+@compiled
+def geometric(kept: float, out: float) -> float:
+    """Returns the sum of kept^(n + 1) (1 - out)^(n - 1) out over n from 1 on: of light that facets reflect on and on,
+    each the share kept, and of which the share `out` gets out each time."""
+    return kept * kept * out / (ONE - kept * (ONE - out))
+
+
+@compiled
+def coat_value(ior: float, alpha: float, wi: Vec3, wo: Vec3) -> float:
+    """Returns the value of a rough coat in 1/sr, without the cosine, for wi and wo above it."""
+    h = halfway(wi, wo)
+    once = fresnel(max(dot(wo, h), ZERO), ior) * density(h, alpha) * unhidden_over_cosines(wi, wo, alpha)
+    missed = missed_at(alpha, cell_at(alpha, wi[2])) * missed_at(alpha, cell_at(alpha, wo[2]))
+    return once + more_by_coat(ior, alpha) * missed / (PI * mean_missed(alpha))
+
+
+@compiled
+def _between(near: float, far: float, aside: float) -> float:
+    """Returns what is a share of the way from near to far; where there is none, far need not be read."""
+    return between(near, far, aside) if aside > ZERO else near
