@@ -25,7 +25,7 @@ from shaders.ggx import (
 )
 from shaders.rough_glass_missed import mean_missed_share, missed_share
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import Vec3, add, dot, scale, chosen
+from shaders.vector import Vec3, add, chosen, dot, scale
 
 
 class Facet(NamedTuple):

@@ -18,7 +18,7 @@ from shaders.conductor import conductor_reflectance, mean_conductor_fresnel
 from shaders.float32 import ONE, PI, TWO, ZERO
 from shaders.ggx import LEAST_ALPHA, density, halfway, mirrored_at, sample_seen, stretch, unhidden_over_cosines
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import Color, Vec3, add, dot, largest, mean, multiply, scale, chosen
+from shaders.vector import Color, Vec3, add, chosen, dot, largest, mean, multiply, scale
 
 
 class SpecularLobe(NamedTuple):

@@ -6,8 +6,8 @@ BRDFs, 2014; facets that are seen are drawn as `shaders.ggx.sample_seen` does.
 
 What one bounce between facets misses leaves evenly, as of a metal whose width is the same in all azimuths, sqrt(alpha_x
 alpha_y). That is right for no anisotropy and about right else: with roughness 0.5 and anisotropy 0.5 a white metal
-reflects 0.97 to 1.02 of the light, by direction, and 0.85 to 1.01 with anisotropy 0.9; with roughness 0.8 it is 0.91 to
-1.03 and 0.66 to 0.98. Without these bounces it would be 0.82 to 0.95, 0.72 to 0.94, 0.52 to 0.91 and 0.34 to 0.88.
+reflects 0.96 to 1.02 of the light, by direction, and 0.83 to 1.01 with anisotropy 0.9; with roughness 0.8 it is 0.90 to
+1.03 and 0.65 to 0.98. Without these bounces it would be 0.82 to 0.95, 0.72 to 0.94, 0.52 to 0.91 and 0.34 to 0.88.
 """
 
 import math

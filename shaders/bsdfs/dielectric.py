@@ -11,7 +11,7 @@ from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
-from shaders.vector import Color, Vec3, scale, chosen
+from shaders.vector import Color, Vec3, chosen, scale
 
 
 class Dielectric(NamedTuple):

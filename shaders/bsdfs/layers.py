@@ -12,7 +12,7 @@ from shaders.float32 import ONE, PI, ZERO, Float32
 from shaders.ggx import LEAST_ALPHA
 from shaders.sampling import cosine_hemisphere
 from shaders.specular_lobe import facets_pdf, sample_facets
-from shaders.vector import Color, Vec3, scale, chosen
+from shaders.vector import Color, Vec3, chosen, scale
 
 NOTHING: Color = (ZERO, ZERO, ZERO)
 

@@ -10,6 +10,7 @@ are drawn from a lobe of GGX facets and by the cosine, in shares that are fitted
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,6 +101,11 @@ def table_of(material: Any) -> Floats:
     return read_table(_file(material))[1]
 
 
+def joined(tables: Sequence[Floats]) -> Floats:
+    """Returns what `Seen.tables` is the address of: how many tables there are, and one behind the other."""
+    return np.concatenate([np.array([len(tables)], np.float32), *tables])
+
+
 def _file(material: Any) -> str:
     if not (file := material.own.get("file", "")):
         raise ShaderError("a measured material needs the key file, the path of a file of the MERL database")
@@ -141,7 +147,8 @@ class _Light:
         at_facet = h @ self.wo
         wi = 2.0 * at_facet[:, None] * h - self.wo
         is_above = (wi[:, 2] > 0.0) & (at_facet > 0.0)
-        values = values_of(table.ctypes.data, wi[is_above].astype(np.float32), self.wo.astype(np.float32))
+        tables, up = joined([table]), wi[is_above].astype(np.float32)
+        values = values_of(tables.ctypes.data, up, self.wo.astype(np.float32))
         self.h, self.cosine_i = h[is_above], wi[is_above, 2]
         self.rest, self.solid_angle = (values - least).astype(np.float64), (4.0 * at_facet * solid_angle)[is_above]
 
@@ -176,12 +183,18 @@ def _best_lobe(lights: list[_Light]) -> tuple[float, float]:
 
 @compiled
 def values_of(where: int, wi: Floats, wo: Floats) -> Floats:
-    """Returns the values (n, 3) of the table at an address, for directions (n, 3) and one (3,)."""
+    """Returns the values (n, 3) of the first table of those at an address, for directions (n, 3) and one (3,)."""
     found = np.empty((len(wi), 3), np.float32)
     for i in range(len(wi)):
         value = value_at(where, ZERO, (wi[i, 0], wi[i, 1], wi[i, 2]), (wo[0], wo[1], wo[2]))
         found[i, 0], found[i, 1], found[i, 2] = value
     return found
+
+
+@compiled
+def _within(index: int, count: int) -> int:
+    """Returns an int32 index, or the nearest that there is: columns behind a list of hits hold anything."""
+    return max(min(index, Int(count - Int(1))), Int(0))
 
 
 @compiled
@@ -197,16 +210,20 @@ def bin_of(wi: Vec3, wo: Vec3) -> int:
     difference_angle = arc_tangent(math.sqrt(dot(d, d)), length)
     along, across = (t[0] * d[0] + t[1] * d[1]) * length, (t[0] * d[1] - t[1] * d[0]) * t[2]
     azimuth = arc_tangent(abs(across), along if across >= ZERO else -along)
-    row = min(Int(math.sqrt(half_angle * _PER_HALF_ANGLE)), Int(HALF_ANGLES - 1))
-    column = min(Int(difference_angle * _PER_DIFFERENCE_ANGLE), Int(DIFFERENCE_ANGLES - 1))
-    place = min(Int(azimuth * _PER_AZIMUTH), Int(AZIMUTHS - 1))
+    row = _within(Int(math.sqrt(half_angle * _PER_HALF_ANGLE)), Int(HALF_ANGLES))
+    column = _within(Int(difference_angle * _PER_DIFFERENCE_ANGLE), Int(DIFFERENCE_ANGLES))
+    place = _within(Int(azimuth * _PER_AZIMUTH), Int(AZIMUTHS))
     return Int((row * Int(DIFFERENCE_ANGLES) + column) * Int(AZIMUTHS) + place)
 
 
 @compiled
 def value_at(tables: int, table: float, wi: Vec3, wo: Vec3) -> Color:
-    """Returns what was measured, in 1/sr, for two directions above the surface."""
-    first = Int(Int(table) * Int(TABLE_NUMBERS) + Int(3) * bin_of(wi, wo))
+    """Returns what was measured, in 1/sr, for two directions above the surface.
+
+    tables: address of what `joined` returns.
+    """
+    own = _within(Int(table), Int(get(tables, Int(0))))
+    first = Int(Int(1) + own * Int(TABLE_NUMBERS) + Int(3) * bin_of(wi, wo))
     return (get(tables, first), get(tables, Int(first + Int(1))), get(tables, Int(first + Int(2))))
 
 
@@ -289,4 +306,5 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     keys=KEYS,
+    stores=lambda measured: max(measured.base) > 0.0,
 )

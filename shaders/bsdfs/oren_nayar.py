@@ -179,5 +179,6 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     maps={"texture": (Use("diffuse"),), "roughness_map": (Use("roughness", MEAN),)},
+    stores=lambda oren_nayar: max(oren_nayar.diffuse) > 0.0,
     is_mirroring=False,
 )

@@ -146,7 +146,7 @@ _ROWS_PER_ROOT = Float32((ALPHAS - 1) / (1.0 - math.sqrt(LEAST_ALPHA)))
 def row_at(alpha: float) -> tuple[int, float]:
     """Returns the row before alpha, and how far it is to the next one, as a share of their distance."""
     scaled = max(math.sqrt(max(alpha, ZERO)) - _FIRST_ROW, ZERO) * _ROWS_PER_ROOT
-    row = min(Int(scaled), Int(ALPHAS - 2))
+    row = min(max(Int(scaled), Int(0)), Int(ALPHAS - 2))
     return row, scaled - Float32(row)
 
 
@@ -155,7 +155,7 @@ def caught_share(alpha: float, cosine: float) -> float:
     """Returns the share of light at a cosine that white fibres reflect."""
     row, down = row_at(alpha)
     scaled = math.sqrt(min(max(cosine, ZERO), ONE)) * Float32(COSINES - 1)
-    column = min(Int(scaled), Int(COSINES - 2))
+    column = min(max(Int(scaled), Int(0)), Int(COSINES - 2))
     along, table = scaled - Float32(column), address(CAUGHT)
     index = Int(row * Int(COSINES) + column)
     below = Int(index + Int(COSINES))
@@ -250,5 +250,6 @@ BSDF = Bsdf(
         "roughness_map": (Use("alpha", MEAN, is_squared=True),),
     },
     keys=KEYS,
+    stores=lambda sheen: max(sheen.diffuse) > 0.0,
     is_mirroring=False,
 )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import diffuse, measured, mirror, nff, oren_nayar, sheen
+from shaders.bsdfs import anisotropic, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
 from shaders.errors import ShaderError
@@ -147,13 +147,19 @@ def phong_like(wi, wo):
 
 #: What is measured is kept as long as addresses of it are.
 PHONG_LIKE, PHONG_TABLE = measured.fitted(phong_like(*middles()).astype(np.float32))
-TABLES = PHONG_TABLE.ctypes.data
+ALL_TABLES = measured.joined([PHONG_TABLE])
+TABLES = ALL_TABLES.ctypes.data
 
 #: BSDFs with parameters whose lobes quadrature resolves.
 CASES = {
     "nff": (nff.BSDF, NFF, 0),
     "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
     "sheen": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4), 0),
+    "anisotropic": (
+        anisotropic.BSDF,
+        anisotropic.Anisotropic((0.9, 0.7, 0.4), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7), (0.5, 0.5, 0.5), 0.5, 0.2, 0.1),
+        0,
+    ),
     "measured": (measured.BSDF, PHONG_LIKE, TABLES),
     "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
 }
@@ -438,15 +444,16 @@ def merl_file(tmp_path_factory):
 def test_what_was_measured_is_read_and_looked_up(merl_file):
     packed, table = (f(material(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
     assert table.shape == (measured.TABLE_NUMBERS,)
+    tables = measured.joined([table])
     random = np.random.default_rng(7)
     for _ in range(300):
         wi, wo = (at(*angles) for angles in random.uniform((0.0, 0.0), (70.0, 360.0), (2, 2)))
-        base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=table.ctypes.data), [wi])
+        base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=tables.ctypes.data), [wi])
         expected = phong_like(np.array(wi), np.array(wo))
         # A bin is as wide as two degrees: the highlight changes so much in it.
         np.testing.assert_allclose((base + rest)[0], expected, atol=0.04)
     wi, wo = (middle[40, 20, 50] for middle in middles())
-    base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=table.ctypes.data), [wi])
+    base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=tables.ctypes.data), [wi])
     np.testing.assert_allclose((base + rest)[0], phong_like(wi, wo), rtol=1e-5)
 
 
@@ -463,7 +470,8 @@ def test_a_measured_lambert_surface_is_all_base(tmp_path):
     write_merl(tmp_path / "chalk.binary", np.full((90, 90, 180, 3), (0.2, 0.1, 0.05)))
     packed, table = measured.read_table(str(tmp_path / "chalk.binary"))
     assert packed.base == pytest.approx((0.2 * np.pi, 0.1 * np.pi, 0.05 * np.pi), rel=1e-5)
-    seen = seen_from(slanted(0.4), tables=table.ctypes.data)
+    tables = measured.joined([table])
+    seen = seen_from(slanted(0.4), tables=tables.ctypes.data)
     base, rest, pdf = evaluated(measured.BSDF, packed, seen, [slanted(0.7)])
     np.testing.assert_allclose(base[0], (0.2, 0.1, 0.05), rtol=1e-5)
     np.testing.assert_allclose(rest[0], 0.0, atol=1e-7)
@@ -482,7 +490,7 @@ def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
 
 
 def test_the_second_table_is_behind_the_first():
-    both = np.concatenate([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
+    both = measured.joined([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
     packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
     expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), [slanted(0.6)])
     np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, [slanted(0.6)])[1], expected[1])
@@ -508,3 +516,65 @@ def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
         measured.read_merl(tmp_path / "none.binary")
     with pytest.raises(ShaderError, match="needs the key file"):
         measured.pack(material())
+
+
+BRUSHED = {"anisotropy": 0.75, "rotation": 0.125}
+
+
+def brushed(own=None, **changes):
+    """A white metal as a material says it."""
+    return anisotropic.pack(material(specular=WHITE, own=BRUSHED if own is None else own, **changes))
+
+
+def test_brushed_metal_has_the_widths_of_disney():
+    packed = brushed(roughness=0.6)
+    aspect = math.sqrt(1.0 - 0.9 * 0.75)
+    assert (packed.alpha_x, packed.alpha_y) == pytest.approx((0.36 / aspect, 0.36 * aspect))
+    assert packed.rotation == 0.125
+    even = brushed(own={}, roughness=0.6)
+    assert (even.alpha_x, even.alpha_y, even.rotation) == pytest.approx((0.36, 0.36, 0.0))
+
+
+def test_metal_that_is_not_brushed_is_metal():
+    """Whatever way it is turned."""
+    packed = brushed(own={"rotation": 0.3}, roughness=0.6)
+    plain = metal.pack(material(specular=WHITE, roughness=0.6))
+    wi, _ = hemisphere(8)
+    for cosine in (0.3, 0.9):
+        seen = seen_from(slanted(cosine))
+        ours, theirs = (evaluated(m.BSDF, p, seen, wi) for m, p in ((anisotropic, packed), (metal, plain)))
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-3, atol=1e-5)
+
+
+def test_highlights_are_wider_across_the_brush_and_turn_with_it():
+    """At a rotation of an eighth the wider way is between x and y."""
+    packed = brushed(roughness=0.4)
+    seen = seen_from((0.0, 0.0, 1.0))
+    ways = [at(30, azimuth) for azimuth in (45, 225, 135, 315, 0, 90)]
+    values = evaluated(anisotropic.BSDF, packed, seen, ways)[1][:, 0]
+    wide, narrow, between = values[:2], values[2:4], values[4:]
+    np.testing.assert_allclose([wide[0], narrow[0], between[0]], [wide[1], narrow[1], between[1]], rtol=1e-3)
+    assert wide[0] > 2.0 * between[0] > 8.0 * narrow[0]
+
+
+def test_brushed_facets_cover_the_surface_once():
+    facets = anisotropic.Facets(*float32((0.6, 0.25, 0.0, 1.0)))
+    h, solid_angle = hemisphere(64)
+    area = sum(
+        anisotropic.density(facets, float32(one)) * one[2] * way for one, way in zip(h, solid_angle, strict=True)
+    )
+    assert area == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("roughness", "anisotropy", "least", "most"), [
+    (0.5, 0.0, 0.995, 1.005), (0.5, 0.5, 0.965, 1.02), (0.5, 0.9, 0.84, 1.02), (0.8, 0.5, 0.9, 1.03), (0.8, 0.9, 0.65, 0.99),
+])  # fmt: skip
+def test_white_brushed_metal_loses_what_its_page_says(roughness, anisotropy, least, most):
+    packed = brushed(own={"anisotropy": anisotropy}, roughness=roughness)
+    kept = [
+        reflected(anisotropic.BSDF, packed, seen_from(at(angle, azimuth)))[0]
+        for angle in (5, 60, 85) for azimuth in (0, 45, 90)
+    ]  # fmt: skip
+    assert least < min(kept)
+    assert max(kept) < most
