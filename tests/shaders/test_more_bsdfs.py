@@ -555,20 +555,19 @@ def test_highlights_are_wider_across_the_brush_and_turn_with_it():
     values = evaluated(anisotropic.BSDF, packed, seen, ways)[1][:, 0]
     wide, narrow, between = values[:2], values[2:4], values[4:]
     np.testing.assert_allclose([wide[0], narrow[0], between[0]], [wide[1], narrow[1], between[1]], rtol=1e-3)
-    assert wide[0] > 2.0 * between[0] > 8.0 * narrow[0]
+    assert wide[0] > 2.0 * between[0] > 4.0 * narrow[0]
 
 
 def test_brushed_facets_cover_the_surface_once():
     facets = anisotropic.Facets(*float32((0.6, 0.25, 0.0, 1.0)))
     h, solid_angle = hemisphere(64)
-    area = sum(
-        anisotropic.density(facets, float32(one)) * one[2] * way for one, way in zip(h, solid_angle, strict=True)
-    )
-    assert area == pytest.approx(1.0, abs=1e-3)
+    densities = [anisotropic.density(facets, float32(one)) for one in h]
+    assert np.sum(densities * h[:, 2] * solid_angle) == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize(("roughness", "anisotropy", "least", "most"), [
-    (0.5, 0.0, 0.995, 1.005), (0.5, 0.5, 0.965, 1.02), (0.5, 0.9, 0.84, 1.02), (0.8, 0.5, 0.9, 1.03), (0.8, 0.9, 0.65, 0.99),
+    (0.5, 0.0, 0.995, 1.005), (0.5, 0.5, 0.955, 1.025), (0.5, 0.9, 0.825, 1.015),
+    (0.8, 0.5, 0.895, 1.035), (0.8, 0.9, 0.645, 0.985),
 ])  # fmt: skip
 def test_white_brushed_metal_loses_what_its_page_says(roughness, anisotropy, least, most):
     packed = brushed(own={"anisotropy": anisotropy}, roughness=roughness)
