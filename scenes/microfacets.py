@@ -48,7 +48,7 @@ def by_phong(material: Material) -> Material:
     """Returns the material that is most like a given one for programs that know neither microfacets nor solids that
     absorb."""
     alpha = material.roughness**2
-    plain = replace(material, roughness=0.0, absorption=BLACK, eta=BLACK, k=BLACK)
+    plain = replace(material, roughness=0.0, absorption=BLACK, priority=0, eta=BLACK, k=BLACK)
     if material.kind == "metal":
         like = coated(material.name, BLACK, metal_color(material), alpha)
     elif material.kind == "plastic":
@@ -67,6 +67,8 @@ def phong_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} is no longer rough"
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
+    if material.priority:
+        yield f"material {material.name!r} no longer has a priority where solids overlap"
 
 
 def normal_reflectance(ior: float) -> float:

@@ -73,6 +73,7 @@ class Material:
         black eta `specular` is what it reflects at normal incidence.
     roughness: of microfacets, 0..1, the root of their width alpha.
     absorption: of the inside of what lets light through, 1/m.
+    priority: of the inside, where solids overlap: that of the highest one counts, of equal ones the one entered last.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
     backdrop: radiance that the eye sees, directly or by mirrors and glass, and that lights nothing: a painted view.
     texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1.
@@ -100,6 +101,7 @@ class Material:
     cutout: int = -1
     roughness: float = 0.0
     absorption: Color = (0.0, 0.0, 0.0)
+    priority: int = 0
     eta: Color = (0.0, 0.0, 0.0)
     k: Color = (0.0, 0.0, 0.0)
     specular_map: int = -1

@@ -10,6 +10,7 @@ bit.
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
+from renderer.camera_paths.media import absorb_throughput, keep_eye_media
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
@@ -28,8 +29,10 @@ from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pi
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.chunk_views import ALL_BITS, View
+from renderer.photons.media import go_through_borders, look_at_borders
+from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import GLOWS, LISTED, MIXED
+from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, LISTED, MIXED
 from renderer.shading.listed import SHOW, for_each_bsdf
 from renderer.simd.columns import (
     WORD_BYTES,
@@ -98,6 +101,10 @@ def advance_chunk(
         return rays, 0
     vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
+    media = tables_of(job.scene.photon_scene.media)
+    if flags & HAS_MEDIA:
+        absorb_throughput(view, (hits, rays), media)
+        look_at_borders(chunk, hits, media)
     if flags & LISTED:
         for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
@@ -111,6 +118,9 @@ def advance_chunk(
         start = nanoseconds()
         add_photon_light(job, chunk, batch.search[0], hits, shadows)
         batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+    if goes_on and flags & HAS_MEDIA:
+        go_through_borders(chunk, hits, media)
+        keep_eye_media(view, hits)
     return rays, keep_paths(view, hits) if goes_on else 0
 
 

@@ -6,15 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import EyeChunk, ShadowRays
+from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import Vertices
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.chunk_views import ALL_BITS
+from renderer.photons.media import Inside, border_at, medium_at
 from renderer.scene.light_records import LIGHT_RECORD
+from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import MIXED
+from renderer.scene.photon_scene import HAS_MEDIA, MIXED
 from renderer.shading.listed import LIGHT, for_each_bsdf
 from renderer.simd.columns import (
     WORD_BYTES,
@@ -89,6 +91,9 @@ def add_shadow_rays(
             for_each_bsdf(scene.bsdfs, LIGHT, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
         else:
             each(cast_diffuse, whole(hits), vertices)
+        if scene.photon_scene.flags & HAS_MEDIA:
+            each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
+            keep_shadow_media(chunk, hits, shadows, sample)
         keep_shadow_rays(chunk, hits, shadows, sample)
 
 
@@ -274,7 +279,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
-    paths = address(shadows.paths) + 2 * step * sample + first
+    paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
     sources = (
         column_of(chunk.start)
         + column_of(chunk.shadow_direction)
@@ -287,6 +292,24 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step))
     shadows.counts[sample] += kept
+
+
+@inlined
+def enter_towards_light(i: int, data: Inside) -> None:
+    """Write the stack of media of a shadow ray: that of the path, or what is behind the border of rough glass."""
+    chunk, _ = data
+    inner, outer = border_at(i, data)
+    is_through = dot(column(chunk.to_light, i), column(chunk.normal, i)) < ZERO
+    behind, stack = inner if chunk.is_outside[i] != Int(0) else outer, chunk.media[i]
+    chunk.shadow_media[i] = behind if is_through & (medium_at(i, data) != NOTHING) else stack
+
+
+@inlined
+def keep_shadow_media(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int) -> None:
+    """Do as `keep_shadow_rays`, of the stacks of media that they are in."""
+    step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
+    kept = (address(shadows.paths) + (SHADOW_WORDS * sample + SHADOW_MEDIA) * step + first,)
+    pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, (address(chunk.shadow_media),), kept)
 
 
 @inlined

@@ -7,11 +7,14 @@ import numpy.typing as npt
 
 from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
 from renderer.camera_paths.camera_rays import start_eye_paths
+from renderer.camera_paths.media import absorb_shadow_rays
 from renderer.camera_paths.paths import (
     EYE_COLUMNS,
+    EYE_MEDIA,
     EYE_PIXEL,
     EYE_WORDS,
     LOOKUP_NANOSECONDS,
+    SHADOW_WORDS,
     EyeBatch,
     EyeJob,
     Long,
@@ -22,7 +25,7 @@ from renderer.camera_paths.sheets import pass_sheets
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import HIT_ID
 from renderer.photons.searching import SEARCH_COLUMNS
-from renderer.scene.photon_scene import SHEET, Records
+from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
 from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
@@ -53,7 +56,7 @@ class EyeBatches(NamedTuple):
     shadows: (batches, slots - 1) int64, shadow rays that are being traced.
     paths: (batches, EYE_WORDS, column) uint32, see `EyeBatch`.
     radiance: (batches, slots - 1, 3, column) float32, of `ShadowRays`.
-    shadow_paths: (batches, slots - 1, 2, column) uint32, of `ShadowRays`.
+    shadow_paths: (batches, slots - 1, SHADOW_WORDS, column) uint32, of `ShadowRays`.
     words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
     counters: (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons.
     scratch: (1,) EYE_COLUMNS.
@@ -87,7 +90,7 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
         shadows=np.zeros((batches, slots - 1), np.int64),
         paths=np.zeros((batches, EYE_WORDS, column), np.uint32),
         radiance=np.zeros((batches, slots - 1, 3, column), np.float32),
-        shadow_paths=np.zeros((batches, slots - 1, 2, column), np.uint32),
+        shadow_paths=np.zeros((batches, slots - 1, SHADOW_WORDS, column), np.uint32),
         words=port.hits.view(np.uint32),
         counters=np.zeros(EYE_COUNTERS, np.int64),
         scratch=np.zeros(1, EYE_COLUMNS),
@@ -150,6 +153,8 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
     """Fill a batch up with camera rays of the next pixels, behind the `kept` rays of paths that go on."""
     pixels = take_pixels(job, port.capacity - kept, batches.threads)
     start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        batches.paths[index, EYE_MEDIA, kept : kept + pixels[1]] = job.scene.photon_scene.media.eye
     batches.fresh[index], batches.active[index] = kept, kept + pixels[1]
     batches.live[index] = batches.active[index]
     batches.counters[BOUNCE] += kept
@@ -172,6 +177,8 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
     """Add what the shadow rays of a batch bring, shade its hits, and have the next rays traced."""
     first, batch, shadows = index * batches.slots, batch_at(port, batches, index), shadows_at(port, batches, index)
     answers = batches.words[first + 1 : first + batches.slots]
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        absorb_shadow_rays(job.scene.photon_scene.media, shadows, answers)
     if job.scene.photon_scene.flags & SHEET:
         if pass_sheets(job.scene, shadows, answers, job.image) > 0:
             submit_shadows(port, batches, index, NO_OPTIONS)  # the hits of the paths wait in their slot

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
     EYE_PDF,
     EYE_STATE,
@@ -25,6 +26,8 @@ from renderer.camera_paths.paths import (
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EDGE
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.scene.media import tables_of
+from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.simd.columns import column, get3, get_word
 from shaders.compilation import compiled as inlined
 from shaders.lights import LightArrays, light_pdf, outer_radiance
@@ -91,8 +94,11 @@ def layer_of_met(met: MetLight) -> int:
 def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
+    tables, step = tables_of(job.scene.photon_scene.media), 4 * batch.paths.shape[1]
     for row in range(first, first + count):
         if batch.prim_ids[row] == MISS:
+            if job.scene.photon_scene.flags & HAS_MEDIA:
+                absorb_endless_ray(address(batch.paths), step, row, tables)
             met = met_outside(batch, row)
             if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
                 add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)

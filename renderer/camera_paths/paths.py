@@ -33,8 +33,10 @@ Long: Any = np.int64
 #: mirror's). cone: of what the path stands for: its width where the ray starts, world units, and how much wider it gets
 #: over a distance of 1. unmapped: the share of light met by mirrors and glass alone, since the last bounce that spread
 #: light, that no caustic map has brought. behind: how far its line was followed before, through sheets that bend
-#: nothing, world units; pdf is that of the surface where it began.
-EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_BEHIND, EYE_WORDS = 0, 1, 2, 5, 6, 8, 11, 12
+#: nothing, world units; pdf is that of the surface where it began. media: in scenes with HAS_MEDIA, the stack of those
+#: that it is in (`renderer.scene.media`).
+EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_BEHIND = 0, 1, 2, 5, 6, 8, 11
+EYE_MEDIA, EYE_WORDS = 12, 13
 
 #: What a path's state has in its bits: how many surfaces it has left behind; whether mirrors and glass alone lie
 #: between its ray and the eye; whether a diffuse bounce lies between them; bounces that spread light, of which 2
@@ -55,7 +57,7 @@ SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
     + ("uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("is_directed", "lobe", "bent", "lobes")
+    + ("is_directed", "lobe", "bent", "lobes", "media")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
@@ -115,6 +117,7 @@ EYE_COLUMNS = np.dtype(
         ("radiance", "<f4", _VECTOR),
         ("carries", "<u4", _SCALAR),
         ("base", "<f4", _VECTOR),
+        ("shadow_media", "<u4", _SCALAR),
         ("rare", "<i4", _SCALAR),
     ]
     + MAP_COLUMNS
@@ -174,12 +177,17 @@ class EyeBatch(NamedTuple):
     counters: Longs
 
 
+#: Rows of the paths of shadow rays.
+SHADOW_PIXEL, SHADOW_STATE, SHADOW_MEDIA, SHADOW_WORDS = range(4)
+
+
 class ShadowRays(NamedTuple):
     """Shadow rays and what they carry: the first one of each vertex in the first slot, the second one in the next.
 
     rays: (slots, 8, column) float32.
     radiance: (slots, 3, column) float32, what each of them brings if nothing is in between.
-    paths: (slots, 2, column) uint32, the pixel that it lights, and the state of its path.
+    paths: (slots, SHADOW_WORDS, column) uint32, the pixel that it lights, the state of its path and, in scenes with
+        HAS_MEDIA, the stack of media that it is in.
     counts: (slots,) int64, how many there are.
     """
 
@@ -204,18 +212,23 @@ def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
 
 @inlined
 def put_shadow_ray(
-    shadows: ShadowRays, slot: int, path: tuple[np.uint32, np.uint32], ends: tuple[Vec3, Vec3], radiance: Color
+    shadows: ShadowRays,
+    slot: int,
+    path: tuple[np.uint32, np.uint32, np.uint32],
+    ends: tuple[Vec3, Vec3],
+    radiance: Color,
 ) -> None:
     """Write a shadow ray behind those of a slot.
 
-    path: the pixel that it lights, and the state of its path.
+    path: the pixel that it lights, the state of its path, and the stack of media that it is in.
     ends: where it starts and ends, world units.
     radiance: what the eye receives if nothing is in between.
     """
     index = shadows.counts[slot]
     set_ray(shadows.rays[slot], index, ends[0], subtract(ends[1], ends[0]))
     shadows.rays[slot, 7, index] = 1.0
-    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = path
+    for word in range(SHADOW_WORDS):
+        shadows.paths[slot, word, index] = path[word]
     for channel in range(3):
         shadows.radiance[slot, channel, index] = radiance[channel]
     shadows.counts[slot] = index + 1
@@ -243,8 +256,8 @@ def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
 @inlined
 def add_carried(shadows: ShadowRays, slot: int, i: int, image: Doubles) -> None:
     """Add what a shadow ray carries to its pixel."""
-    layer = DIRECT_LIGHT if shadows.paths[slot, 1, i] & SPECULAR_ONLY else INDIRECT_LIGHT
-    add_radiance(image, Long(shadows.paths[slot, 0, i]), carried_by(shadows, slot, i), layer)
+    layer = DIRECT_LIGHT if shadows.paths[slot, SHADOW_STATE, i] & SPECULAR_ONLY else INDIRECT_LIGHT
+    add_radiance(image, Long(shadows.paths[slot, SHADOW_PIXEL, i]), carried_by(shadows, slot, i), layer)
 
 
 @inlined

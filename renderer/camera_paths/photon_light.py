@@ -15,6 +15,7 @@ from renderer.photons.light_layers import PhotonLight, Place, add_photons
 from renderer.photons.lookup import irradiance_of
 from renderer.photons.photon_map import Found
 from renderer.photons.searching import Places, Search, find_all
+from renderer.scene.media import EMPTY_STACK
 from renderer.simd.columns import column, each, whole
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32
@@ -90,7 +91,8 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:
         ends = line_of_sight(place, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
-        put_shadow_ray(shadows, len(shadows.counts) - 1, (chunk.pixel[i], chunk.state[i]), ends, light)
+        path = (chunk.pixel[i], chunk.state[i], EMPTY_STACK)  # it asks what is in sight, and brings no light itself
+        put_shadow_ray(shadows, len(shadows.counts) - 1, path, ends, light)
 
 
 @inlined

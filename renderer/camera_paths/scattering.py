@@ -218,7 +218,7 @@ def decide_mixed(i: int, data: Vertices) -> None:
     chunk, lobe = data.chunk, np.uint32(data.chunk.lobe[i])
     is_specular = (lobe == PHOTON_LOBE_MIRROR) | (lobe == PHOTON_LOBE_GLASS)
     is_none = lobe == EYE_LOBE_ABSORBED
-    goes_straight = (lobe == PHOTON_LOBE_GLASS) & ((chunk.kind[i] & SHEET) != 0)
+    goes_straight = (lobe == PHOTON_LOBE_GLASS) & ((chunk.kind[i] & SHEET) != 0) & (chunk.ior[i] == ONE)
     kind = (is_specular, goes_straight, lobe == PHOTON_LOBE_DIFFUSE, is_none)
     go(i, column(chunk.wi, i), column(chunk.scattered, i), kind, data)
 

@@ -1,4 +1,5 @@
-"""Shadow rays through sheets that bend no light: behind each of them a ray goes on, dimmed by what was let through.
+"""Shadow rays through sheets that bend no light: behind each of them a ray goes on, dimmed by what was let through, in
+the medium that is there.
 
 Where a scene has such sheets, shadow rays ask what is hit first; where it has none, whether anything is.
 """
@@ -6,11 +7,22 @@ Where a scene has such sheets, shadow rays ask what is hit first; where it has n
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import Doubles, Long, ShadowRays, add_carried, carried_by, set_ray
+from renderer.camera_paths.paths import (
+    SHADOW_MEDIA,
+    SHADOW_WORDS,
+    Doubles,
+    Long,
+    ShadowRays,
+    add_carried,
+    carried_by,
+    set_ray,
+)
 from renderer.photons.batch import HIT_ID
+from renderer.scene.media import NOTHING, index_inside, sides_of, tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import SHEET
+from renderer.scene.photon_scene import HAS_MEDIA, MATERIAL_MASK, SHEET
 from shaders.compilation import compiled as inlined
+from shaders.float32 import ONE
 from shaders.surface import SurfaceArrays, blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
@@ -54,7 +66,12 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
     rest = subtract(add(vector_of(rays, 0, i), direction), start)
     for channel in range(3):
         shadows.radiance[slot, channel, index] = carried[channel]
-    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = shadows.paths[slot, 0, i], shadows.paths[slot, 1, i]
+    for word in range(SHADOW_WORDS):
+        shadows.paths[slot, word, index] = shadows.paths[slot, word, i]
+    if scene.photon_scene.flags & HAS_MEDIA and not enter_medium(
+        scene, shadows, (slot, index), (triangle, u, v), direction
+    ):
+        return
     if dot(rest, direction) <= 0.0:  # the light is so close behind the sheet that nothing can be in between
         add_carried(shadows, slot, index, image)
     elif largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction):
@@ -69,6 +86,29 @@ def behind_triangle(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, flo
     normal, clearance = winding_normal(surfaces.positions, triangle), triangle_clearance(surfaces.positions, triangle)
     side = clearance if dot(normal, direction) >= 0.0 else -clearance
     return along(blend(surfaces.positions, triangle, uv[0], uv[1]), normal, side)
+
+
+@inlined
+def enter_medium(
+    scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], place: tuple[int, float, float], direction: Vec3
+) -> bool:
+    """Write the stack of media behind a sheet. Returns whether the ray goes on straight there: between media whose
+    indices differ the sheet bends it. place: the triangle, and barycentric coordinates."""
+    (slot, i), (triangle, u, v) = ray, place
+    tables, material = tables_of(scene.photon_scene.media), scene.photon_scene.records[triangle].kind & MATERIAL_MASK
+    medium = scene.photon_scene.media.of_materials[Long(material)]
+    if medium == NOTHING:
+        return True
+    is_outside = is_outer_side(scene.surfaces, triangle, (u, v), direction)
+    inner, outer = sides_of(shadows.paths[slot, SHADOW_MEDIA, i], medium, is_outside)
+    shadows.paths[slot, SHADOW_MEDIA, i] = inner if is_outside else outer
+    return index_inside(inner, outer, tables) == ONE
+
+
+@inlined
+def is_outer_side(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], direction: Vec3) -> bool:
+    """Returns whether a ray in a direction comes from the side that the corners' normals call outside."""
+    return dot(blend(surfaces.normals, triangle, uv[0], uv[1]), direction) < 0.0
 
 
 @inlined

@@ -13,7 +13,7 @@ from tracecore.rays import Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
 RAY_DIRECTION, HIT_ID = 4, 3
-PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_MEDIA, PATH_WORDS = 0, 1, 2, 5, 6
 
 #: Lobes, in the order in which one is chosen.
 PHOTON_LOBES = 4
@@ -31,8 +31,8 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
 #: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
 #: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of indices in
-#: the chunk.
-#: In the end the bits for direction, wi and is_directed are packed for the paths that go on.
+#: the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on. media: the
+#: stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the ray.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -69,6 +69,8 @@ HIT_COLUMNS = np.dtype(
         ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
+        ("media", "<u4", _SCALAR),
+        ("unabsorbed", "<f4", _VECTOR),
         *MAP_COLUMNS,
     ]
 )
@@ -124,8 +126,9 @@ class PhotonBatch(NamedTuple):
     """A batch as the tracer has it, and the paths that its rays belong to, side by side.
 
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
-    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, and the flux (float32
-    bits) in units of the task's. capacity: rays that it may have; columns have 2 * ELEMENTS places more.
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, the flux (float32
+    bits) in units of the task's and, in scenes with HAS_MEDIA, the stack of media. capacity: rays that it may have;
+    columns have 2 * ELEMENTS places more.
 
     fresh: (2,) int64: from which index on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
     ray. The next ones are of the next photons, so that their index and depth are not in `paths`, nor is their flux

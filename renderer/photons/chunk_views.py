@@ -6,6 +6,7 @@ import numpy as np
 
 from renderer.photons.batch import Chunk
 from renderer.photons.store import WAITING_COLUMN
+from renderer.scene.media import MediaTables
 from renderer.scene.photon_scene import MATERIAL, TRIANGLE_RECORD, TRIANGLE_TEXTURE
 from renderer.simd.columns import CHUNK, WORD_BYTES
 from shaders.float32 import Float32, Int
@@ -110,6 +111,7 @@ class Shading(NamedTuple):
     is_alike: whether all fresh photons carry the same flux.
     records, materials, normals, textures, texels, decoded: addresses of the scene's tables.
     limits: of the task.
+    media: tables of media, which only scenes with HAS_MEDIA have.
     """
 
     flags: np.uint32
@@ -121,6 +123,7 @@ class Shading(NamedTuple):
     texels: int
     decoded: int
     limits: Limits
+    media: MediaTables
 
 
 class Landing(NamedTuple):

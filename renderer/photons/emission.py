@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
 from renderer.scene.projection import GUIDE_COLUMNS, is_projected, project
 from renderer.simd.columns import (
@@ -140,6 +140,8 @@ def launch_chunk(
     else:
         each(choose_light, pairs, data)
         aimed = leave_lights(scene, fresh, data)
+    if len(scene.media.lamps) > 0:
+        each(begin_in_medium, pairs, (data, address(scene.media.lamps), is_alike))
     if whole(first) > first:
         each(begin_path, whole(fresh), data)
         if is_alike:
@@ -214,6 +216,15 @@ def begin_path(i: int, data: Launch) -> None:
     """Write the index and depth of a photon."""
     put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
     put(data.paths + PATH_DEPTH * data.step, i, np.uint32(0))
+
+
+@inlined
+def begin_in_medium(i: int, data: tuple[Launch, int, bool]) -> None:
+    """Write the stack of the media in which the light of a photon is. data: also has the address of those of lights,
+    and whether there is but one."""
+    start, stacks, is_only = data
+    light = get_int(address(start.chunk.light), i)
+    put(start.paths + PATH_MEDIA * start.step, i, get_word(stacks, Int(0) if is_only else light))
 
 
 @inlined

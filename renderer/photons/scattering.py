@@ -213,7 +213,7 @@ def decide(i: int, data: Landing) -> None:
     goes."""
     chunk, depth = data.chunk, data.chunk.depth[i]
     flux, weight = column(chunk.flux, i), column(chunk.weight, i)
-    goes_straight = (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS)) & ((chunk.kind[i] & SHEET) != 0)
+    goes_straight = (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS)) & ((chunk.kind[i] & SHEET) != 0) & (chunk.ior[i] == ONE)
     is_counted = goes_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
     ahead = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
     left, fate = roulette(flux, weight, unit32(chunk.bits[2, i]), Int(bounces_of(ahead)) >= data.limits.max_bounces)

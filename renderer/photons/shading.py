@@ -52,6 +52,7 @@ from renderer.photons.landing import (
     paint,
     stay_diffuse,
 )
+from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders, weigh_absorption
 from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scattering import bend_flux, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
@@ -61,9 +62,11 @@ from renderer.photons.store import (
     PHOTONS_ESCAPED,
     PhotonOutput,
 )
+from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import (
     BENT,
+    HAS_MEDIA,
     LISTED,
     MIXED,
     TEXTURED,
@@ -155,6 +158,7 @@ def shading_of(scene: PackedScene, limits: Limits) -> Shading:
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
         limits=limits,
+        media=tables_of(scene.photon_scene.media),
     )
 
 
@@ -211,6 +215,8 @@ def shade_chunk(
     )
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
+    if shading.flags & HAS_MEDIA:
+        absorb_flux(view, (hits, rays), shading.media)
     if shading.flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(scene, shading, view, hits, landing)
     else:
@@ -238,6 +244,8 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     output.counters[PHOTONS_ESCAPED] += rays - hits
     keep_photons(view, hits, output)
     add_fates(hits, view.chunk, output)
+    if flags & HAS_MEDIA:
+        keep_media(view, hits)
     return keep_paths(flags, view, hits)
 
 
@@ -283,6 +291,8 @@ def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int,
         each(bend_normal, whole(bent), view)
         if landing.limits.is_corrected:
             each(correct_photon, whole(bent), view)
+        if flags & HAS_MEDIA:
+            look_at_borders(chunk, hits, shading.media)
         if flags & MIXED:
             scatter_mixed(flags, hits, view)
         if flags & LISTED:
@@ -294,4 +304,7 @@ def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int,
         each(bend_flux, whole(bent), view)
     if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)
+    if flags & HAS_MEDIA:
+        each(weigh_absorption, whole(hits), chunk)
+        go_through_borders(chunk, hits, shading.media)
     each(decide, whole(hits), landing)

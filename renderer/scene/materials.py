@@ -104,6 +104,12 @@ class Dressed:
         may = self.bsdf.at_point is not None or any(self.bsdf.is_sharp(one) for one in self._all())
         return may and not self.is_sheet
 
+    @property
+    def ior_inside(self) -> float | None:
+        """Returns the refractive index of what is inside, if light gets there."""
+        lets_through = self.bsdf.eta is not None and max(self.parameters.transmission) > 0.0
+        return float(self.parameters.ior) if lets_through else None
+
     def _all(self) -> list[Any]:
         """Returns the parameters, and those with 0 in place of each number that pictures multiply."""
         mapped = {use.parameter for name in self.material.pictures for use in self.bsdf.maps.get(name, ())}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from renderer.scene.light_records import LightRecords, pack_light_records
 from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import BsdfTable, dressed, flags_of, pack_all_maps, pack_bsdfs, pack_surface_materials
+from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Snapshot, Texture
@@ -123,6 +124,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         sky = snapshot.environment.radiance
         rows.append(sky_row(sky, snapshot.environment.axes, sphere))
     lights = pack_lights(rows, sky, textures)
+    insides = [one.ior_inside for one in materials]
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
@@ -130,7 +132,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
-        photon_scene=pack_photon_scene(surfaces, lights),
+        photon_scene=pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows)),
         light_records=pack_light_records(lights),
     )
 

@@ -5,11 +5,13 @@ colours of lobes beside the diffuse one) is marked by bits and read for those al
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.media import Media
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
 from scenes.srgb import decoded
@@ -30,6 +32,7 @@ from shaders.surface import ORIGIN_OFFSET, SurfaceArrays
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.arrays import pieces
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
@@ -38,6 +41,12 @@ from tracecore.compilation.cached import compiled
 #: grey. GLOWS: the eye sees light that it sends out.
 TINTED, SHEET, GLOWS, LISTED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))
 MATERIAL_MASK = np.uint32((1 << 24) - 1)
+
+#: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
+HAS_MEDIA = np.uint32(1)
+
+#: Units of compiled code that only scenes with HAS_MEDIA call are for this.
+INSIDE_OF_SOLIDS = "the inside of solids"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -109,11 +118,12 @@ class PhotonScene(NamedTuple):
     aliases: (lights,) ALIAS.
     texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
     decoded: (256,) float32, linear values of sRGB bytes.
-    flags: all bits that some triangle record has.
+    flags: all bits that some triangle record has, and maybe HAS_MEDIA.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
     are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
+    media: what is inside of solids.
     """
 
     records: Records
@@ -128,13 +138,20 @@ class PhotonScene(NamedTuple):
     are_points: bool
     lights: LightArrays
     projection: Projection
+    media: Media
 
 
-def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
-    """Returns the records of surfaces and lights."""
+def pack_photon_scene(
+    surfaces: SurfaceArrays, lights: LightArrays, media_of: Callable[[Doubles], Media]
+) -> PhotonScene:
+    """Returns the records of surfaces and lights. media_of: from rows of joined lights to the media of the scene."""
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
+    media = media_of(rows)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
+    flags |= HAS_MEDIA if len(media.of_materials) else np.uint32(0)
+    if flags & HAS_MEDIA:
+        need(INSIDE_OF_SOLIDS)
     return PhotonScene(
         records=records,
         materials=pack_materials(surfaces.materials),
@@ -148,6 +165,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         are_points=bool((rows[:, LIGHT_KIND] == POINT).all()),
         lights=lights,
         projection=NO_PROJECTION,
+        media=media,
     )
 
 

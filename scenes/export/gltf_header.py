@@ -115,6 +115,8 @@ def material_losses(material: Material) -> Iterator[str]:
     """Yields a line for each thing of a material that is lost."""
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
+    if material.priority:
+        yield f"material {material.name!r} no longer has a priority where solids overlap"
     if material.kind == "metal" and any(material.eta):
         yield f"material {material.name!r} keeps of its index no more than what it reflects at normal incidence"
     if material.kind == "nff" and is_clear(material):

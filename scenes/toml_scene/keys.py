@@ -311,6 +311,14 @@ MATERIAL = Table(
             example="[12.0, 2.0, 4.0]",
         ),
         Key(
+            name="priority",
+            kind=Whole(0, 1000),
+            about="Where solids that let light through overlap: the one of the highest priority is there, and of equal "
+            "ones the one that a path entered last.",
+            default=0,
+            example="1",
+        ),
+        Key(
             name="emission",
             kind=radiance,
             about="Radiance that the front side sends out, W/(m² sr).",

@@ -484,7 +484,15 @@ COPPER = Material(
 #: ((eta - 1)^2 + k^2) / ((eta + 1)^2 + k^2), of its red one half.
 COPPER_AHEAD = (0.5 * 9.5625 / 10.5625, 6.25 / 10.25, 4.0625 / 9.0625)
 GLAZE = Material(name="glaze", kind="plastic", diffuse=(0.25, 0.5, 0.75), ior=1.5, roughness=0.25)
-ICE = Material(name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0))
+ICE = Material(
+    name="ice",
+    kind="dielectric",
+    transmittance=1.0,
+    ior=1.25,
+    roughness=0.5,
+    absorption=(0.5, 0.25, 0.0),
+    priority=2,
+)
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".glb", ".obj", ".aff"])
@@ -500,6 +508,7 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
         assert [found[name] for name in ("gold", "glaze", "ice", "copper")] == [GOLD, GLAZE, ICE, COPPER]
         return
     assert "material 'ice' no longer absorbs light inside" in exported.losses
+    assert "material 'ice' no longer has a priority where solids overlap" in exported.losses
     if suffix == ".glb":
         for one in (GOLD, GLAZE):
             two = found[one.name]

@@ -222,6 +222,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "eta": Example(material("eta"), [0.2, 0.9, 1.1], METAL),
             "k": Example(material("k"), [3.9, 2.5, 2.1], METAL.replace(" }", ", eta = [1, 1, 1] }")),
             "absorption": Example(material("absorption"), [12, 2, 4]),
+            "priority": Example(material("priority"), 1),
             "emission": Example(material("emission"), [30, 28, 25]),
             "backdrop": Example(material("backdrop"), [0.8] * 3),
             "texture": Example(picture("texture"), [*texel("wood.png"), "repeat", "bilinear", False]),

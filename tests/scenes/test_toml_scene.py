@@ -71,6 +71,7 @@ transmittance = 0.1
 ior = 1.3
 roughness = 0.3
 absorption = [0.5, 1, 0]
+priority = 3
 emission = [1, 2, 3]
 backdrop = 0.5
 texture = "t.png"
@@ -321,6 +322,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         ior=1.3,
         roughness=0.3,
         absorption=(0.5, 1.0, 0.0),
+        priority=3,
         emission=(1.0, 2.0, 3.0),
         backdrop=(0.5, 0.5, 0.5),
         texture=0,
