@@ -266,6 +266,13 @@ def test_without_an_index_light_goes_straight_through(ior, is_outside):
     assert nff.eta(float32(packed), is_outside) == 1.0
 
 
+def test_nothing_is_reflected_where_the_index_does_not_change():
+    """Not even where Fresnel's equations are rounded to a little more than 0, and the number is 0."""
+    for cosine in np.linspace(0.01, 0.99, 99):
+        wo = float32(slanted(cosine))
+        assert nff.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
+
+
 @pytest.mark.parametrize(("cosine", "is_outside"), [(0.9, True), (0.3, True), (0.9, False), (0.5, False)])
 def test_glass_reflects_by_fresnel_and_refracts_by_snell(cosine, is_outside):
     glass = nff.Nff(BLACK, BLACK, BLACK, WHITE, 0.0, 1.5)
@@ -464,6 +471,7 @@ def test_each_bin_is_found_by_the_directions_in_its_middle():
     for i, o, expected in zip(wi, wo, rows[::11, ::7, ::13].ravel(), strict=True):
         if min(i[2], o[2]) > 0.0:
             assert measured.bin_of(float32(i), float32(o)) == expected
+            assert measured.bin_of(float32(o), float32(i)) == expected
 
 
 def test_a_measured_lambert_surface_is_all_base(tmp_path):
@@ -492,8 +500,10 @@ def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
 def test_the_second_table_is_behind_the_first():
     both = measured.joined([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
     packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
-    expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), [slanted(0.6)])
-    np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, [slanted(0.6)])[1], expected[1])
+    mirrored = [np.multiply(slanted(0.8), (-1.0, -1.0, 1.0))]
+    expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), mirrored)[1]
+    assert np.all(expected > 0.05)
+    np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, mirrored)[1], expected)
 
 
 def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
