@@ -9,8 +9,12 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.float32 import HALF, ONE, TWO_PI, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, PI, TWO_PI, ZERO, Float32, Int
 from shaders.fma import fma
+
+#: Of the arc tangent in the same way, up to tan(pi/8), right to 1e-7 (Moshier: Cephes Mathematical Library, 1987).
+_ARC = (Float32(-0.333329491539), Float32(0.199777106478), Float32(-0.138776856032), Float32(0.0805374449538))
+_ARC_LIMIT, _QUARTER_PI, _HALF_PI = Float32(math.sqrt(2.0) - 1.0), Float32(math.pi / 4.0), Float32(math.pi / 2.0)
 
 #: With square = x^2, up to an eighth of a turn: sin x = x + x square (...) and cos x = 1 - square / 2 + square^2 (...).
 #: Minimax polynomials, lowest power first, right to 2e-8.
@@ -85,6 +89,21 @@ def sine_cosine(turns: float) -> tuple[float, float]:
         -a if (quarter & np.int32(2)) != 0 else a,
         -b if ((quarter + np.int32(1)) & np.int32(2)) != 0 else b,
     )
+
+
+@compiled
+def arc_tangent(y: float, x: float) -> float:
+    """Returns the angle in 0..pi between the x axis and (x, y), y >= 0; right to 3e-7 of itself.
+    It is 0 where both are 0."""
+    across, along = min(y, abs(x)), max(y, abs(x))
+    is_steep = across > _ARC_LIMIT * along
+    # tan(a - pi/4) = (tan a - 1) / (tan a + 1)
+    over = across - along if is_steep else across
+    t = over / max(across + along if is_steep else along, _LEAST_NORMAL)
+    square = t * t
+    angle = fma(t * square, horner(square, _ARC), t) + (_QUARTER_PI if is_steep else ZERO)
+    angle = _HALF_PI - angle if y > abs(x) else angle
+    return PI - angle if x < ZERO else angle
 
 
 @compiled

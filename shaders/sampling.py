@@ -34,6 +34,14 @@ def cosine_hemisphere(u1: float, u2: float) -> Vec3:
 
 
 @compiled
+def uniform_hemisphere(u1: float, u2: float) -> Vec3:
+    """Draws a unit vector about +z, pdf_solid_angle = 1 / (2 pi)."""
+    radius = math.sqrt(u1 * (TWO - u1))
+    sine, cosine = sine_cosine(u2)
+    return (radius * cosine, radius * sine, ONE - u1)
+
+
+@compiled
 def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
     """Draws a unit vector about a unit normal, float32, pdf_solid_angle = cosine / pi; about (0, 0, 0) it does what
     `uniform_sphere` does.

@@ -67,14 +67,14 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """Is a number or a colour that only materials of one kind have.
+    """Is a number, a colour or a text that only materials of one kind have.
 
     default: its value where a material does not say it; three numbers make it a colour.
-    low, high: the range of each number.
+    low, high: the range of each number; of a text they mean nothing.
     summary: what it is, with its unit.
     """
 
-    default: float | Color
+    default: float | Color | str
     low: float
     high: float
     summary: str

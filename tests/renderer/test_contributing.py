@@ -15,7 +15,7 @@ import pytest
 from renderer import cli
 from renderer.drivers import register_driver
 from scenes.errors import SceneFileError
-from shaders.shader import Shader
+from shaders.bsdfs.bsdf import Bsdf
 
 ROOT = Path(cli.__file__).parents[1]
 
@@ -64,7 +64,7 @@ def test_the_additions_are_what_they_are_to_be(tmp_path: Path, capsys: pytest.Ca
         patch.setattr("renderer.drivers.DRIVERS", {})
         driver = register_driver(new_file("renderer/drivers/direct.py")["DirectDriver"])
     assert driver.summary
-    assert isinstance(new_file("shaders/materials/velvet.py")["SHADER"], Shader)
+    assert isinstance(new_file("shaders/bsdfs/velvet.py")["BSDF"], Bsdf)
     command = new_file("renderer/commands/cache.py")
     assert command["SUMMARY"]
     assert command["run"](argparse.Namespace()) == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shaders.elementary import (
+    arc_tangent,
     binary_exponent,
     exp2,
     exp2_minus_1,
@@ -31,6 +32,14 @@ def test_sine_and_cosine(turns):
 
 def test_quarters_of_a_turn_are_exact():
     assert [sine_cosine(turns) for turns in (0.0, 0.25, 0.5, 0.75)] == [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+@pytest.mark.parametrize("length", [1e-20, 1.0, 1e10])
+def test_arc_tangents(length):
+    for angle in [0.0, 1e-12, 1e-5, math.pi / 8, math.pi / 4, *(math.pi * n for n in NUMBERS), math.pi / 2, math.pi]:
+        y, x = np.float32(length * abs(math.sin(angle))), np.float32(length * math.cos(angle))
+        assert arc_tangent(y, x) == pytest.approx(math.atan2(y, x), rel=4 * HALF_UNIT, abs=0.0)
+    assert arc_tangent(np.float32(0.0), np.float32(0.0)) == 0.0
 
 
 def test_inverse_roots():

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import diffuse, mirror, nff
+from shaders.bsdfs import anisotropic, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
+from shaders.errors import ShaderError
 from shaders.random import random4
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
@@ -120,10 +121,47 @@ def as_array(function, parameters, *arguments):
 NFF = nff.Nff((0.3, 0.25, 0.2), (0.2, 0.3, 0.1), BLACK, BLACK, 7.0, 1.5)
 ALL_OF_NFF = nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.1, 0.1), 20.0, 1.5)
 
+
+def middles():
+    """The middles of the bins of a file of MERL: directions wi and wo, each (90, 90, 180, 3)."""
+    half = (np.arange(90)[:, None, None] + 0.5) ** 2 / 90**2 * np.pi / 2.0
+    difference = (np.arange(90)[None, :, None] + 0.5) / 90 * np.pi / 2.0
+    azimuth = (np.arange(180)[None, None] + 0.5) / 180 * np.pi
+    d = np.stack(np.broadcast_arrays(
+        np.sin(difference) * np.cos(azimuth), np.sin(difference) * np.sin(azimuth), np.cos(difference)
+    ), axis=-1)  # fmt: skip
+    ways = []
+    for sign in (1.0, -1.0):
+        x, y, z = sign * d[..., 0], sign * d[..., 1], d[..., 2]
+        ways.append(
+            np.stack([x * np.cos(half) + z * np.sin(half), y + 0.0 * half, z * np.cos(half) - x * np.sin(half)], -1)
+        )
+    return ways
+
+
+def phong_like(wi, wo):
+    """A broad highlight over a tinted Lambert surface, (..., 3)."""
+    cosine = np.maximum(0.0, wi[..., 2] * wo[..., 2] - wi[..., 0] * wo[..., 0] - wi[..., 1] * wo[..., 1])
+    return np.array([0.4, 0.2, 0.1]) / np.pi + np.array([0.1, 0.2, 0.3]) * (cosine**20)[..., None]
+
+
+#: What is measured is kept as long as addresses of it are.
+PHONG_LIKE, PHONG_TABLE = measured.fitted(phong_like(*middles()).astype(np.float32))
+ALL_TABLES = measured.joined([PHONG_TABLE])
+TABLES = ALL_TABLES.ctypes.data
+
 #: BSDFs with parameters whose lobes quadrature resolves.
 CASES = {
     "nff": (nff.BSDF, NFF, 0),
     "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
+    "sheen": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4), 0),
+    "anisotropic": (
+        anisotropic.BSDF,
+        anisotropic.Anisotropic((0.9, 0.7, 0.4), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7), (0.5, 0.5, 0.5), 0.5, 0.2, 0.1),
+        0,
+    ),
+    "measured": (measured.BSDF, PHONG_LIKE, TABLES),
+    "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
 }
 every_case = pytest.mark.parametrize(("bsdf", "parameters", "tables"), CASES.values(), ids=CASES.keys())
 
@@ -228,6 +266,13 @@ def test_without_an_index_light_goes_straight_through(ior, is_outside):
     assert nff.eta(float32(packed), is_outside) == 1.0
 
 
+def test_nothing_is_reflected_where_the_index_does_not_change():
+    """Not even where Fresnel's equations are rounded to a little more than 0, and the number is 0."""
+    for cosine in np.linspace(0.01, 0.99, 99):
+        wo = float32(slanted(cosine))
+        assert nff.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
+
+
 @pytest.mark.parametrize(("cosine", "is_outside"), [(0.9, True), (0.3, True), (0.9, False), (0.5, False)])
 def test_glass_reflects_by_fresnel_and_refracts_by_snell(cosine, is_outside):
     glass = nff.Nff(BLACK, BLACK, BLACK, WHITE, 0.0, 1.5)
@@ -285,3 +330,260 @@ def test_the_phong_lobe_loses_up_to_a_third_under_even_light(exponent, lost):
     cosines = 0.5 + 0.5 * nodes
     by_cosine = [reflected(nff.BSDF, phong, seen_from(slanted(c)))[0] for c in cosines]
     assert 1.0 - np.sum(by_cosine * weights * cosines) == pytest.approx(lost, abs=6e-4)
+
+
+def fujii(wi, wo, roughness):
+    """One bounce of a white surface, as the paper has it, times pi."""
+    s = np.dot(wi, wo) - wi[2] * wo[2]
+    t = max(wi[2], wo[2]) if s > 0.0 else 1.0
+    return (1.0 + roughness * s / t) / (1.0 + (0.5 - 2.0 / (3.0 * np.pi)) * roughness)
+
+
+def at(degrees, azimuth=0.0):
+    """A direction, so many degrees from the normal."""
+    angle, azimuth = np.radians(degrees), np.radians(azimuth)
+    return (np.sin(angle) * np.cos(azimuth), np.sin(angle) * np.sin(azimuth), np.cos(angle))
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.3, 1.0])
+def test_oren_nayar_is_the_published_formula(roughness):
+    """What is missed by one bounce is found by quadrature of the formula, not by the closed form of the code."""
+    rho = 0.6
+    packed = oren_nayar.OrenNayar((rho, rho, rho), roughness)
+    points, solid_angles = hemisphere(48)
+
+    def caught(wo):
+        once = np.array([fujii(w, wo, roughness) for w in points])
+        return np.sum(once * points[:, 2] * solid_angles) / np.pi
+
+    mean = 1.0 / (1.0 + (0.5 - 2.0 / (3.0 * np.pi)) * roughness) * (1.0 + (2.0 / 3.0 - 28.0 / (15 * np.pi)) * roughness)
+    for wi, wo in ((at(0), at(0)), (at(60), at(60)), (at(60), at(60, 180)), (at(80), at(40, 90)), (at(30), at(75, 20))):
+        found = np.add(*evaluated(oren_nayar.BSDF, packed, seen_from(wo), [wi])[:2])[0, 0]
+        more = rho * rho * mean / (1.0 - rho * (1.0 - mean))
+        evenly = more * (1.0 - caught(wi)) * (1.0 - caught(wo)) / max(1.0 - mean, 1e-9)
+        assert found == pytest.approx((rho * fujii(wi, wo, roughness) + evenly) / np.pi, abs=1e-4)
+
+
+@pytest.mark.parametrize("roughness", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("cosine", [0.05, 0.5, 1.0])
+def test_a_white_rough_diffuse_surface_loses_nothing(roughness, cosine):
+    white = oren_nayar.OrenNayar((1.0, 0.7, 0.2), roughness)
+    lit = reflected(oren_nayar.BSDF, white, seen_from(slanted(cosine)))
+    assert lit[0] == pytest.approx(1.0, abs=1e-4)
+    np.testing.assert_allclose(lit, as_array(oren_nayar.albedo, white, slanted(cosine)), atol=1e-4)
+
+
+def test_most_of_a_rough_diffuse_surface_is_its_base():
+    """So that photons stand for it: all of Lambert's, two fifths of the roughest."""
+    for roughness, least in ((0.0, 0.9999), (0.5, 0.65), (1.0, 0.4)):
+        packed, wo = oren_nayar.OrenNayar(WHITE, roughness), slanted(0.8)
+        wi, solid_angle = hemisphere(32)
+        base = evaluated(oren_nayar.BSDF, packed, seen_from(wo), wi)[0]
+        assert np.sum(base[:, 0] * solid_angle * wi[:, 2]) > least
+
+
+def imageworks(wi, wo, alpha):
+    """The value of white fibres, (n,), as the paper has it, for directions (n, 3)."""
+    fit = (1.0 - alpha) ** 2 * np.array([25.3245, 3.32435, 0.16801, -1.27393, -4.85967])
+    a, b, c, d, e = fit + (1.0 - (1.0 - alpha) ** 2) * np.array([21.5473, 3.82987, 0.19823, -1.97760, -4.32054])
+
+    def hiding(cosine):
+        def fitted(x):
+            return a / (1.0 + b * x**c) + d * x + e
+
+        low, high = np.minimum(cosine, 0.5), np.maximum(cosine, 0.5)
+        return np.where(cosine < 0.5, np.exp(fitted(low)), np.exp(2.0 * fitted(0.5) - fitted(1.0 - high)))
+
+    h = (wi + wo) / np.linalg.norm(wi + wo, axis=-1, keepdims=True)
+    standing = (2.0 + 1.0 / alpha) * (1.0 - h[:, 2] ** 2) ** (0.5 / alpha) / (2.0 * np.pi)
+    return standing / (1.0 + hiding(wi[:, 2]) + hiding(wo[2])) / (4.0 * wi[:, 2] * wo[2])
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.35, 0.99])
+@pytest.mark.parametrize("cosine", [0.05, 0.4, 0.9])
+def test_fibres_reflect_by_the_published_formula(alpha, cosine):
+    fibres = sheen.Sheen(BLACK, WHITE, alpha)
+    wi, solid_angle = hemisphere(64)
+    wo = np.array(slanted(cosine))
+    expected = imageworks(wi, wo, alpha)
+    rest = evaluated(sheen.BSDF, fibres, seen_from(slanted(cosine)), wi)[1][:, 0]
+    is_clear = wi[:, 2] > 1e-3
+    np.testing.assert_allclose(rest[is_clear], expected[is_clear], rtol=2e-3, atol=1e-6)
+    share = np.sum(expected * wi[:, 2] * solid_angle)
+    assert share < 1.0
+    np.testing.assert_allclose(as_array(sheen.albedo, fibres, slanted(cosine)), share, atol=3e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("cosine", [0.02, 0.3, 1.0])
+def test_white_cloth_loses_nothing(alpha, cosine):
+    cloth = sheen.Sheen(WHITE, (1.0, 0.5, 0.0), alpha)
+    np.testing.assert_allclose(reflected(sheen.BSDF, cloth, seen_from(slanted(cosine))), 1.0, atol=3e-3)
+    np.testing.assert_allclose(as_array(sheen.albedo, cloth, slanted(cosine)), 1.0, atol=1e-6)
+
+
+def test_the_file_of_cloth_holds_what_is_tabulated():
+    np.testing.assert_allclose(sheen.CAUGHT, sheen.tabulated(), rtol=1e-4, atol=1e-6)
+
+
+def test_cloth_takes_the_color_of_its_fibres_from_its_own_key():
+    assert sheen.pack(material()).sheen == WHITE
+    assert sheen.pack(material(own={"sheen": (0.1, 0.2, 0.3)})) == ((0.3, 0.2, 0.1), (0.1, 0.2, 0.3), 0.25)
+
+
+def write_merl(path, values):
+    """Writes values (90, 90, 180, 3) as a file of the MERL database."""
+    units = np.array([1.0, 1.15, 1.66]) / 1500.0
+    content = np.array([90, 90, 180], "<i4").tobytes() + np.moveaxis(values / units, -1, 0).astype("<f8").tobytes()
+    path.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def merl_file(tmp_path_factory):
+    """A file with a highlight, of which some was not measured."""
+    path = tmp_path_factory.mktemp("merl") / "plastic.binary"
+    values = phong_like(*middles())
+    values[:, 85:] = -1.0
+    write_merl(path, values)
+    return path
+
+
+def test_what_was_measured_is_read_and_looked_up(merl_file):
+    packed, table = (f(material(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
+    assert table.shape == (measured.TABLE_NUMBERS,)
+    tables = measured.joined([table])
+    random = np.random.default_rng(7)
+    for _ in range(300):
+        wi, wo = (at(*angles) for angles in random.uniform((0.0, 0.0), (70.0, 360.0), (2, 2)))
+        base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=tables.ctypes.data), [wi])
+        expected = phong_like(np.array(wi), np.array(wo))
+        # A bin is as wide as two degrees: the highlight changes so much in it.
+        np.testing.assert_allclose((base + rest)[0], expected, atol=0.04)
+    wi, wo = (middle[40, 20, 50] for middle in middles())
+    base, rest, _ = evaluated(measured.BSDF, packed, seen_from(wo, tables=tables.ctypes.data), [wi])
+    np.testing.assert_allclose((base + rest)[0], phong_like(wi, wo), rtol=1e-5)
+
+
+def test_each_bin_is_found_by_the_directions_in_its_middle():
+    """All that are above the surface, among them those whose half vector is next to the normal."""
+    rows = np.ravel_multi_index(np.indices((90, 90, 180)), (90, 90, 180))
+    wi, wo = (middle[::11, ::7, ::13].reshape(-1, 3) for middle in middles())
+    for i, o, expected in zip(wi, wo, rows[::11, ::7, ::13].ravel(), strict=True):
+        if min(i[2], o[2]) > 0.0:
+            assert measured.bin_of(float32(i), float32(o)) == expected
+            assert measured.bin_of(float32(o), float32(i)) == expected
+
+
+def test_a_measured_lambert_surface_is_all_base(tmp_path):
+    write_merl(tmp_path / "chalk.binary", np.full((90, 90, 180, 3), (0.2, 0.1, 0.05)))
+    packed, table = measured.read_table(str(tmp_path / "chalk.binary"))
+    assert packed.base == pytest.approx((0.2 * np.pi, 0.1 * np.pi, 0.05 * np.pi), rel=1e-5)
+    tables = measured.joined([table])
+    seen = seen_from(slanted(0.4), tables=tables.ctypes.data)
+    base, rest, pdf = evaluated(measured.BSDF, packed, seen, [slanted(0.7)])
+    np.testing.assert_allclose(base[0], (0.2, 0.1, 0.05), rtol=1e-5)
+    np.testing.assert_allclose(rest[0], 0.0, atol=1e-7)
+    assert pdf[0] == pytest.approx(0.7 / np.pi, rel=1e-5)
+    assert np.all(drawn(measured.BSDF, packed, seen, 1000)[2] == LOBE_BASE)
+
+
+@pytest.mark.parametrize("cosine", [0.3, 0.5, 0.95])
+def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
+    seen = seen_from(slanted(cosine), tables=TABLES)
+    np.testing.assert_allclose(
+        as_array(measured.albedo, PHONG_LIKE, slanted(cosine)), reflected(measured.BSDF, PHONG_LIKE, seen), atol=0.01
+    )
+    assert PHONG_LIKE.glossy_share > 0.0
+    assert 0.1 < PHONG_LIKE.alpha < 0.5
+
+
+def test_the_second_table_is_behind_the_first():
+    both = measured.joined([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
+    packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
+    mirrored = [np.multiply(slanted(0.8), (-1.0, -1.0, 1.0))]
+    expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), mirrored)[1]
+    assert np.all(expected > 0.05)
+    np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, mirrored)[1], expected)
+
+
+def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
+    content, path = merl_file.read_bytes(), tmp_path / "bad.binary"
+    spoilt = np.frombuffer(content[12:], "<f8").copy()
+    spoilt[7] = np.nan
+    for bad, message in (
+        (b"", "expected a BRDF of the MERL database, 90 x 90 x 180 numbers, got 0 bytes"),
+        (np.array([90, 45, 180], "<i4").tobytes() + content[12:], "got 90 x 45 x 180"),
+        (content[:-8], "is the file whole"),
+        (content + b" ", "is the file whole"),
+        (content[:12] + spoilt.tobytes(), "expected finite numbers"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ShaderError, match=message) as raised:
+            measured.read_merl(path)
+        assert "\n" not in str(raised.value)
+        assert str(path) in str(raised.value)
+    with pytest.raises(ShaderError, match=r"cannot read .*none.binary: No such file"):
+        measured.read_merl(tmp_path / "none.binary")
+    with pytest.raises(ShaderError, match="needs the key file"):
+        measured.pack(material())
+
+
+BRUSHED = {"anisotropy": 0.75, "rotation": 0.125}
+
+
+def brushed(own=None, **changes):
+    """A white metal as a material says it."""
+    return anisotropic.pack(material(specular=WHITE, own=BRUSHED if own is None else own, **changes))
+
+
+def test_brushed_metal_has_the_widths_of_disney():
+    packed = brushed(roughness=0.6)
+    aspect = math.sqrt(1.0 - 0.9 * 0.75)
+    assert (packed.alpha_x, packed.alpha_y) == pytest.approx((0.36 / aspect, 0.36 * aspect))
+    assert packed.rotation == 0.125
+    even = brushed(own={}, roughness=0.6)
+    assert (even.alpha_x, even.alpha_y, even.rotation) == pytest.approx((0.36, 0.36, 0.0))
+
+
+def test_metal_that_is_not_brushed_is_metal():
+    """Whatever way it is turned."""
+    packed = brushed(own={"rotation": 0.3}, roughness=0.6)
+    plain = metal.pack(material(specular=WHITE, roughness=0.6))
+    wi, _ = hemisphere(8)
+    for cosine in (0.3, 0.9):
+        seen = seen_from(slanted(cosine))
+        ours, theirs = (evaluated(m.BSDF, p, seen, wi) for m, p in ((anisotropic, packed), (metal, plain)))
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-3, atol=1e-5)
+
+
+def test_highlights_are_wider_across_the_brush_and_turn_with_it():
+    """At a rotation of an eighth the wider way is between x and y."""
+    packed = brushed(roughness=0.4)
+    seen = seen_from((0.0, 0.0, 1.0))
+    ways = [at(30, azimuth) for azimuth in (45, 225, 135, 315, 0, 90)]
+    values = evaluated(anisotropic.BSDF, packed, seen, ways)[1][:, 0]
+    wide, narrow, between = values[:2], values[2:4], values[4:]
+    np.testing.assert_allclose([wide[0], narrow[0], between[0]], [wide[1], narrow[1], between[1]], rtol=1e-3)
+    assert wide[0] > 2.0 * between[0] > 4.0 * narrow[0]
+
+
+def test_brushed_facets_cover_the_surface_once():
+    facets = anisotropic.Facets(*float32((0.6, 0.25, 0.0, 1.0)))
+    h, solid_angle = hemisphere(64)
+    densities = [anisotropic.density(facets, float32(one)) for one in h]
+    assert np.sum(densities * h[:, 2] * solid_angle) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("roughness", "anisotropy", "least", "most"), [
+    (0.5, 0.0, 0.995, 1.005), (0.5, 0.5, 0.955, 1.025), (0.5, 0.9, 0.825, 1.015),
+    (0.8, 0.5, 0.895, 1.035), (0.8, 0.9, 0.645, 0.985),
+])  # fmt: skip
+def test_white_brushed_metal_loses_what_its_page_says(roughness, anisotropy, least, most):
+    packed = brushed(own={"anisotropy": anisotropy}, roughness=roughness)
+    kept = [
+        reflected(anisotropic.BSDF, packed, seen_from(at(angle, azimuth)))[0]
+        for angle in (5, 60, 85) for azimuth in (0, 45, 90)
+    ]  # fmt: skip
+    assert least < min(kept)
+    assert max(kept) < most

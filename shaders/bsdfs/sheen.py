@@ -1,0 +1,255 @@
+"""This BSDF is cloth: a diffuse base under fibres that stand up, which shine where they are seen from the side.
+
+Estevez, Kulla: Production Friendly Microfacet Sheen BRDF, 2017, without the term that softens its terminator, as light
+and eye would not be exchangeable with it:
+
+    f = sheen D(h) / (4 ci co (1 + L(ci) + L(co))),    D = (2 + 1/alpha) sin^(1/alpha) / (2 pi)
+
+What the fibres do not reflect goes to the base and comes back through them, so that white cloth loses nothing, as below
+a coat. The share E that fibres reflect is a table, whose numbers are linear in the roots of alpha and of the cosine.
+`python -m shaders.bsdfs.sheen` writes its file.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
+from shaders.compilation import address, compiled, get
+from shaders.elementary import exp2, power
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
+from shaders.sampling import LEAST_SQUARE, cosine_hemisphere, uniform_hemisphere
+from shaders.vector import Color, Vec3, add, chosen, dot, multiply, scale
+
+#: Narrower fibres would reflect more light than they receive.
+LEAST_ALPHA = Float32(0.1)
+
+#: What the paper fits L by, at alpha 0 and 1: a / (1 + b x^c) + d x + e.
+_NARROW = tuple(Float32(x) for x in (25.3245, 3.32435, 0.16801, -1.27393, -4.85967))
+_BROAD = tuple(Float32(x) for x in (21.5473, 3.82987, 0.19823, -1.97760, -4.32054))
+
+#: Smaller cosines count as this one: closer to the horizon the fit grows without bound.
+_LEAST_COSINE = Float32(1e-4)
+
+_FOUR, _LOG2_E = Float32(4.0), Float32(math.log2(math.e))
+
+#: Rows of the table, from LEAST_ALPHA to 1, and its columns, from cosine 0 to 1.
+ALPHAS, COSINES = 16, 48
+FILE = Path(__file__).with_suffix(".npy")
+
+
+class Sheen(NamedTuple):
+    """Says how cloth looks.
+
+    diffuse: reflectance of the base, 0..1.
+    sheen: of each fibre, 0..1.
+    alpha: how far fibres lean over, LEAST_ALPHA to 1.
+    """
+
+    diffuse: Color
+    sheen: Color
+    alpha: float
+
+
+def pack(material: Any) -> Sheen:
+    """Returns `diffuse` below fibres of the colour `sheen`; alpha is the square of `roughness`."""
+    return Sheen(material.diffuse, material.own.get("sheen", KEYS["sheen"].default), material.roughness**2)
+
+
+@compiled
+def between(a: float, b: float, share: float) -> float:
+    """Returns what is a share of the way from a to b."""
+    return a + (b - a) * share
+
+
+@compiled
+def hidden(cosine: float, alpha: float) -> float:
+    """Returns L, of fibres that hide each other from a direction at a cosine."""
+    square = (ONE - alpha) * (ONE - alpha)
+    a, b, c = _parameter(0, square), _parameter(1, square), _parameter(2, square)
+    d, e = _parameter(3, square), _parameter(4, square)
+    is_low = cosine < HALF
+    x = max(cosine if is_low else ONE - cosine, _LEAST_COSINE)
+    fitted = a / (ONE + b * power(x, c)) + d * x + e
+    middle = a / (ONE + b * power(HALF, c)) + d * HALF + e
+    return exp2(_LOG2_E * (fitted if is_low else TWO * middle - fitted))
+
+
+@compiled
+def _parameter(index: int, square: float) -> float:
+    """Returns a number of the fit. square: that of 1 - alpha."""
+    return between(_BROAD[index], _NARROW[index], square)
+
+
+@compiled
+def fibres(wi: Vec3, wo: Vec3, alpha: float) -> float:
+    """Returns the value of white fibres in 1/sr, without the cosine, for directions above the surface."""
+    sum_of_both = add(wi, wo)
+    sine2 = (sum_of_both[0] * sum_of_both[0] + sum_of_both[1] * sum_of_both[1]) / max(
+        dot(sum_of_both, sum_of_both), LEAST_SQUARE
+    )
+    cosine_i, cosine_o = max(wi[2], _LEAST_COSINE), max(wo[2], _LEAST_COSINE)
+    standing = (TWO + ONE / alpha) * power(min(sine2, ONE), HALF / alpha) / TWO_PI
+    return standing / (_FOUR * cosine_i * cosine_o * (ONE + hidden(cosine_i, alpha) + hidden(cosine_o, alpha)))
+
+
+@compiled
+def caught(alpha: float, cosine: float, nodes: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> float:
+    """Returns the share of light at a cosine that white fibres reflect, by Gauss's nodes and weights in 0..1."""
+    wo = (math.sqrt(ONE - cosine * cosine), ZERO, cosine)
+    total = 0.0
+    for i in range(len(nodes)):
+        z = nodes[i] * nodes[i]
+        sine = math.sqrt(ONE - z * z)
+        for j in range(len(nodes)):
+            x = math.cos(math.pi * nodes[j])
+            wi = (Float32(sine * x), Float32(sine * math.sqrt(1.0 - x * x)), z)
+            total += fibres(wi, wo, alpha) * z * nodes[i] * weights[i] * weights[j] * 4.0 * math.pi
+    return total
+
+
+def tabulated() -> npt.NDArray[np.float32]:
+    """Returns the table (ALPHAS, COSINES) of what white fibres reflect."""
+    nodes, weights = np.polynomial.legendre.leggauss(128)
+    rule = (0.5 + 0.5 * nodes).astype(np.float32), (0.5 * weights).astype(np.float32)
+    alphas = np.linspace(math.sqrt(LEAST_ALPHA), 1.0, ALPHAS, dtype=np.float32) ** 2
+    cosines = np.maximum(np.linspace(0.0, 1.0, COSINES, dtype=np.float32) ** 2, _LEAST_COSINE)
+    return np.array([[caught(alpha, cosine, *rule) for cosine in cosines] for alpha in alphas], np.float32)
+
+
+def means(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Returns means (ALPHAS,) of the table as it is read, over light that falls in evenly from all sides."""
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    along, last = 0.5 + 0.5 * nodes, COSINES - 1
+    root = (np.arange(last)[:, None] + along) / last
+    values = table[:, :-1, None] * (1.0 - along) + table[:, 1:, None] * along
+    # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
+    return ((values * (2.0 * root**3 * weights)).sum(axis=(1, 2)) / last).astype(np.float32)
+
+
+if __name__ == "__main__":
+    np.save(FILE, tabulated())
+
+#: The table, and its means, (ALPHAS,).
+CAUGHT: npt.NDArray[np.float32] = np.load(FILE)
+MEAN_CAUGHT = means(CAUGHT)
+
+#: From alpha to the row.
+_FIRST_ROW = Float32(math.sqrt(LEAST_ALPHA))
+_ROWS_PER_ROOT = Float32((ALPHAS - 1) / (1.0 - math.sqrt(LEAST_ALPHA)))
+
+
+@compiled
+def row_at(alpha: float) -> tuple[int, float]:
+    """Returns the row before alpha, and how far it is to the next one, as a share of their distance."""
+    scaled = max(math.sqrt(max(alpha, ZERO)) - _FIRST_ROW, ZERO) * _ROWS_PER_ROOT
+    row = min(max(Int(scaled), Int(0)), Int(ALPHAS - 2))
+    return row, scaled - Float32(row)
+
+
+@compiled
+def caught_share(alpha: float, cosine: float) -> float:
+    """Returns the share of light at a cosine that white fibres reflect."""
+    row, down = row_at(alpha)
+    scaled = math.sqrt(min(max(cosine, ZERO), ONE)) * Float32(COSINES - 1)
+    column = min(max(Int(scaled), Int(0)), Int(COSINES - 2))
+    along, table = scaled - Float32(column), address(CAUGHT)
+    index = Int(row * Int(COSINES) + column)
+    below = Int(index + Int(COSINES))
+    return between(
+        between(get(table, index), get(table, Int(index + Int(1))), along),
+        between(get(table, below), get(table, Int(below + Int(1))), along),
+        down,
+    )
+
+
+@compiled
+def mean_caught_share(alpha: float) -> float:
+    """Returns the mean of `caught_share` over light that falls in evenly from all sides."""
+    row, down = row_at(alpha)
+    return between(get(address(MEAN_CAUGHT), row), get(address(MEAN_CAUGHT), Int(row + Int(1))), down)
+
+
+@compiled
+def through(color: Color, share: float) -> Color:
+    """Returns what fibres of a colour let through, given the share that white ones reflect."""
+    return (ONE - color[0] * share, ONE - color[1] * share, ONE - color[2] * share)
+
+
+@compiled
+def probabilities(sheen: Sheen, seen: Seen) -> tuple[float, float]:
+    """Returns the probabilities of the base and of the fibres."""
+    share = caught_share(sheen.alpha, seen.wo[2])
+    base = seen.follow * dot(seen.carried, multiply(sheen.diffuse, through(sheen.sheen, share)))
+    shine = dot(seen.carried, sheen.sheen) * share
+    per_total = ONE / (base + shine) if base + shine > ZERO else ZERO
+    return base * per_total, shine * per_total
+
+
+@compiled
+def sample(sheen: Sheen, seen: Seen, u: Vec3) -> Drawn:
+    """Draws a direction, by its cosine from the base and evenly from the fibres."""
+    base, shine = probabilities(sheen, seen)
+    is_base = u[0] < base
+    wi = chosen(is_base, cosine_hemisphere(u[1], u[2]), uniform_hemisphere(u[1], u[2]))
+    is_lost = (wi[2] <= ZERO) | (base + shine <= ZERO)
+    lobe = LOBE_BASE if is_base else LOBE_GLOSSY
+    return Drawn(wi, (ZERO, ZERO, ZERO), LOBE_NONE if is_lost else lobe)
+
+
+@compiled
+def evaluate(sheen: Sheen, wi: Vec3, seen: Seen) -> Value:
+    """Returns the value of the base below the fibres, and of these."""
+    is_above = ONE if wi[2] > ZERO else ZERO
+    base, shine = probabilities(sheen, seen)
+    pdf = is_above * (base * wi[2] / PI + shine / TWO_PI)
+    shining = is_above * fibres(wi, seen.wo, max(sheen.alpha, LEAST_ALPHA))
+    below = multiply(entering(sheen, wi), reflectance(sheen, seen.wo))
+    return Value(scale(below, is_above / PI), scale(sheen.sheen, shining), pdf)
+
+
+@compiled
+def entering(sheen: Sheen, w: Vec3) -> Color:
+    """Returns what the fibres let through."""
+    return through(sheen.sheen, caught_share(sheen.alpha, w[2]))
+
+
+@compiled
+def reflectance(sheen: Sheen, w: Vec3) -> Color:
+    """Returns that of the base with what the fibres let through, so that all of it comes out again."""
+    leaving, mean = entering(sheen, w), through(sheen.sheen, mean_caught_share(sheen.alpha))
+    red, green, blue = multiply(sheen.diffuse, leaving)
+    return (red / mean[0], green / mean[1], blue / mean[2])
+
+
+@compiled
+def albedo(sheen: Sheen, wo: Vec3) -> Color:
+    """Returns what fibres and base reflect."""
+    share = caught_share(sheen.alpha, wo[2])
+    return add(scale(sheen.sheen, share), multiply(sheen.diffuse, through(sheen.sheen, share)))
+
+
+KEYS = {"sheen": Key(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="reflectance of the fibres of cloth")}
+
+BSDF = Bsdf(
+    name="sheen",
+    summary="cloth: a diffuse base under fibres that shine from the side",
+    parameters=Sheen,
+    pack=pack,
+    sample=sample,
+    evaluate=evaluate,
+    entering=entering,
+    reflectance=reflectance,
+    albedo=albedo,
+    maps={
+        "texture": (Use("diffuse"),),
+        "specular_map": (Use("sheen"),),
+        "roughness_map": (Use("alpha", MEAN, is_squared=True),),
+    },
+    keys=KEYS,
+    stores=lambda sheen: max(sheen.diffuse) > 0.0,
+    is_mirroring=False,
+)
