@@ -147,6 +147,34 @@ def test_a_border_bends_by_the_indices_of_both_sides():
     np.testing.assert_allclose(made, let_in(1.5 / 1.33) * np.exp(-0.2 * AMBER), rtol=0.01)
 
 
+def test_a_bubble_in_water_bends_light():
+    """It has the index of empty space, but stands in water: shadow rays do not come straight through its border."""
+    bubble = (block(0.0, 0.6, 0.5), solid(priority=1))
+    water = (block(-1.0, 1.0), solid(ior=1.33, absorption=AMBER))
+    shining = scene((plate(0.5), GLOWING), bubble, water, camera=from_height(0.8))
+    made = made_by(shining, "path", 16, width=16, height=16)
+    np.testing.assert_allclose(made, let_in(1.0 / 1.33) * np.exp(-0.2 * AMBER), rtol=0.01)
+    lamp = PointLight(position=(0.03, 0.02, 0.9), intensity=(math.pi,) * 3)
+    lit = scene((plate(0.5), GREY), bubble, water, camera=from_height(0.8, 1e-4), lights=[lamp])
+    assert made_by(lit, "whitted").max() == 0.0 < made_by(lit, "photons-only", photons=100_000).min()
+
+
+@pytest.mark.parametrize(("eye", "lamp", "way"), [(1.5, 0.7, 0.3), (0.6, 1.5, 0.4), (0.6, 0.7, 0.4 + 0.3)])
+def test_shadow_rays_from_rough_glass_are_in_the_medium_on_their_side(eye, lamp, way):
+    """Its upper border, at height 1, is seen from outside or inside, and reflects a lamp or lets its light through."""
+    camera = from_height(eye, 1e-4)
+    camera = camera if eye > 1.0 else replace(camera, forward=(0.0, 0.0, 1.0))
+    lights = [PointLight(position=(0.03, 0.02, lamp), intensity=(math.pi,) * 3)]
+    absorbing, clear = (
+        made_by(
+            scene((block(0.0, 1.0), replace(solid(absorption, 1.5), roughness=0.5)), camera=camera, lights=lights),
+            "whitted",
+        )
+        for absorption in (AMBER, 1e-9 * AMBER)
+    )
+    np.testing.assert_allclose(absorbing, clear * np.exp(-way * AMBER), rtol=1e-3)
+
+
 def test_a_solid_of_lower_priority_is_not_there_inside_of_another():
     hidden = (block(0.3, 0.6, 0.5), solid(PALE, ior=1.5))
     seen = scene((plate(-0.2), GLOWING), hidden, (block(0.0, 1.0), solid(AMBER, priority=1)))

@@ -82,7 +82,7 @@ def emitted(scene, photons, sequence=0):
     rays, hits = (np.zeros((rows, photons + 2 * ELEMENTS), np.float32) for rows in (8, 4))
     batch = new_batch(rays, hits, photons)
     launch(scene.photon_scene, task, batch, (0, 0, photons))
-    flux = batch.paths[PATH_FLUX:, :photons].view(np.float32).T * np.float64(task.flux_unit)
+    flux = batch.paths[PATH_FLUX : PATH_FLUX + 3, :photons].view(np.float32).T * np.float64(task.flux_unit)
     if not flux.any():  # of the only light, which all photons share
         flux = np.broadcast_to(scene.photon_scene.emitters["flux"][0].astype(np.float64), flux.shape)
     return rays[:, :photons], flux
