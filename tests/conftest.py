@@ -21,6 +21,10 @@ LONGEST = (
     "renderer/test_cli.py",
     "tracecore/test_wide_kernels.py",
     "renderer/test_surfaces.py",
+    "renderer/test_cluster.py",
+    "renderer/test_shared_pictures.py",
+    "tracecore/test_margins.py",
+    "renderer/test_check.py",
     "tracecore/test_warp_kernels.py",
     "renderer/test_bench_commands.py",
     "tracecore/test_cpu.py",
@@ -42,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Has the collector of garbage leave out what is there before the first test: thousands of tests and all modules,
-    which stay to the end. It took half of the time of tests to look at them again and again."""
+    which stay to the end. To look at them again took most of the time of tests that measure memory."""
     gc.collect()
     gc.freeze()
 
