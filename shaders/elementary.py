@@ -1,5 +1,5 @@
-"""This module makes sine, cosine and powers from sums and products alone, in float32 and without branches, so that
-loops vectorise.
+"""This module makes sine, cosine, arc tangent and powers from sums and products alone, in float32 and without branches,
+so that loops vectorise. It also says what the lesser and the greater of two numbers is.
 
 Libraries of mathematics differ from machine to machine in the last bit of these; pictures shall not.
 """
@@ -9,17 +9,23 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.float32 import HALF, ONE, PI, TWO_PI, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, TWO_PI, ZERO, Float32, Int
 from shaders.fma import fma
-
-#: Of the arc tangent in the same way, up to tan(pi/8), right to 1e-7 (Moshier: Cephes Mathematical Library, 1987).
-_ARC = (Float32(-0.333329491539), Float32(0.199777106478), Float32(-0.138776856032), Float32(0.0805374449538))
-_ARC_LIMIT, _QUARTER_PI, _HALF_PI = Float32(math.sqrt(2.0) - 1.0), Float32(math.pi / 4.0), Float32(math.pi / 2.0)
 
 #: With square = x^2, up to an eighth of a turn: sin x = x + x square (...) and cos x = 1 - square / 2 + square^2 (...).
 #: Minimax polynomials, lowest power first, right to 2e-8.
 _SINE = (Float32(-0.16666664666), Float32(0.0083327489425), Float32(-0.00019588008690))
 _COSINE = (Float32(0.041666665432), Float32(-0.0013888339222), Float32(2.4550726773e-05))
+
+#: Up to tan(pi / 8), atan x = 2 pi x (...) with square = x^2: a minimax polynomial, right to 2e-8 of itself.
+_ARC_TANGENT = (
+    Float32(0.15915494022),
+    Float32(-0.053050797278),
+    Float32(0.031790346047),
+    Float32(-0.02204616459),
+    Float32(0.012710890772),
+)
+_TAN_EIGHTH, _EIGHTH = Float32(math.tan(math.pi / 8.0)), Float32(0.125)
 
 #: Coefficients of the series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
 _EXPONENTIAL = tuple(Float32(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 9))
@@ -38,6 +44,18 @@ _INT_LIMIT = Float32(2.0**31)
 
 #: From which half of a number's bits are taken to guess 1 over its root.
 _ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Float32(1.5)
+
+
+@compiled
+def least(a: float, b: float) -> float:
+    """Returns `a if a < b else b`: the second number where either is NaN, and of 0 and -0."""
+    return a if a < b else b
+
+
+@compiled
+def greatest(a: float, b: float) -> float:
+    """Returns `a if a > b else b`: the second number where either is NaN, and of 0 and -0."""
+    return a if a > b else b
 
 
 @compiled
@@ -75,7 +93,7 @@ def binary_exponent(x: float) -> int:
 
 @compiled
 def sine_cosine(turns: float) -> tuple[float, float]:
-    """Returns the sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
+    """Returns the sine and cosine of an angle in full turns, -1/8..1; right to 2e-7."""
     turns = Float32(turns)
     quarter = np.int32(fma(_FOUR, turns, HALF))
     angle = fma(-_QUARTER, Float32(quarter), turns) * TWO_PI  # within an eighth of a turn
@@ -92,18 +110,21 @@ def sine_cosine(turns: float) -> tuple[float, float]:
 
 
 @compiled
-def arc_tangent(y: float, x: float) -> float:
-    """Returns the angle in 0..pi between the x axis and (x, y), y >= 0; right to 3e-7 of itself.
-    It is 0 where both are 0."""
-    across, along = min(y, abs(x)), max(y, abs(x))
-    is_steep = across > _ARC_LIMIT * along
-    # tan(a - pi/4) = (tan a - 1) / (tan a + 1)
-    over = across - along if is_steep else across
-    t = over / max(across + along if is_steep else along, _LEAST_NORMAL)
-    square = t * t
-    angle = fma(t * square, horner(square, _ARC), t) + (_QUARTER_PI if is_steep else ZERO)
-    angle = _HALF_PI - angle if y > abs(x) else angle
-    return PI - angle if x < ZERO else angle
+def turns_to(x: float, y: float) -> float:
+    """Returns the angle from +x to (x, y) in full turns, -1/2..1/2, 0 of (0, 0); right to 5e-8, and 2e-7 of itself.
+
+    It is 1/2 along -x, also where y is -0.
+    """
+    x, y = Float32(x), Float32(y)
+    width, height = abs(x), abs(y)
+    short, long = least(width, height), greatest(width, height)
+    is_beyond = short > _TAN_EIGHTH * long  # then it is measured from the diagonal
+    part = short - long if is_beyond else short
+    ratio = part / greatest(short + long if is_beyond else long, _LEAST_NORMAL)
+    octant = ratio * horner(ratio * ratio, _ARC_TANGENT) + (_EIGHTH if is_beyond else ZERO)
+    quadrant = _QUARTER - octant if height > width else octant
+    half = HALF - quadrant if x < ZERO else quadrant
+    return -half if y < ZERO else half
 
 
 @compiled
@@ -147,13 +168,14 @@ def exp2_minus_1(x: float) -> float:
 @compiled
 def _split_exp2(x: float) -> tuple[float, float]:
     """Returns a power of two and a small rest with 2^x = part (1 + rest)."""
-    whole = np.floor(max(x, _LEAST_EXPONENT) + HALF)
-    fraction = max(x, _LEAST_EXPONENT) - whole
+    x = greatest(x, _LEAST_EXPONENT)
+    whole = np.floor(x + HALF)
+    fraction = x - whole
     return power_of_two(Int(whole)), fraction * horner(fraction, _EXPONENTIAL)
 
 
 @compiled
 def power(x: float, exponent: float) -> float:
     """Returns x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
-    raised = exp2(Float32(exponent) * log2(max(Float32(x), _LEAST_NORMAL)))
+    raised = exp2(Float32(exponent) * log2(greatest(Float32(x), _LEAST_NORMAL)))
     return ONE if exponent <= ZERO else (raised if x >= _LEAST_NORMAL else ZERO)

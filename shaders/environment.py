@@ -15,29 +15,43 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.elementary import greatest, sine_cosine, turns_to
+from shaders.float32 import HALF, TWO, Float32
 from shaders.sampling import interval
+from shaders.series import cosine
 from shaders.vector import Color, Vec3
 
 Doubles = npt.NDArray[np.float64]
+
+#: Row and column.
+Texel = tuple[int, int]
 
 
 class EnvironmentArrays(NamedTuple):
     """Holds the image of a sky, and running sums by which directions are drawn.
 
     radiance: (h, w, 3) float32, W/(m^2 sr).
+    edges: (h + 1,) float64, y of the edges between the rows, from 1 to -1.
     rows: (h,) float64, running sum of the rows' shares of the power, the last exactly 1.
     columns: (h, w) float64, running sum of the texels' shares of their row, the last exactly 1; zeros in a black row.
     """
 
     radiance: npt.NDArray[np.float32]
+    edges: Doubles
     rows: Doubles
     columns: Doubles
 
 
+def edges_of(height: int) -> Doubles:
+    """Returns y (h + 1,) of the edges between rows."""
+    edges: Doubles = cosine(np.arange(height + 1) / (2.0 * max(height, 1)))
+    return edges
+
+
 def solid_angles(height: int, width: int) -> Doubles:
     """Returns the solid angle (h,) in sr of a texel of each row."""
-    cosines = np.cos(np.linspace(0.0, math.pi, height + 1))
-    angles: Doubles = (2.0 * math.pi / width) * (cosines[:-1] - cosines[1:])
+    edges = edges_of(height)
+    angles: Doubles = (2.0 * math.pi / width) * (edges[:-1] - edges[1:])
     return angles
 
 
@@ -52,14 +66,14 @@ def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
         rows = np.cumsum(columns[:, -1] * solid_angles(height, width))
         columns /= np.where(columns[:, -1:] > 0.0, columns[:, -1:], 1.0)
         rows /= rows[-1] if rows[-1] > 0.0 else 1.0
-    return EnvironmentArrays(np.ascontiguousarray(radiance, np.float32), rows, columns)
+    return EnvironmentArrays(np.ascontiguousarray(radiance, np.float32), edges_of(height), rows, columns)
 
 
 def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
     """Returns the mean radiance (3,) over the sphere of directions."""
     height, width, _ = radiance.shape
     by_row = radiance.sum(axis=1, dtype=np.float64)
-    mean: Doubles = solid_angles(height, width) @ by_row / (4.0 * math.pi)
+    mean: Doubles = (solid_angles(height, width)[:, None] * by_row).sum(axis=0) / (4.0 * math.pi)
     return mean
 
 
@@ -71,30 +85,28 @@ def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
 
 
 @compiled
-def texel_of(environment: EnvironmentArrays, direction: Vec3) -> tuple[int, int]:
-    """Returns the row and column of the texel that a unit direction, in the frame of the image, points to."""
+def texel_of(environment: EnvironmentArrays, direction: Vec3) -> Texel:
+    """Returns the texel that a unit direction, in the frame of the image, points to."""
     height, width, _ = environment.radiance.shape
-    down = math.acos(max(-1.0, min(1.0, direction[1]))) / math.pi
-    right = 0.5 + math.atan2(direction[0], -direction[2]) / (2.0 * math.pi)
+    x, y, z = Float32(direction[0]), Float32(direction[1]), Float32(direction[2])
+    down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
     return min(int(down * height), height - 1), min(int(right * width), width - 1)
 
 
 @compiled
-def sky_radiance(environment: EnvironmentArrays, direction: Vec3) -> Color:
-    """Returns the radiance that comes from a unit direction in the frame of the image."""
-    row, column = texel_of(environment, direction)
-    texel = environment.radiance[row, column]
-    return (np.float64(texel[0]), np.float64(texel[1]), np.float64(texel[2]))
+def texel_radiance(environment: EnvironmentArrays, texel: Texel) -> Color:
+    """Returns the radiance that comes from a texel."""
+    color = environment.radiance[texel]
+    return (np.float64(color[0]), np.float64(color[1]), np.float64(color[2]))
 
 
 @compiled
-def sky_pdf(environment: EnvironmentArrays, direction: Vec3) -> float:
-    """Returns the pdf_solid_angle with which `sample_sky` draws a unit direction in the frame of the image."""
-    row, column = texel_of(environment, direction)
-    height, width, _ = environment.radiance.shape
+def texel_pdf(environment: EnvironmentArrays, texel: Texel) -> float:
+    """Returns the pdf_solid_angle with which `sample_sky` draws a direction to a texel."""
+    row, column = texel
+    width, edges = environment.radiance.shape[1], environment.edges
     of_row, of_column = share(environment.rows, row), share(environment.columns[row], column)
-    top, bottom = math.cos(math.pi * row / height), math.cos(math.pi * (row + 1) / height)
-    return of_row * of_column * width / (2.0 * math.pi * (top - bottom))
+    return of_row * of_column * width / (2.0 * math.pi * (edges[row] - edges[row + 1]))
 
 
 @compiled
@@ -104,17 +116,16 @@ def share(cumulative: Doubles, index: int) -> float:
 
 
 @compiled
-def sample_sky(environment: EnvironmentArrays, u1: float, u2: float) -> Vec3:
-    """Draws a unit direction in the frame of the image, with pdf_solid_angle = `sky_pdf`."""
-    height, width, _ = environment.radiance.shape
+def sample_sky(environment: EnvironmentArrays, u1: float, u2: float) -> tuple[Vec3, Texel]:
+    """Draws a texel and a unit direction to it in the frame of the image, with pdf_solid_angle = `texel_pdf`."""
+    edges = environment.edges
     row = interval(environment.rows, u1)
     columns = environment.columns[row]
     column = interval(columns, u2)
-    top, bottom = math.cos(math.pi * row / height), math.cos(math.pi * (row + 1) / height)
-    y = top + (bottom - top) * within(environment.rows, row, u1)
-    angle = 2.0 * math.pi * ((column + within(columns, column, u2)) / width - 0.5)
-    radius = math.sqrt(max(0.0, 1.0 - y * y))
-    return (radius * math.sin(angle), y, -radius * math.cos(angle))
+    y = edges[row] + (edges[row + 1] - edges[row]) * within(environment.rows, row, u1)
+    radius = math.sqrt(greatest(1.0 - y * y, 0.0))
+    sine, away = sine_cosine((column + within(columns, column, u2)) / len(columns))  # from +z, the edge, on
+    return (-radius * sine, y, radius * away), (row, column)
 
 
 @compiled

@@ -5,14 +5,39 @@ call of `register_shader`. If a surface is to differ from point to point, a row 
 gets a function that is called at every hit (`shaders.custom`).
 """
 
-from shaders.bsdfs import dielectric, diffuse, metal, mirror, nff, plastic, principled
+from shaders.bsdfs import (
+    anisotropic,
+    dielectric,
+    diffuse,
+    measured,
+    metal,
+    mirror,
+    nff,
+    oren_nayar,
+    plastic,
+    principled,
+    sheen,
+)
 from shaders.bsdfs.bsdf import Bsdf
 from shaders.errors import ShaderError, UnknownShaderError
 
 __all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 
 _shaders: dict[str, Bsdf] = {
-    one.BSDF.name: one.BSDF for one in (dielectric, diffuse, metal, mirror, nff, plastic, principled)
+    module.BSDF.name: module.BSDF
+    for module in (
+        anisotropic,
+        dielectric,
+        diffuse,
+        measured,
+        metal,
+        mirror,
+        nff,
+        oren_nayar,
+        plastic,
+        principled,
+        sheen,
+    )
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
+from shaders.elementary import exp2_minus_1, greatest, inverse_root, log2, sine_cosine
 from shaders.float32 import ONE, TWO, ZERO, Float32
 from shaders.fma import fma
 from shaders.vector import Vec3, dot, scale
@@ -20,7 +20,7 @@ LEAST_SQUARE = Float32(2.0**-80)
 def uniform_sphere(u1: float, u2: float) -> Vec3:
     """Draws a unit vector, pdf_solid_angle = 1 / (4 pi)."""
     z = ONE - TWO * u1
-    radius = math.sqrt(max(ZERO, ONE - z * z))
+    radius = math.sqrt(greatest(ONE - z * z, ZERO))
     sine, cosine = sine_cosine(u2)
     return (radius * cosine, radius * sine, z)
 
@@ -54,7 +54,7 @@ def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
     radius = TWO * square * inverse_root(square)
     sine, cosine = sine_cosine(u2)
     tip = (fma(radius, cosine, normal[0]), fma(radius, sine, normal[1]), fma(-TWO, u1, normal[2] + ONE))
-    return scale(tip, inverse_root(max(dot(tip, tip), LEAST_SQUARE)))
+    return scale(tip, inverse_root(greatest(dot(tip, tip), LEAST_SQUARE)))
 
 
 @compiled

@@ -3,6 +3,7 @@
 import math
 
 from shaders.compilation import compiled
+from shaders.elementary import greatest
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.fma import fma
 
@@ -79,13 +80,13 @@ def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
 @compiled
 def largest(a: Vec3) -> float:
     """Returns the greatest component."""
-    return max(a[0], a[1], a[2])
+    return greatest(a[2], greatest(a[1], a[0]))
 
 
 @compiled
 def largest_magnitude(a: Vec3) -> float:
     """Returns the greatest absolute value of a component."""
-    return max(abs(a[0]), abs(a[1]), abs(a[2]))
+    return largest((abs(a[0]), abs(a[1]), abs(a[2])))
 
 
 @compiled

@@ -1,5 +1,6 @@
 """Fixtures that every package's tests share."""
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -20,6 +21,10 @@ LONGEST = (
     "renderer/test_cli.py",
     "tracecore/test_wide_kernels.py",
     "renderer/test_surfaces.py",
+    "renderer/test_cluster.py",
+    "renderer/test_shared_pictures.py",
+    "tracecore/test_margins.py",
+    "renderer/test_check.py",
     "tracecore/test_warp_kernels.py",
     "renderer/test_bench_commands.py",
     "tracecore/test_cpu.py",
@@ -37,6 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     folder = Path(__file__).parent
     rank = {folder / name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(LONGEST)))
+
+
+def pytest_collection_finish() -> None:
+    """Has the collector of garbage leave out what is there before the first test: thousands of tests and all modules,
+    which stay to the end. To look at them again took most of the time of tests that measure memory."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,5 @@
 """Rays of a camera, through a pinhole or a lens, in perspective or parallel, and the paths that begin with them."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
 from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
 from shaders.compilation import compiled as inlined
+from shaders.elementary import sine_cosine
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
@@ -218,7 +218,8 @@ def concentric_disc(u1: float, u2: float) -> tuple[float, float]:
     """Returns a point of the unit disc, uniform over its area; neighbours stay neighbours."""
     a, b = 2.0 * u1 - 1.0, 2.0 * u2 - 1.0
     if abs(a) > abs(b):
-        radius, angle = a, 0.25 * math.pi * (b / a)
+        radius, turns = a, 0.125 * (b / a)
     else:
-        radius, angle = b, 0.5 * math.pi - 0.25 * math.pi * (a / b if b != 0.0 else 0.0)
-    return radius * np.cos(angle), radius * np.sin(angle)
+        radius, turns = b, 0.25 - 0.125 * (a / b if b != 0.0 else 0.0)
+    sine, cosine = sine_cosine(turns)
+    return radius * cosine, radius * sine

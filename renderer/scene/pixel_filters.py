@@ -4,7 +4,6 @@ Ernst, Stamminger, Greiner: Filter Importance Sampling, 2006: offsets are drawn 
 plain mean of its samples. A filter with negative lobes would need weights of both signs, and there is none.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
+from shaders.series import cosine, exponential
+
+Doubles = npt.NDArray[np.float64]
 
 #: Steps of a filter's table, from its left end to its right end.
 TABLE_STEPS = 512
@@ -33,7 +35,7 @@ class PixelFilter(NamedTuple):
     """
 
     radius: float
-    shares: npt.NDArray[np.float64]
+    shares: Doubles
 
 
 @inlined
@@ -50,25 +52,27 @@ def sample_filter(pixel_filter: PixelFilter, u: float) -> float:
     return 0.5 + pixel_filter.radius * (2.0 * (step + part) / TABLE_STEPS - 1.0)
 
 
-def tent(x: float) -> float:
+def tent(x: Doubles) -> Doubles:
     """Returns the tent filter at x, -1..1, in radii."""
-    return 1.0 - abs(x)
+    return 1.0 - np.abs(x)
 
 
-def gaussian(x: float) -> float:
+def gaussian(x: Doubles) -> Doubles:
     """Returns the Gaussian filter at x, -1..1, in radii."""
-    return math.exp(-0.5 * (x * CUT / DEVIATION) ** 2)
+    values: Doubles = exponential(-0.5 * (x * CUT / DEVIATION) ** 2)
+    return values
 
 
-def blackman_harris(x: float) -> float:
+def blackman_harris(x: Doubles) -> Doubles:
     """Returns the Blackman-Harris filter at x, -1..1, in radii."""
-    return sum(term * math.cos(math.pi * number * x) for number, term in enumerate(BLACKMAN_HARRIS))
+    values: Doubles = sum(term * cosine(0.5 * number * x) for number, term in enumerate(BLACKMAN_HARRIS))
+    return values
 
 
-def tabulated(curve: Callable[[float], float], radius: float) -> PixelFilter:
+def tabulated(curve: Callable[[Doubles], Doubles], radius: float) -> PixelFilter:
     """Returns the filter of a curve that is not negative; between the points of the table its share grows evenly."""
-    middles = (np.arange(TABLE_STEPS) + 0.5) * (2.0 / TABLE_STEPS) - 1.0
-    shares = np.cumsum([0.0, *map(curve, middles.tolist())])
+    middles = (np.arange(TABLE_STEPS, dtype=np.float64) + 0.5) * (2.0 / TABLE_STEPS) - 1.0
+    shares = np.concatenate([[0.0], np.cumsum(curve(middles))])
     return PixelFilter(radius=radius, shares=shares / shares[-1])
 
 

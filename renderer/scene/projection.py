@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
-from shaders.elementary import sine_cosine
+from shaders.elementary import greatest, least, sine_cosine
 from shaders.lights import (
     LIGHT_POSITION,
     LightArrays,
@@ -150,7 +150,7 @@ def mixture_of(lights: LightArrays, projection: Projection, light: tuple[Source,
     """Returns the mixture at a point of a light, which comes with the box around all that it can light."""
     source, box = light
     total, is_crossed = take_guides(lights, projection.targets, source, guides)
-    share = min(projection.share, MOST_GUIDED) if is_crossed else projection.share
+    share = least(projection.share, MOST_GUIDED) if is_crossed else projection.share
     return Mixture(share if total > 0.0 else 0.0, guides, total, guide_around(lights, box, source))
 
 
@@ -189,7 +189,7 @@ def take_guides(lights: LightArrays, targets: Doubles, source: Source, guides: D
         guide = guide_at(lights, source, (targets[k, 0], targets[k, 1], targets[k, 2]), targets[k, 3])
         guides[k, 0], guides[k, 1], guides[k, 2] = guide.axis
         guides[k, 3], guides[k, 4] = guide.edge, guide.measure
-        total += max(guide.measure, 0.0)
+        total += greatest(guide.measure, 0.0)
         is_crossed |= guide.measure < 0.0
     return total, is_crossed
 
@@ -221,7 +221,8 @@ def guide_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -
     """Returns the guide to a sphere."""
     if is_outside(source.kind):
         offset = subtract(middle, triple(lights, source.row, LIGHT_POSITION))
-        beside = math.sqrt(max(0.0, dot(offset, offset) - dot(offset, source.axis) ** 2))
+        ahead = dot(offset, source.axis)
+        beside = math.sqrt(greatest(dot(offset, offset) - ahead * ahead, 0.0))
         is_within = beside + radius <= outer_radius(lights, source.row)
         return Guide(middle, radius, math.pi * radius * radius if is_within else CROSSED)
     offset = subtract(middle, source.origin)
@@ -235,12 +236,18 @@ def guide_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -
 
 @inlined
 def lit(lights: LightArrays, source: Source, cone: Guide) -> Guide:
-    """Returns a cone, or why it cannot be used, as not all of it lies where the light shines."""
-    end = light_reach(lights, source)
-    between, angle = math.acos(max(-1.0, min(1.0, dot(cone.axis, source.axis)))), math.acos(cone.edge)
-    if between + angle <= end:
+    """Returns a cone, or why it cannot be used, as not all of it lies where the light shines.
+
+    All angles are compared by their cosines.
+    """
+    end, cosine, edge = light_reach(lights, source), dot(cone.axis, source.axis), cone.edge
+    sine, rim = math.sqrt(greatest(1.0 - cosine * cosine, 0.0)), math.sqrt(greatest(1.0 - edge * edge, 0.0))
+    # of the smallest and the largest angle between the axis of the light and a direction of the cone
+    nearest = 1.0 if cosine >= edge else cosine * edge + sine * rim
+    farthest = -1.0 if sine * edge + cosine * rim < 0.0 else cosine * edge - sine * rim
+    if farthest >= end:
         return cone
-    return Guide(cone.axis, cone.edge, UNLIT if between - angle >= end else CROSSED)
+    return Guide(cone.axis, edge, UNLIT if nearest <= end else CROSSED)
 
 
 @inlined
@@ -274,7 +281,7 @@ def edge_around(box: Doubles, axis: Vec3, origin: Vec3) -> float:
     """Returns the cosine of the angle of the cone about a unit axis that has all corners of a box in it."""
     edge = 1.0
     for corner in range(8):
-        edge = min(edge, dot(axis, towards_corner(box, corner, origin)))
+        edge = least(dot(axis, towards_corner(box, corner, origin)), edge)
     return edge
 
 
@@ -337,7 +344,7 @@ def depart_around(
     while across < 2 and pick >= faces[across]:
         pick -= faces[across]
         across += 1
-    shares = (min(pick / faces[across], 1.0) if faces[across] > 0.0 else 0.5, u[2])
+    shares = (least(pick / faces[across], 1.0) if faces[across] > 0.0 else 0.5, u[2])
     position = point_of_face(box, across, direction[across] < 0.0, shares)
     ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), direction)
     origin = along(position, direction, -ahead - outer_radius(lights, source.row))
@@ -359,7 +366,7 @@ def narrowed(usual: Vec3, normal: Vec3, cone: Guide) -> Vec3:
     across, beside = along(cone.axis, normal, -cosine), along(usual, normal, -dot(usual, normal))
     flat = along(beside, across, -dot(beside, across) / (1.0 + cosine))
     seen = add(scale(across, cone.edge), scale(flat, sine))
-    rise = math.sqrt(max(LEAST_COSINE * LEAST_COSINE, 1.0 - dot(seen, seen)))
+    rise = math.sqrt(greatest(1.0 - dot(seen, seen), LEAST_COSINE * LEAST_COSINE))
     return along(seen, normal, rise)
 
 
@@ -403,7 +410,7 @@ def goes_around(kind: float, box: Doubles, guide: Guide, departure: Departure) -
                 return False
         else:
             t0, t1 = (box[0, axis] - start) / step, (box[1, axis] - start) / step
-            first, last = max(first, min(t0, t1)), min(last, max(t0, t1))
+            first, last = greatest(least(t0, t1), first), least(greatest(t0, t1), last)
     return first <= last
 
 
@@ -413,7 +420,8 @@ def covers(kind: float, guide: Guide, departure: Departure) -> bool:
     if not is_outside(kind):
         return dot(departure.direction, guide.axis) >= guide.edge
     offset = subtract(guide.axis, departure.origin)
-    return dot(offset, offset) - dot(offset, departure.direction) ** 2 <= guide.edge * guide.edge
+    ahead = dot(offset, departure.direction)
+    return dot(offset, offset) - ahead * ahead <= guide.edge * guide.edge
 
 
 @inlined
@@ -432,7 +440,7 @@ def reach(lights: LightArrays, projection: Projection, source: Source, guides: D
             # over a cone the mean of the cosine is that along the axis times (1 + edge) / 2
             blunt = 0.5 * (1.0 + guide.edge) if is_surface(source.kind) else 1.0
             found += guide.measure * blunt * photon_density(lights, source, guide.axis)
-    return min(found, 1.0)
+    return least(found, 1.0)
 
 
 @inlined

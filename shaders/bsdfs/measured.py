@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, Drawn, Key, Seen, Value
 from shaders.compilation import compiled, get
-from shaders.elementary import arc_tangent
+from shaders.elementary import turns_to
 from shaders.errors import ShaderError
-from shaders.float32 import HALF, ONE, PI, TWO, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
 from shaders.ggx import mirrored_at, sample_seen, seen_density
 from shaders.sampling import LEAST_SQUARE, cosine_hemisphere
 from shaders.vector import Color, Vec3, add, chosen, dot, scale, subtract
@@ -206,10 +206,10 @@ def bin_of(wi: Vec3, wo: Vec3) -> int:
     """
     t, d = add(wi, wo), subtract(wi, wo)
     length = math.sqrt(dot(t, t))
-    half_angle = arc_tangent(math.sqrt(t[0] * t[0] + t[1] * t[1]), t[2])
-    difference_angle = arc_tangent(math.sqrt(dot(d, d)), length)
+    half_angle = TWO_PI * turns_to(t[2], math.sqrt(t[0] * t[0] + t[1] * t[1]))
+    difference_angle = TWO_PI * turns_to(length, math.sqrt(dot(d, d)))
     along, across = (t[0] * d[0] + t[1] * d[1]) * length, (t[0] * d[1] - t[1] * d[0]) * t[2]
-    azimuth = arc_tangent(abs(across), along if across >= ZERO else -along)
+    azimuth = TWO_PI * turns_to(along if across >= ZERO else -along, abs(across))
     row = _within(Int(math.sqrt(half_angle * _PER_HALF_ANGLE)), Int(HALF_ANGLES))
     column = _within(Int(difference_angle * _PER_DIFFERENCE_ANGLE), Int(DIFFERENCE_ANGLES))
     place = _within(Int(azimuth * _PER_AZIMUTH), Int(AZIMUTHS))

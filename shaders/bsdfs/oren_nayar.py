@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Seen, Use, Value
 from shaders.compilation import compiled
-from shaders.elementary import arc_tangent
+from shaders.elementary import turns_to
 from shaders.float32 import ONE, PI, TWO_PI, ZERO, Float32
 from shaders.sampling import cosine_hemisphere, uniform_hemisphere
 from shaders.vector import Color, Vec3, chosen, dot, scale
@@ -76,7 +76,7 @@ def missed(w: Vec3, roughness: float) -> float:
     """Returns the share of light from a direction that white facets do not reflect in one bounce."""
     cosine, square = abs(w[2]), sine2(w)
     sine = math.sqrt(square)
-    steep = sine * (arc_tangent(sine, cosine) - sine * cosine)
+    steep = sine * (TWO_PI * turns_to(cosine, sine) - sine * cosine)
     flat = sine * cosine * (ONE + sine + square) / (ONE + sine) - sine
     bright = steep + _TWO_THIRDS * flat
     return max(ONE - level(roughness) * (ONE + roughness / PI * bright), _LEAST_MISSED)

@@ -1,12 +1,19 @@
 """This module makes the functions of lights that loops call: each calls that of a light's kind.
 
-They are written out from the registry as chains of comparisons with the numbers of the kinds, and inlined in the loops,
-so that they cost what a chain written by hand does.
+They are chains of comparisons with the numbers of the kinds, as long as the registry, and inlined in the loops, so that
+they cost what a chain written by hand does.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import functools
 import inspect
-from collections.abc import Callable
 from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from shaders.compilation import compiled
 from shaders.lights.arrays import LIGHT_KIND, Emission, LightArrays, LightSample, Source
@@ -18,23 +25,42 @@ from shaders.vector import Color, Vec3
 OUTSIDE, SURFACE = numbers_of(Extent.OUTSIDE), numbers_of(Extent.SURFACE)
 
 
-def by_kind(field: str) -> Callable[..., Any]:
-    """Returns a compiled function that takes the number of a kind and the arguments of its function in a field of
-    `LightKind`, and calls that; what two kinds share is there once."""
+def by_kind(field: str) -> Any:
+    """Returns a function for compiled code, which takes the number of a kind and the arguments of the kind's function
+    in a field of `LightKind`, and calls that; what two kinds share is there once."""
     numbers: dict[Any, list[float]] = {}
     for kind in KINDS:
         numbers.setdefault(getattr(kind, field), []).append(kind.number)
-    names = {f"{field}_{place}": function for place, function in enumerate(numbers)}
-    arguments = ", ".join(inspect.signature(next(iter(names.values())).py_func).parameters)
-    lines = [f"def {field}_of_kind(kind, {arguments}):"]
-    for name, function in names.items():
-        condition = " or ".join(f"kind == {number}" for number in numbers[function])
-        lines += [f"    if {condition}:", f"        return {name}({arguments})"]
-    del lines[-2]  # the last ones are all that is left
-    lines[-1] = lines[-1].replace("        ", "    ")
-    namespace: dict[str, Any] = dict(names)
-    exec("\n".join(lines), namespace)
-    return compiled(namespace[f"{field}_of_kind"])
+
+    def of_kind(typing: Any, number: Any, *arguments: Any) -> Any:
+        functions = [function._numba_type_ for function in numbers]
+        calls = [typing.resolve_function_type(function, arguments, {}) for function in functions]
+        returned = typing.unify_types(*(call.return_type for call in calls))
+
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            nothing = ir.Constant(context.get_value_type(returned), None)
+            result = cgutils.alloca_once_value(builder, nothing)  # of a number of no kind
+            done = builder.append_basic_block("done")
+            for function, call, own in zip(functions, calls, numbers.values(), strict=True):
+                is_own = [builder.fcmp_ordered("==", values[0], values[0].type(one)) for one in own]
+                chosen, others = builder.append_basic_block("chosen"), builder.append_basic_block("others")
+                builder.cbranch(functools.reduce(builder.or_, is_own), chosen, others)
+                builder.position_at_end(chosen)
+                light = context.get_function(function, call)(builder, values[1:])
+                builder.store(context.cast(builder, light, call.return_type, returned), result)
+                builder.branch(done)
+                builder.position_at_end(others)
+            builder.branch(done)
+            builder.position_at_end(done)
+            return builder.load(result)
+
+        return returned(number, *arguments), emit
+
+    names = inspect.signature(next(iter(numbers)).py_func).parameters
+    positional = inspect.Parameter.POSITIONAL_ONLY
+    parameters = [inspect.Parameter(name, positional) for name in ("typing", "number", *names)]
+    vars(of_kind)["__signature__"] = inspect.Signature(parameters)
+    return intrinsic(of_kind)
 
 
 sample_of_kind, density_of_kind, radiance_of_kind = by_kind("sample"), by_kind("density"), by_kind("radiance")
@@ -88,8 +114,8 @@ def photon_density(lights: LightArrays, source: Source, direction: Vec3) -> floa
 
 @compiled
 def light_reach(lights: LightArrays, source: Source) -> float:
-    """Returns the angle from its axis up to which a source that is in the scene shines; infinite where that is
-    everywhere."""
+    """Returns the cosine of the angle from its axis up to which a source that is in the scene shines; -inf where that
+    is everywhere."""
     return reach_of_kind(source.kind, lights, source)
 
 

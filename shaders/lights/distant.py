@@ -28,6 +28,7 @@ from shaders.lights.arrays import (
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import uniform_cone
+from shaders.series import cosine as cosine_of
 from shaders.vector import BLACK, Color, Vec3, dot, frame, scale, to_world
 
 DISTANT = 3.0
@@ -50,7 +51,7 @@ def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Spher
 
 def row(light: Any, sphere: Sphere) -> Row:
     """Returns the row of a light with a direction, an irradiance and an angular_radius in degrees."""
-    return distant_row(light.direction, light.irradiance, math.cos(math.radians(light.angular_radius)), sphere)
+    return distant_row(light.direction, light.irradiance, float(cosine_of(light.angular_radius / 360.0)), sphere)
 
 
 def power_per_strength(rows: Doubles) -> Doubles:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.elementary import greatest
 from shaders.lights.arrays import Emission, LightArrays, LightSample, Row, Source, Sphere
 from shaders.vector import BLACK, Color, Vec3, dot
 
@@ -40,13 +41,13 @@ def no_radiance(_lights: LightArrays, _index: int, _direction: Vec3) -> Color:
 @compiled
 def cosine_density(_lights: LightArrays, source: Source, direction: Vec3) -> float:
     """Returns the density of a surface's photons, which leave it by the cosine, per unit of solid angle."""
-    return max(0.0, dot(direction, source.axis)) / math.pi
+    return greatest(dot(direction, source.axis), 0.0) / math.pi
 
 
 @compiled
 def half_space(_lights: LightArrays, _source: Source) -> float:
-    """Returns the angle that a surface shines up to."""
-    return 0.5 * math.pi
+    """Returns the cosine of the angle that a surface shines up to."""
+    return 0.0
 
 
 def no_row(_light: Any, _sphere: Sphere) -> Row:
@@ -74,7 +75,7 @@ class LightKind:
         the light.
     radiance: (lights, index, direction), what a ray meets that leaves the scene.
     photon_density: (lights, source, direction), that of `emit`: per unit of solid angle, or of area of a light outside.
-    reach: (lights, source), the angle from the axis up to which it shines; infinite where that is everywhere.
+    reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere.
     is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows.
     brightest: from rows to the power (n, 3) in W of lights that were everywhere as bright as they are at most; None
         where that is their power.

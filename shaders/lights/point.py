@@ -68,7 +68,7 @@ def photon_density(_lights: LightArrays, _source: Source, _direction: Vec3) -> f
 @compiled
 def reach(_lights: LightArrays, _source: Source) -> float:
     """Returns that the light shines everywhere."""
-    return math.inf
+    return -math.inf
 
 
 KIND = LightKind(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.environment import mean_radiance, sample_sky, sky_pdf, sky_radiance
+from shaders.environment import mean_radiance, sample_sky, texel_of, texel_pdf, texel_radiance
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
@@ -58,27 +58,28 @@ def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
 @compiled
 def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a texel that u chooses, which is the same at every point of the scene."""
-    own = sample_sky(lights.environment, u[0], u[1])
+    own, texel = sample_sky(lights.environment, u[0], u[1])
     direction = to_world(
         own,
         triple(lights, index, LIGHT_EDGE_1),
         triple(lights, index, LIGHT_EDGE_2),
         triple(lights, index, LIGHT_NORMAL),
     )
-    pdf = density(lights, index, direction, math.inf)
-    return outside.arriving(lights, index, direction, pdf, radiance(lights, index, direction))
+    pdf = lights.probability[index] * texel_pdf(lights.environment, texel)
+    return outside.arriving(lights, index, direction, pdf, texel_radiance(lights.environment, texel))
 
 
 @compiled
 def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
-    return lights.probability[index] * sky_pdf(lights.environment, in_sky(lights, index, direction))
+    texel = texel_of(lights.environment, in_sky(lights, index, direction))
+    return lights.probability[index] * texel_pdf(lights.environment, texel)
 
 
 @compiled
 def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
     """Returns the radiance of the image in a unit direction."""
-    return sky_radiance(lights.environment, in_sky(lights, index, direction))
+    return texel_radiance(lights.environment, texel_of(lights.environment, in_sky(lights, index, direction)))
 
 
 @compiled

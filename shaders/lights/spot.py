@@ -7,8 +7,10 @@ to fade and ends.
 import math
 from typing import Any
 
+import numpy as np
+
 from shaders.compilation import compiled
-from shaders.elementary import sine_cosine
+from shaders.elementary import greatest, least, power, sine_cosine
 from shaders.lights import point
 from shaders.lights.arrays import (
     LIGHT_EDGE_1,
@@ -25,6 +27,7 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.series import cosine
 from shaders.vector import Color, Vec3, dot, frame, scale, to_world
 
 SPOT = 2.0
@@ -33,6 +36,9 @@ COS_INNER, COS_OUTER = LIGHT_EDGE_1, LIGHT_EDGE_1 + 1
 
 #: Steps of Newton's method, which doubles the right digits, for the cosine of a photon of a spot.
 NEWTON_STEPS = 5
+
+#: Less of a photon's number than this is none.
+LEAST = 1e-30
 
 
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
@@ -50,7 +56,7 @@ def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[f
 
 def row(light: Any, _sphere: Sphere) -> Row:
     """Returns the row of a light with a position, a direction, an intensity, an inner_angle and an outer_angle."""
-    cosines = (math.cos(math.radians(light.inner_angle)), math.cos(math.radians(light.outer_angle)))
+    cosines = (float(cosine(light.inner_angle / 360.0)), float(cosine(light.outer_angle / 360.0)))
     return spot_row(light.position, light.direction, light.intensity, cosines)
 
 
@@ -91,7 +97,7 @@ def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) 
         cosine = 1.0 - u[0] / even * (1.0 - inner)
     else:
         cosine = outer + smooth_step_place((u[0] - even) / (1.0 - even)) * (inner - outer)
-    radius = math.sqrt(max(0.0, 1.0 - cosine * cosine))
+    radius = math.sqrt(greatest(1.0 - cosine * cosine, 0.0))
     sine, cosine_of_turn = sine_cosine(u[1])
     axis = triple(lights, index, LIGHT_NORMAL)
     tangent, bitangent = frame(axis)
@@ -104,14 +110,14 @@ def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) 
 def smooth_step_place(u: float) -> float:
     """Returns t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
 
-    The integral is convex and the start above the root, so that Newton's method comes down to it.
+    The integral is convex, and the start, where t^3 is u, above the root, so that Newton's method comes down to it.
     """
-    if u <= 0.0:
+    if u <= LEAST:
         return 0.0
-    t = u ** (1.0 / 3.0)
+    t = np.float64(power(u, 1.0 / 3.0))
     for _ in range(NEWTON_STEPS):
         t -= (t * t * t * (2.0 - t) - u) / (t * t * (6.0 - 4.0 * t))
-    return min(t, 1.0)
+    return least(t, 1.0)
 
 
 @compiled
@@ -123,8 +129,8 @@ def photon_density(lights: LightArrays, source: Source, direction: Vec3) -> floa
 
 @compiled
 def reach(lights: LightArrays, source: Source) -> float:
-    """Returns the angle from the axis at which the light ends."""
-    return math.acos(lights.rows[source.row, COS_OUTER])
+    """Returns the cosine of the angle from the axis at which the light ends."""
+    return lights.rows[source.row, COS_OUTER]
 
 
 KIND = LightKind(

@@ -21,6 +21,7 @@ from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 pytest.importorskip("distributed", reason="Dask is not installed; pip install 'tracecore[cluster]'")
 
 import dask
+import psutil
 from distributed import LocalCluster
 from distributed.security import Security
 
@@ -39,8 +40,21 @@ def toys_are_found() -> Iterator[None]:
         yield
 
 
+def listeners() -> set[tuple[str, int]]:
+    """The addresses that this process and those that it has started listen to."""
+    me = psutil.Process()
+    connections = [one for process in (me, *me.children(recursive=True)) for one in process.net_connections()]
+    return {tuple(one.laddr) for one in connections if one.status == psutil.CONN_LISTEN}
+
+
 @pytest.fixture(scope="module")
-def two() -> Iterator[ClusterFleet]:
+def before() -> set[tuple[str, int]]:
+    """Those that are there before there is a cluster."""
+    return listeners()
+
+
+@pytest.fixture(scope="module")
+def two(before: set[tuple[str, int]]) -> Iterator[ClusterFleet]:
     with closing(ClusterFleet("local:2", "cpu", 1)) as fleet:
         yield fleet
 
@@ -57,19 +71,10 @@ def test_everything_is_made_once_by_both(two: ClusterFleet) -> None:
     assert min(two.shares.made.values()) > 0
 
 
-def test_what_is_started_here_listens_to_this_host_alone() -> None:
+def test_what_is_started_here_listens_to_this_host_alone(two: ClusterFleet, before: set[tuple[str, int]]) -> None:
     """Whoever reaches a scheduler or a worker runs any code there."""
-    psutil = pytest.importorskip("psutil")
-
-    def listeners() -> set[tuple[str, int]]:
-        me = psutil.Process()
-        connections = [one for process in (me, *me.children(recursive=True)) for one in process.net_connections()]
-        return {tuple(one.laddr) for one in connections if one.status == psutil.CONN_LISTEN}
-
-    before = listeners()
-    with closing(ClusterFleet("local:2", "cpu", 1)) as fleet:
-        fleet.open(Opening(Squares, Trouble()))
-        started = listeners() - before
+    two.open(Opening(Squares, Trouble()))
+    started = listeners() - before
     assert len(started) >= 3  # of the scheduler and two workers
     assert {address for address, _ in started} == {"127.0.0.1"}
 
@@ -173,7 +178,7 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
 
 
-@pytest.mark.parametrize("driver", ["photon", "sppm", "photons-only"])
+@pytest.mark.parametrize("driver", ["photon", "sppm"])
 def test_a_worker_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives what it was making to the other one."""
     chosen = {"driver": driver, "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}

@@ -1,4 +1,5 @@
-"""Sine, cosine and powers against the library's in float64: right to a few units in the last place of float32."""
+"""Sine, cosine, angles and powers against the library's in float64: right to a few units in the last place of
+float32."""
 
 import math
 
@@ -6,16 +7,18 @@ import numpy as np
 import pytest
 
 from shaders.elementary import (
-    arc_tangent,
     binary_exponent,
     exp2,
     exp2_minus_1,
     floor,
+    greatest,
     inverse_root,
+    least,
     log2,
     power,
     power_of_two,
     sine_cosine,
+    turns_to,
 )
 
 #: Half a unit in the last place of float32, for numbers in 1..2.
@@ -23,7 +26,7 @@ HALF_UNIT = 2.0**-24
 NUMBERS = np.random.default_rng(11).random(500, np.float32).tolist()
 
 
-@pytest.mark.parametrize("turns", [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0, 2.0**-33, *NUMBERS[:100]])
+@pytest.mark.parametrize("turns", [-0.1, *(k / 8.0 for k in range(-1, 9)), 2.0**-33, *NUMBERS[:100]])
 def test_sine_and_cosine(turns):
     sine, cosine = sine_cosine(turns)
     assert sine == pytest.approx(math.sin(2.0 * math.pi * turns), abs=3 * HALF_UNIT)
@@ -34,12 +37,26 @@ def test_quarters_of_a_turn_are_exact():
     assert [sine_cosine(turns) for turns in (0.0, 0.25, 0.5, 0.75)] == [(0, 1), (1, 0), (0, -1), (-1, 0)]
 
 
-@pytest.mark.parametrize("length", [1e-20, 1.0, 1e10])
-def test_arc_tangents(length):
-    for angle in [0.0, 1e-12, 1e-5, math.pi / 8, math.pi / 4, *(math.pi * n for n in NUMBERS), math.pi / 2, math.pi]:
-        y, x = np.float32(length * abs(math.sin(angle))), np.float32(length * math.cos(angle))
-        assert arc_tangent(y, x) == pytest.approx(math.atan2(y, x), rel=4 * HALF_UNIT, abs=0.0)
-    assert arc_tangent(np.float32(0.0), np.float32(0.0)) == 0.0
+def test_angles():
+    generator = np.random.default_rng(12)
+    directions = generator.normal(size=(2000, 2)) * 10.0 ** generator.uniform(-12.0, 12.0, (2000, 2))
+    edges = [(1.0, 1.0), (-1.0, 1e-30), (1.0, math.tan(math.pi / 8)), (-1.0, -math.tan(math.pi / 8)), (1e-30, -1e30)]
+    for x, y in np.float32([*directions, *edges]).tolist():
+        assert turns_to(x, y) == pytest.approx(math.atan2(y, x) / (2.0 * math.pi), rel=4 * HALF_UNIT, abs=1e-37), (x, y)
+
+
+def test_angles_of_axes_are_exact():
+    assert [turns_to(x, y) for x, y in ((1, 0), (0, 1), (-1, 0), (-1, -0.0), (0, -1))] == [0, 0.25, 0.5, 0.5, -0.25]
+    assert turns_to(0.0, 0.0) == turns_to(-0.0, -0.0) == 0.0
+
+
+def test_the_lesser_and_the_greater_number_are_the_second_one_where_neither_is():
+    for choose, first in ((least, (1.0, 2.0)), (greatest, (2.0, 1.0))):
+        assert choose(*first) == first[0] == choose(*first[::-1])
+        for a, b in ((0.0, -0.0), (-0.0, 0.0), (math.nan, 1.0), (1.0, math.nan)):
+            for kind in (np.float32, np.float64):
+                chosen = kind(choose(kind(a), kind(b)))
+                assert chosen.tobytes() == kind(b).tobytes()
 
 
 def test_inverse_roots():
