@@ -6,8 +6,19 @@ from numba import types
 from renderer.photons.batch import HIT_ID, PATH_MEDIA, Chunk
 from renderer.photons.chunk_views import FATES, MISS_BIT, NO_FATE, View
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
-from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
-from renderer.simd.columns import column, each, get_int, pack_columns, set_column, whole
+from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK, MIXED
+from renderer.simd.columns import (
+    column,
+    each,
+    get,
+    get_int,
+    get_word,
+    list_indices,
+    pack_columns,
+    put,
+    set_column,
+    whole,
+)
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ZERO, Int
 from shaders.vector import dot, multiply
@@ -57,47 +68,50 @@ def weigh_absorption(i: int, chunk: Chunk) -> None:
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def look_at_borders(chunk: Chunk, hits: int, tables: MediaTables) -> None:
     """Write what bends light at the surfaces of a chunk's hits."""
-    each(look_at_border, whole(hits), (chunk, tables))
+    each(look_at_border, list_borders(chunk, hits), (chunk, tables))
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def go_through_borders(chunk: Chunk, hits: int, tables: MediaTables) -> None:
     """Write the stacks of the paths that leave a chunk's hits, whose directions are known."""
-    each(go_through, whole(hits), (chunk, tables))
+    each(go_through, list_borders(chunk, hits), (chunk, tables))
 
 
 @inlined
-def look_at_border(i: int, data: Inside) -> None:
+def list_borders(chunk: Chunk, hits: int) -> int:
+    """List the hits that may be borders. Returns how many they are, rounded up to whole vectors."""
+    return whole(list_indices(address(chunk.kind), (MIXED, MIXED), hits, address(chunk.lobes)))
+
+
+@inlined
+def look_at_border(k: int, data: Inside) -> None:
     """Write the index inside of a border over that outside of it, by what counts on both sides."""
     chunk, tables = data
-    inner, outer = border_at(i, data)
-    ior = chunk.ior[i]
-    chunk.ior[i] = ior if medium_at(i, data) == NOTHING else index_inside(inner, outer, tables)
+    i = get_int(address(chunk.lobes), k)
+    medium, _, (inner, outer) = border_at(i, data)
+    ior = index_inside(inner, outer, tables)
+    put(address(chunk.ior), i, get(address(chunk.ior), i) if medium == NOTHING else ior)
 
 
 @inlined
-def go_through(i: int, data: Inside) -> None:
+def go_through(k: int, data: Inside) -> None:
     """Write the stack of the path that leaves a hit."""
     chunk, _ = data
-    inner, outer = border_at(i, data)
-    is_through = (dot(column(chunk.wi, i), column(chunk.normal, i)) < ZERO) & (medium_at(i, data) != NOTHING)
-    behind = inner if chunk.is_outside[i] != Int(0) else outer
-    stack = chunk.media[i]
-    chunk.media[i] = behind if is_through else stack
+    i = get_int(address(chunk.lobes), k)
+    medium, is_outside, (inner, outer) = border_at(i, data)
+    is_through = (dot(column(chunk.wi, i), column(chunk.normal, i)) < ZERO) & (medium != NOTHING)
+    behind = inner if is_outside else outer
+    put(address(chunk.media), i, behind if is_through else get_word(address(chunk.media), i))
 
 
 @inlined
-def medium_at(i: int, data: Inside) -> int:
-    """Returns the medium inside of the surface of a hit."""
+def border_at(i: int, data: Inside) -> tuple[int, bool, tuple[np.uint32, np.uint32]]:
+    """Returns the medium inside of the surface of a hit, whether the path comes from outside, and the stacks inside and
+    outside."""
     chunk, tables = data
-    return get_int(tables.of_materials, Int(chunk.kind[i] & MATERIAL_MASK))
-
-
-@inlined
-def border_at(i: int, data: Inside) -> tuple[np.uint32, np.uint32]:
-    """Returns the stacks inside and outside of the surface of a hit."""
-    chunk, _ = data
-    return sides_of(chunk.media[i], medium_at(i, data), chunk.is_outside[i] != Int(0))
+    material = Int(get_word(address(chunk.kind), i) & MATERIAL_MASK)
+    medium, is_outside = get_int(tables.of_materials, material), get_int(address(chunk.is_outside), i) != Int(0)
+    return medium, is_outside, sides_of(get_word(address(chunk.media), i), medium, is_outside)
 
 
 @inlined
