@@ -308,7 +308,8 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     if scattered.lobe == LOBE_ABSORBED or not leaves(hit, direction, scattered.wi):
         return
     put_state(chunk, vertex, scattered)
-    if bounces_of(chunk.next_state[i]) >= task.max_bounces + (scattered.lobe == LOBE_SPECULAR):
+    is_unlit = scattered.lobe == LOBE_SPECULAR or task.light_samples == 0
+    if bounces_of(chunk.next_state[i]) >= task.max_bounces + is_unlit:
         return
     if task.diffuse == NOTHING and scattered.lobe != LOBE_SPECULAR:
         return
