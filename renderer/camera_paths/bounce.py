@@ -34,6 +34,7 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, LISTED, MIXED
 from renderer.shading.listed import SHOW, for_each_bsdf
+from renderer.shading.look import take_index
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -106,6 +107,8 @@ def advance_chunk(
         absorb_throughput(view, (hits, rays), media)
         look_at_borders(chunk, hits, media)
     if flags & LISTED:
+        if flags & HAS_MEDIA:
+            each(take_index, whole(hits), chunk)
         for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)

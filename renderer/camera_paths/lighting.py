@@ -299,8 +299,9 @@ def enter_towards_light(i: int, data: Inside) -> None:
     """Write the stack of media of a shadow ray: that of the path, or what is behind the border of rough glass."""
     chunk, _ = data
     medium, is_outside, (inner, outer) = border_at(i, data)
-    is_through = (dot(column(chunk.to_light, i), column(chunk.normal, i)) < ZERO) & (medium != NOTHING)
-    chunk.shadow_media[i] = (inner if is_outside else outer) if is_through else chunk.media[i]
+    is_through = dot(column(chunk.to_light, i), column(chunk.normal, i)) < ZERO
+    stack = chunk.media[i]
+    chunk.shadow_media[i] = (inner if is_outside else outer) if is_through & (medium != NOTHING) else stack
 
 
 @inlined
