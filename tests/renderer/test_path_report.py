@@ -23,7 +23,7 @@ CHOSEN = Settings(device="cpu", size=SIZE, threads=2, max_bounces=6, exposure=0.
 
 
 def metal_box() -> Snapshot:
-    """A box of three kinds of surfaces: diffuse, with several lobes in the loops of kind nff, and with loops of its BSDF."""
+    """A box of three kinds of surfaces: diffuse, with several lobes, and with loops of its BSDF."""
     box = inside_of_lamp_box()
     materials = (
         Material(diffuse=(0.4, 0.5, 0.6)),
