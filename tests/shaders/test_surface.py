@@ -21,6 +21,8 @@ CORNERS = np.array([(1.0, 0.0, 0.5), (4.0, 1.0, 0.5), (2.0, 5.0, 0.5)])
 UVS = np.array([(0.25, 0.5), (0.75, 0.5), (1.25, 0.5)])
 UP, DOWN = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
 BLACK, GLOW = (0.0, 0.0, 0.0), (3.0, 2.0, 1.0)
+#: A cone without width, seen from straight above.
+NO_CONE = (0.0, 1.0)
 #: A picture of two texels.
 PIXELS = np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.2]]], np.float32)
 
@@ -86,7 +88,7 @@ def test_every_triangle_has_its_own_material():
     surfaces = pack(material(emission=GLOW, through=(0.1, 0.2, 0.3)), material(backdrop=(4.0, 5.0, 6.0)))
     for triangle, expected in enumerate(((GLOW, BLACK, (0.1, 0.2, 0.3)), (BLACK, (4.0, 5.0, 6.0), BLACK))):
         uv = (0.2, 0.2)
-        found = emission_at(surfaces, triangle, uv, UP), backdrop_at(surfaces, triangle, uv)
+        found = emission_at(surfaces, triangle, uv, UP), backdrop_at(surfaces, triangle, uv, NO_CONE)
         assert (*found, share_through(surfaces, triangle, uv)) == expected
 
 
@@ -99,7 +101,7 @@ def test_each_picture_multiplies_its_own_colour(painted, by):
     for uv, texel in (((0.0, 0.0), PIXELS[0, 0]), ((1.0, 0.0), PIXELS[0, 1]), ((0.5, 0.0), PIXELS[0].mean(axis=0))):
         found = {
             "emission": emission_at(surfaces, 0, uv, UP),
-            "backdrop": backdrop_at(surfaces, 0, uv),
+            "backdrop": backdrop_at(surfaces, 0, uv, NO_CONE),
             "through": share_through(surfaces, 0, uv),
         }
         for name, color in found.items():
