@@ -7,6 +7,8 @@ one, and `scalar_path`. All is decided by a path's pixel and depth: the thread, 
 bit.
 """
 
+from typing import Any
+
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
@@ -128,7 +130,7 @@ def advance_chunk(
 
 
 @inlined
-def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> tuple[int, ...]:
+def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> Any:
     """Returns the addresses of a `View` of a chunk of a batch's rays, from the first one on. kept: how many paths go on
     before them."""
     return (
