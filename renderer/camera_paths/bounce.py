@@ -94,7 +94,7 @@ def advance_chunk(
     Returns how many rays were looked at, and how many paths of them go on.
     """
     first, count, kept = span
-    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
     flags = job.scene.photon_scene.flags
     chunk = view.chunk
     hits, rays = pick_vertices(view, count)
@@ -160,7 +160,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     first, kept = Long(0), Long(0)
     while first < active:
-        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
         hits, rays = pick_vertices(view, active - first)
         for row in range(first, first + rays):
             if batch.prim_ids[row] == MISS:
