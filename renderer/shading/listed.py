@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from renderer.scene.materials import NUMBERS, BsdfTable
-from renderer.scene.photon_scene import MATERIAL_MASK
+from renderer.scene.photon_scene import LISTED, MATERIAL_MASK
 from renderer.shading.corners import coordinates_at
 from renderer.simd.bsdf_kinds import (
     BsdfKind,
@@ -86,6 +86,14 @@ def for_each_bsdf(table: BsdfTable, which: int, chunk: Chunk, hits: int, more: t
 
 
 @inlined
+def are_listed(flags: np.uint32, chunk: Chunk, hits: int) -> bool:
+    """Returns whether all hits of a chunk are listed. flags: all that triangle records have."""
+    if not flags & LISTED:
+        return False
+    return list_indices(address(chunk.kind), (LISTED, LISTED), hits, address(chunk.listed)) == hits
+
+
+@inlined
 def gather_numbers(table: BsdfTable, chunk: Chunk, hits: int) -> None:
     """Gather the numbers of the materials of all hits."""
     each(take_material, whole(hits), chunk)
@@ -157,7 +165,7 @@ def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered
 def look_at_points(kind: BsdfKind, chunk: Chunk, count: int, place: int) -> None:
     """Have a function look at the first `count` hits of the list, and change their parameters. place: its address."""
     for k in range(count):
-        i = np.int64(chunk.listed[k])
+        i = Long(chunk.listed[k])
         at = coordinates_at(i, chunk)
         uv = (at.u + at.tile_u, at.v + at.tile_v)
         point = Point(column(chunk.position, i), column(chunk.normal, i), uv)
