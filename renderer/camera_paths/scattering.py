@@ -206,7 +206,7 @@ def scatter_glass(k: int, view: View) -> None:
     number = (unit32(get_word(bits + 2 * COLUMN_BYTES, i)) - before) / get(shares + 3 * COLUMN_BYTES, i)
     wi, eta = at_border(i, number, chunk)
     go_sharply(i, wi, (TRANSMISSION_BYTES, Long(PHOTON_LOBE_GLASS)), view)
-    # Radiance changes with the square of the index as it crosses the surface: `shaders.bsdf.radiance_scale`.
+    # Radiance changes with the square of the index as it crosses the surface: Veach, 1997, section 5.2.
     put(address(chunk.gain), i, ONE / (eta * eta))
 
 
