@@ -3,8 +3,8 @@
 As photons (`renderer.photons.shading`), paths are columns, which small loops read chunk by chunk into columns of
 scratch. What only some have is packed side by side: rays that hit something, shadow rays that carry something, paths
 that go on. What few vertices need goes through lists of their indices: bent normals, textures, lobes beside the diffuse
-one, and `scalar_path`. All is decided by a path's pixel and depth: the thread, the batch and the index in it change no
-bit.
+one, the loops of each BSDF (`listed`), and lamps (`met_light`). All is decided by a path's pixel and depth: the thread,
+the batch and the index in it change no bit.
 """
 
 from typing import Any

@@ -156,7 +156,13 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
 @inlined
 def widen(i: int, chunk: EyeChunk) -> None:
     """Write how wide the cone of a path is at its vertex."""
-    chunk.width[i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
+    chunk.width[i] = width_at(i, chunk)
+
+
+@inlined
+def width_at(i: int, chunk: EyeChunk) -> float:
+    """Returns how wide the cone of a path is at its vertex, across the ray, world units."""
+    return chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
 
 
 @inlined
