@@ -78,6 +78,9 @@ _CALLED = {
 }
 _MAY_BE_NONE = ("eta", "at_point")
 
+#: What says that a BSDF never means what kind nff can.
+_NEVER_PLAIN = Bsdf.__dataclass_fields__["plain"].default
+
 
 def _faults(bsdf: Bsdf) -> Iterator[str]:
     """Yields what of a BSDF is not as it is to be; what follows on a fault means nothing."""
@@ -95,6 +98,10 @@ def _faults(bsdf: Bsdf) -> Iterator[str]:
     sizes = sizes_of(bsdf.parameters)
     if bsdf.eta is not None and (sizes.get("transmission"), sizes.get("ior")) != (3, 1):
         yield "with an eta its parameters must have `transmission`, a Color, and `ior`, a float"
+    for other in _shaders.values():
+        is_same = all(getattr(bsdf, name) is getattr(other, name) for name in _COMPILED)
+        if bsdf.plain is other.plain and bsdf.plain is not _NEVER_PLAIN and not is_same:
+            yield f"its `plain` goes with the functions of shader {other.name!r}; give it another, such as one to None"
     for picture, uses in bsdf.maps.items():
         for use in uses:
             if use.parameter not in sizes:

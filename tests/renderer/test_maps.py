@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import opened, passes
-from shaders.bsdf import sample
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
 from renderer.camera_paths.scattering import cone_spread
@@ -14,6 +13,7 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import SCALAR, TEXTURED
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
+from shaders.bsdf import sample
 from shaders.lights import emit_from, powers, sample_light
 from shaders.maps import LEAST_MIRRORED, mirroring_normal
 from shaders.surface import leaves, local, surface_at, world

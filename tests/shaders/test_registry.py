@@ -105,6 +105,10 @@ def by_one(parameters):
         ({"at_point": lambda point: point}, "at_point must be a function of (point, parameters), got one of (point)"),
         ({"maps": {"texture": (Use("paint"),)}}, "texture multiplies 'paint', expected one of diffuse, phong, mirror"),
         (
+            {"reflectance": compiled(lambda nff, w: nff.phong)},
+            "its `plain` goes with the functions of shader 'diffuse'; give it another, such as one to None",
+        ),
+        (
             {"parameters": plastic.BSDF.parameters, "maps": {}},
             "with an eta its parameters must have `transmission`, a Color, and `ior`, a float",
         ),

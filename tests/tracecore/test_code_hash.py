@@ -21,8 +21,8 @@ class Pair(NamedTuple):
     b: float
 
 @inlined
-def scaled(x):
-    return x * HALF + other.SHIFT
+def scaled(x, times=3.0):
+    return times * x * HALF + other.SHIFT
 
 @inlined
 def asked(x):
@@ -61,6 +61,7 @@ def hash_of(own: str, other: str, patch: pytest.MonkeyPatch) -> str:
         ("# a comment", "# two\\n    # lines", False),
         ("3 * x", "4 * x", False),
         ("x * HALF", "x / HALF", True),
+        ("times=3.0", "times=4.0", True),
         ("HALF, UNUSED, TABLE = 0.5", "HALF, UNUSED, TABLE = 0.6", True),
         ("[1.0, 2.0]", "[1.5, 2.0]", True),
         ("SHIFT = 1.0", "SHIFT = 2.0", True),

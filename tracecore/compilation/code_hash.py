@@ -30,6 +30,7 @@ def _parts(function: Any) -> Iterable[bytes]:
     place = f"{function.__module__} {function.__qualname__}"
     code = function.__code__.replace(co_filename="", co_firstlineno=1, co_linetable=b"")  # wherever it stands
     yield _digest(place, marshal.dumps(code, MARSHAL_VERSION))
+    yield _digest(f"{place} defaults", repr((function.__defaults__, function.__kwdefaults__)).encode())
     for name, value in named(function):
         yield _digest(f"{place} {name}", _bytes_of(value))
 
