@@ -7,6 +7,8 @@ one, and `scalar_path`. All is decided by a path's pixel and depth: the thread, 
 bit.
 """
 
+from typing import Any
+
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
@@ -33,7 +35,7 @@ from renderer.photons.media import go_through_borders, look_at_borders
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, LISTED, MIXED
-from renderer.shading.listed import SHOW, for_each_bsdf
+from renderer.shading.listed import SHOW, are_listed, for_each_bsdf
 from renderer.shading.look import take_index
 from renderer.simd.columns import (
     WORD_BYTES,
@@ -92,7 +94,7 @@ def advance_chunk(
     Returns how many rays were looked at, and how many paths of them go on.
     """
     first, count, kept = span
-    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
     flags = job.scene.photon_scene.flags
     chunk = view.chunk
     hits, rays = pick_vertices(view, count)
@@ -100,8 +102,9 @@ def advance_chunk(
         add_light_from_outside(job, batch, first, rays)
     if hits == 0:
         return rays, 0
-    vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
+    counts = (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
+    vertices = Vertices(chunk, view, rules, are_listed(flags, chunk, hits))
     media = tables_of(job.scene.photon_scene.media)
     if flags & HAS_MEDIA:
         absorb_throughput(view, (hits, rays), media)
@@ -109,7 +112,8 @@ def advance_chunk(
     if flags & LISTED:
         if flags & HAS_MEDIA:
             each(take_index, whole(hits), chunk)
-        for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
+        if rules.asks:
+            for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)
     goes_on = rules.follow > ZERO or (flags & MIXED) != 0
@@ -128,7 +132,7 @@ def advance_chunk(
 
 
 @inlined
-def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> tuple[int, ...]:
+def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> Any:
     """Returns the addresses of a `View` of a chunk of a batch's rays, from the first one on. kept: how many paths go on
     before them."""
     return (
@@ -158,7 +162,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     first, kept = Long(0), Long(0)
     while first < active:
-        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
         hits, rays = pick_vertices(view, active - first)
         for row in range(first, first + rays):
             if batch.prim_ids[row] == MISS:

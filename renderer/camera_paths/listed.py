@@ -1,5 +1,8 @@
 """The loops of eye paths over the hits of one BSDF: what photons show there, what shadow rays bring, where paths go."""
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from typing import NamedTuple
 
 import numba

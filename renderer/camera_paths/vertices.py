@@ -79,11 +79,12 @@ class Rules(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """What loops over the vertices of a chunk work on."""
+    """What loops over the vertices of a chunk work on. are_listed: whether the loops of BSDFs shade all of them."""
 
     chunk: EyeChunk
     tables: View
     rules: Rules
+    are_listed: bool
 
 
 @inlined
@@ -227,7 +228,9 @@ def blended(a: float, b: float, share: float) -> float:
 @unit(types.none)
 def prepare(flags: np.uint32, vertices: Vertices, hits: int) -> None:
     """Write what all rays that leave a vertex share: lobes, and what they reflect of light that comes."""
-    if flags & MIXED:
+    if vertices.are_listed:
+        each(follow_at, whole(hits), vertices)
+    elif flags & MIXED:
         each(prepare_mixed, whole(hits), vertices)
     else:
         each(prepare_diffuse, whole(hits), vertices)

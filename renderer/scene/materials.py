@@ -166,10 +166,11 @@ def is_known_to_columns(texture: Texture) -> bool:
 
 
 def flags_of(one: Dressed) -> np.uint32:
-    """Returns all bits of a triangle record but BENT where they apply, and BENT where that goes with LISTED."""
+    """Returns all bits of a triangle record where they apply, of which BENT where maps bend normals."""
     flags = np.uint32(0)
     if one.plain is None:
-        flags |= LISTED | BENT | MIXED
+        has_relief = max(one.material.normal_map, one.material.bump_map) >= 0
+        flags |= LISTED | MIXED | (BENT if has_relief else np.uint32(0))
     else:
         colors = np.array([one.plain.phong, one.plain.mirror, one.plain.transmission], np.float32)
         flags |= MIXED if colors.any() else np.uint32(0)
