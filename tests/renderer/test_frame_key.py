@@ -231,20 +231,20 @@ def test_functions_of_shaders_of_ones_own_are_in_the_key(field, monkeypatch):
 PAINT = np.array([0.1, 0.2])
 
 
-@compiled
 def painted(nff, w):
     return (PAINT[0], PAINT[0], PAINT[1])
 
 
-@pytest.mark.parametrize("changes", [{"at_point": lambda _, surface: PAINT}, {"reflectance": painted}])
-def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(changes, monkeypatch):
+@pytest.mark.parametrize("field", ["at_point", "reflectance"])
+def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(field, monkeypatch):
     monkeypatch.setattr(registry, "_shaders", {"diffuse": diffuse.BSDF})
     scene = replace(everything(), materials=(Material(kind="own"),))
     found = []
     for second in (0.2, 0.3, 0.2):
         monkeypatch.setitem(globals(), "PAINT", np.array([0.1, second]))
-        own = compiled(painted.py_func) if "reflectance" in changes else changes["at_point"]
-        register_shader(replace(nff.BSDF, name="own", **dict.fromkeys(changes, own)))
+        functions = {"at_point": painted, "reflectance": compiled(painted)}
+        own = {field: functions[field], "plain": lambda _: None}
+        register_shader(replace(nff.BSDF, name="own", **own))
         found.append(frame_key(order(), scene, 2))
     assert found[0] == found[2] != found[1]
 
