@@ -28,8 +28,9 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
-from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
+from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
 from shaders.custom import shader_address
+from shaders.errors import ShaderError
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
 from shaders.textures import TextureArrays
@@ -95,8 +96,8 @@ class Dressed:
 
     @property
     def stores(self) -> bool:
-        """Returns whether photons are stored on it."""
-        return any(self.bsdf.stores(one) for one in self._all())
+        """Returns whether photons are stored on it. One that has a shader of its own may have a base at some points."""
+        return self.bsdf.at_point is not None or any(self.bsdf.stores(one) for one in self._all())
 
     @property
     def is_sharp(self) -> bool:
@@ -126,9 +127,18 @@ class Dressed:
 
 
 def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
-    """Returns a material with its BSDF. textures: of the snapshot."""
+    """Returns a material with its BSDF. textures: of the snapshot.
+
+    Raises `ShaderError` where what the BSDF packs are not its parameters.
+    """
     bsdf = get_shader(material.kind)
     parameters = bsdf.pack(material)
+    expected = list(sizes_of(bsdf.parameters).values())
+    if not isinstance(parameters, bsdf.parameters) or [np.size(value) for value in parameters] != expected:
+        raise ShaderError(
+            f"shader {bsdf.name!r}: pack must return {bsdf.parameters.__name__}, got {parameters!r} "
+            f"of material {material.name!r}"
+        )
     plain = bsdf.plain(parameters)
     through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
     if bsdf.at_point is not None or not has_plain_pictures(material, textures):
