@@ -13,12 +13,14 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+
 from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import Motion, block_of
 from renderer.run.picture_order import PictureOrder
 from renderer.version import __version__
-from scenes.model import Snapshot
+from scenes.model import Snapshot, own_files
 from shaders.registry import get_shader
 
 SAME_BITS = "the picture has the same bits whatever it is"
@@ -63,8 +65,9 @@ def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
     fingerprints.remember(snapshot)
     settings = picture.settings(snapshot)
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
+    files = [np.fromfile(path, np.uint8) for path in own_files(snapshot.materials)]
     seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
-    return fingerprints.of((snapshot, seen, picture, settings, shaders, program(is_denoised=picture.denoise)))
+    return fingerprints.of((snapshot, files, seen, picture, settings, shaders, program(is_denoised=picture.denoise)))
 
 
 def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:

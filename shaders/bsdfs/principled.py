@@ -55,7 +55,7 @@ class Principled(NamedTuple):
 
 def pack(material: Any) -> Principled:
     """Returns the numbers of a material; an index of 1, which is no border, stands for the usual one."""
-    own = getattr(material, "own", {})
+    own = material.own
     ior = material.ior if material.ior > 0.0 and material.ior != 1.0 else USUAL_IOR
     return Principled(
         color=material.diffuse,
@@ -174,7 +174,7 @@ def albedo(surface: Principled, wo: Vec3) -> Color:
 
 BSDF = Bsdf(
     name="principled",
-    summary="glTF's metallic-roughness: metal, or diffuse under a coat, or a mixture, bare or under lacquer",
+    summary="metal, or diffuse under a coat, or a mixture, bare or under lacquer, as glTF has them",
     parameters=Principled,
     pack=pack,
     sample=sample,
