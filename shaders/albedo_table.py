@@ -15,7 +15,7 @@ Means are those of what is so read: what one bounce misses can be added without 
 
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -128,34 +128,36 @@ def tabulated() -> Floats:
     return np.stack(rows, axis=1).astype(np.float32)
 
 
-def means(table: npt.NDArray[np.floating], *factors: npt.NDArray[np.floating]) -> Doubles:
-    """Returns cosine-weighted means over the hemisphere, (..., ALPHAS), of a table (..., ALPHAS, COSINES), or of its
-    product with others, as they are read."""
-    nodes, weights = np.polynomial.legendre.leggauss(256)
-    root = 0.5 + 0.5 * nodes  # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
-    total = []
-    for row, alpha in enumerate(row_alphas()):
+def even_roots(count: int) -> Doubles:
+    """Returns points of quadrature (count,) in 0..1, roots of cosines: with cosine = root^2 the mean over the
+    cosine-weighted hemisphere is that of 4 root^3 over the roots."""
+    roots: Doubles = (np.arange(count) + 0.5) / count
+    return roots
+
+
+def means(table: npt.NDArray[np.floating[Any]], factor: npt.NDArray[np.floating[Any]] | float = 1.0) -> Doubles:
+    """Returns cosine-weighted means over the hemisphere, (..., ALPHAS), of a table (..., ALPHAS, COSINES) times a
+    factor (ALPHAS, COSINES), both as they are read."""
+    root = even_roots(512)
+    weights = np.empty((ALPHAS, COSINES))
+    for row, (alpha, factors) in enumerate(zip(row_alphas(), factor + np.zeros_like(weights), strict=True)):
         place = columns_at(alpha, root**2) * (COSINES - 1)
-        column = np.minimum(place.astype(np.intp), COSINES - 2)
-        values = np.ones_like(root)
-        for factor in (table, *factors):
-            left, right = factor[..., row, column], factor[..., row, column + 1]
-            values = values * (left + (right - left) * (place - column))
-        total.append((values * 2.0 * root**3 * weights).sum(axis=-1))
-    return np.stack(total, axis=-1)
+        shares = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(COSINES)))  # of what columns are read
+        weights[row] = (shares @ factors * 4.0 * root**3 / len(root)) @ shares
+    mean: Doubles = np.einsum("...rc,rc->...r", table, weights)
+    return mean
 
 
 if __name__ == "__main__":
     np.save(FILE, tabulated())
 
-#: The tables, each (ALPHAS, COSINES), and means, each (ALPHAS,): of what is missed, and of `grazing` in what is kept.
+#: The tables, each (ALPHAS, COSINES), and the mean of what is missed, (ALPHAS,).
 MISSED, GRAZING = np.load(FILE)
 MEAN_MISSED = means(MISSED).astype(np.float32)
-MEAN_KEPT_GRAZING = (means(1.0 - MISSED, GRAZING) / (1.0 - MEAN_MISSED)).astype(np.float32)
 
 
 class Cell(NamedTuple):
-    """Says where a number is in a table: the int32 index of what is before it, and how far it is to the next row and
+    """Says where a number is in a table: the int32 index of the one before it, and how far it is to the next row and
     the next column, as shares of their distance."""
 
     first: int
@@ -226,13 +228,6 @@ def mean_missed(alpha: float) -> float:
     """Returns the cosine-weighted mean of `missed_at` over the hemisphere, LEAST_MISSED at least."""
     missed = read_mean(address(MEAN_MISSED), Int(0), alpha)
     return max(missed if alpha >= LEAST_ALPHA else ZERO, LEAST_MISSED)
-
-
-@compiled
-def mean_grazing(alpha: float) -> float:
-    """Returns the mean of `grazing_at` over all that one bounce keeps of light from all sides."""
-    rough = read_mean(address(MEAN_KEPT_GRAZING), Int(0), alpha)
-    return rough if alpha >= LEAST_ALPHA else MEAN_GRAZING
 
 
 @compiled

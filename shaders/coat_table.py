@@ -21,6 +21,7 @@ from shaders.albedo_table import (
     between,
     cell_at,
     column_cosines,
+    even_roots,
     kept_by_reflection,
     mean_missed,
     means,
@@ -80,10 +81,9 @@ def _kept_share(facets: SeenFacets, kept: Doubles, ior: float) -> Doubles:
 
 def smooth_means() -> Doubles:
     """Returns the shares (LAYERS,) of light from all sides that smooth coats reflect."""
-    nodes, weights = np.polynomial.legendre.leggauss(256)
-    root = 0.5 + 0.5 * nodes
+    root = even_roots(1024)
     values = np.array([reflected(root**2, ior_at(layer)) for layer in range(LAYERS)])
-    mean: Doubles = values @ (2.0 * root**3 * weights)
+    mean: Doubles = values @ (4.0 * root**3) / len(root)
     return mean
 
 
@@ -92,7 +92,7 @@ if __name__ == "__main__":
 
 #: The table; means of what is reflected at once of light from all sides, (LAYERS, ALPHAS); and those of smooth coats.
 REFLECTED = (UNIT * np.load(FILE)).astype(np.float32)
-MEAN_REFLECTED = means(1.0 - MISSED, REFLECTED).astype(np.float32)
+MEAN_REFLECTED = means(REFLECTED, 1.0 - MISSED).astype(np.float32)
 MEAN_SMOOTH = smooth_means().astype(np.float32)
 
 

@@ -7,6 +7,8 @@ one, and `scalar_path`. All is decided by a path's pixel and depth: the thread, 
 bit.
 """
 
+from typing import Any
+
 import numpy as np
 
 from renderer.camera_paths.lighting import add_shadow_rays
@@ -34,6 +36,7 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, LISTED, MIXED
 from renderer.shading.listed import SHOW, for_each_bsdf
+from renderer.shading.look import take_index
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -91,7 +94,7 @@ def advance_chunk(
     Returns how many rays were looked at, and how many paths of them go on.
     """
     first, count, kept = span
-    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+    view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
     flags = job.scene.photon_scene.flags
     chunk = view.chunk
     hits, rays = pick_vertices(view, count)
@@ -106,6 +109,8 @@ def advance_chunk(
         absorb_throughput(view, (hits, rays), media)
         look_at_borders(chunk, hits, media)
     if flags & LISTED:
+        if flags & HAS_MEDIA:
+            each(take_index, whole(hits), chunk)
         for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)
@@ -125,7 +130,7 @@ def advance_chunk(
 
 
 @inlined
-def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> tuple[int, ...]:
+def places_of(scene: PackedScene, batch: EyeBatch, first: int, kept: int) -> Any:
     """Returns the addresses of a `View` of a chunk of a batch's rays, from the first one on. kept: how many paths go on
     before them."""
     return (
@@ -155,7 +160,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     first, kept = Long(0), Long(0)
     while first < active:
-        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])
+        view = View(*places_of(job.scene, batch, first, kept), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
         hits, rays = pick_vertices(view, active - first)
         for row in range(first, first + rays):
             if batch.prim_ids[row] == MISS:

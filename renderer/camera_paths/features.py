@@ -30,7 +30,7 @@ def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     for i in range(active):
         image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
     while first < active:
-        view = View(*places_of(job.scene, batch, first, first), batch.scratch[0])
+        view = View(*places_of(job.scene, batch, first, first), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
         hits, rays = pick_vertices(view, active - first)
         first += rays
         if hits > 0:

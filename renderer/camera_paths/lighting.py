@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import Vertices
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.chunk_views import ALL_BITS
-from renderer.photons.media import Inside, border_at, medium_at
+from renderer.photons.media import Inside, border_at
 from renderer.scene.light_records import LIGHT_RECORD
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
@@ -298,10 +298,10 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
 def enter_towards_light(i: int, data: Inside) -> None:
     """Write the stack of media of a shadow ray: that of the path, or what is behind the border of rough glass."""
     chunk, _ = data
-    inner, outer = border_at(i, data)
+    medium, is_outside, (inner, outer) = border_at(i, data)
     is_through = dot(column(chunk.to_light, i), column(chunk.normal, i)) < ZERO
-    behind, stack = inner if chunk.is_outside[i] != Int(0) else outer, chunk.media[i]
-    chunk.shadow_media[i] = behind if is_through & (medium_at(i, data) != NOTHING) else stack
+    stack = chunk.media[i]
+    chunk.shadow_media[i] = (inner if is_outside else outer) if is_through & (medium != NOTHING) else stack
 
 
 @inlined

@@ -1,5 +1,8 @@
 """The loops of eye paths over the hits of one BSDF: what photons show there, what shadow rays bring, where paths go."""
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from typing import NamedTuple
 
 import numba
@@ -163,7 +166,7 @@ def scatter_path(k: int, data: Seeing) -> None:
 
 def make_eye_paths_ready(table: BsdfTable) -> None:
     """Has the loops of the BSDFs of a scene be there, before eye paths call them."""
-    rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, False, False, False, ZERO, False)
+    rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, ZERO, False)
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, numba.typeof(rules), types.int64)
     loops = {SHOW: show_bases, LIGHT: light_vertices, SCATTER: scatter_paths, ALBEDO: show_albedos}

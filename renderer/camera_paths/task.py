@@ -22,7 +22,8 @@ class EyeTask(NamedTuple):
     seed: of all random numbers.
     sequence: number of the pass.
     diffuse: what is done with diffuse reflection: FOLLOW or another of these.
-    max_bounces: surfaces after which a path ends, but for sheets that it goes straight through.
+    max_bounces: surfaces after which a path ends, but for sheets that it goes straight through; behind a last mirror or
+        glass it still meets light.
     light_samples: shadow rays per hit, 0 for none.
     radius: of the search for photons, world units.
     sampler: RANDOM or SOBOL.

@@ -59,6 +59,7 @@ class Rules(NamedTuple):
     max_depth: surfaces after which a path ends, but for sheets that it goes straight through.
     follow: 1 where scattered rays follow diffuse reflection before a final gather, else 0.
     alone: 1 where diffuse reflection is not followed and shadow rays bring its direct light, else 0.
+    unlit: 1 where no shadow rays bring light, so that all lobes look for it behind the last surface, else 0.
     is_sharp: whether mirrors and glass alone are followed.
     is_mapped: whether photons bring light that came by mirrors and glass.
     is_gather: whether irradiance is looked up behind a diffuse bounce, from the distance `near` on.
@@ -69,6 +70,7 @@ class Rules(NamedTuple):
     max_depth: np.int32
     follow: float
     alone: float
+    unlit: np.int32
     is_sharp: bool
     is_mapped: bool
     is_gather: bool
@@ -93,6 +95,7 @@ def rules_of(task: EyeTask, near: float) -> Rules:
         max_depth=np.int32(min(task.max_bounces, MOST_DEPTH)),
         follow=ONE if diffuse in (FOLLOW, CAUSTICS, GATHER) else ZERO,
         alone=ONE if diffuse in (INDIRECT, NOTHING) else ZERO,
+        unlit=np.int32(task.light_samples == 0),
         is_sharp=diffuse == NOTHING,
         is_mapped=diffuse in (CAUSTICS, GATHER),
         is_gather=diffuse == GATHER,

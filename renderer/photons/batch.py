@@ -98,7 +98,8 @@ class PhotonTask(NamedTuple):
     seed: of all random numbers.
     sequence: number of the pass.
     min_bounces: surfaces a path has met before it stores photons; 1 leaves out photons straight from a light.
-    max_bounces: a path is cut after this many surfaces, 65535 at most.
+    max_bounces: a path is cut after this many surfaces, 65535 at most. Those count as well that lie between a photon
+        and the eye.
     flux_unit: watts of a stored flux of 1.
     only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
     is_corrected: whether stored flux counts about the shading normal of where it landed (`shaders.shading_normals`),

@@ -73,7 +73,7 @@ from renderer.scene.photon_scene import (
     PhotonScene,
 )
 from renderer.shading.listed import PHOTON_AT_POINT, PHOTONS, for_each_bsdf
-from renderer.shading.look import look_at_listed
+from renderer.shading.look import look_at_listed, take_index
 from renderer.simd.columns import (
     WORD_BYTES,
     each,
@@ -298,6 +298,8 @@ def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int,
         if flags & LISTED:
             each(look_closely, whole(hits), chunk)
             look_at_listed(scene, PHOTON_AT_POINT, chunk, hits)
+            if flags & HAS_MEDIA:
+                each(take_index, whole(hits), chunk)
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             more = (fluxes, landing.limits.is_corrected, address(scene.bsdfs.tables))
             for_each_bsdf(scene.bsdfs, PHOTONS, chunk, hits, more)

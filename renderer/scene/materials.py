@@ -38,9 +38,9 @@ from shaders.vector import BLACK
 from tracecore.compilation.side_by_side import need
 
 #: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or
-#: -1, and MAPPED or 0.
+#: -1, MAPPED or 0, and which of its numbers is the refractive index of its inside, or -1.
 NUMBERS = np.dtype(
-    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("is_mapped", "<u4"), ("unused", "<i4")]
+    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("is_mapped", "<u4"), ("ior_number", "<i4")]
 )
 
 #: What `is_mapped` holds where maps, or a function of the user's own, look at each hit.
@@ -111,6 +111,14 @@ class Dressed:
         lets_through = self.bsdf.eta is not None and max(self.parameters.transmission) > 0.0
         return float(self.parameters.ior) if lets_through else None
 
+    @property
+    def ior_number(self) -> int:
+        """Returns which of its numbers that index is, -1 if there is none."""
+        if self.ior_inside is None:
+            return -1
+        before = self.parameters[: self.parameters._fields.index("ior")]
+        return sum(np.size(value) for value in before)
+
     def _all(self) -> list[Any]:
         """Returns the parameters, and those with 0 in place of each number that pictures multiply."""
         mapped = {use.parameter for name in self.material.pictures for use in self.bsdf.maps.get(name, ())}
@@ -172,6 +180,8 @@ def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
         if one.plain is not None:
             for name, value in one.plain._asdict().items():
                 row[name] = value
+        if one.ior_inside is not None:
+            row["ior"] = one.ior_inside
         row["emission"], row["backdrop"] = material.emission, material.backdrop
         row["through"] = one.bsdf.plain(one.parameters).transmission if one.is_sheet else BLACK
         row["texture"], row["emission_map"] = material.texture, material.emission_map
@@ -196,6 +206,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
         flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
         row["bsdf"] = _place(number_of(one.bsdf), bsdfs)
+        row["ior_number"] = one.ior_number
         row["is_mapped"] = MAPPED if one.is_mapped else 0
         if one.bsdf.at_point is not None:
             row["shader"] = _place(shader_address(one.bsdf), shaders)

@@ -157,7 +157,7 @@ def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered
 def look_at_points(kind: BsdfKind, chunk: Chunk, count: int, place: int) -> None:
     """Have a function look at the first `count` hits of the list, and change their parameters. place: its address."""
     for k in range(count):
-        i = np.int64(chunk.listed[k])
+        i = Long(chunk.listed[k])
         at = coordinates_at(i, chunk)
         uv = (at.u + at.tile_u, at.v + at.tile_v)
         point = Point(column(chunk.position, i), column(chunk.normal, i), uv)

@@ -5,8 +5,9 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.shading.corners import take_corners
 from renderer.shading.listed import Chunk, for_each_shader, gather_numbers
 from renderer.shading.maps import MapView, look_at_maps
-from renderer.simd.columns import each, list_indices, whole
+from renderer.simd.columns import COLUMN, each, get, list_indices, put, whole
 from shaders.compilation import compiled as inlined
+from shaders.float32 import Int
 from shaders.textures import images_of
 from tracecore.compilation.vector import address
 
@@ -28,3 +29,12 @@ def look_at_listed(scene: PackedScene, which: int, chunk: Chunk, hits: int) -> N
     view = MapView(chunk, address(maps.records), images_of(surfaces.textures), address(maps.heights), *places)
     look_at_maps(maps.flags, maps.uses, view, count)
     for_each_shader(scene.bsdfs, which, chunk, hits)
+
+
+@inlined
+def take_index(i: int, chunk: Chunk) -> None:
+    """Have the BSDF of a hit bend light by what counts on both sides of its border (`renderer.photons.media`)."""
+    number = chunk.ior_number[i]
+    place = Int(Int(max(number, Int(0)) * Int(COLUMN)) + Int(i))
+    own = get(address(chunk.parameters), place)
+    put(address(chunk.parameters), place, chunk.ior[i] if number >= Int(0) else own)

@@ -180,7 +180,7 @@ def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, columns, i, value = arguments
-        numbers = []
+        numbers: list[Any] = []
         for field, own in zip(cgutils.unpack_tuple(builder, value), parameters.types, strict=True):
             numbers += [field] if own == types.float32 else cgutils.unpack_tuple(builder, field)
         for k, number in enumerate(numbers):

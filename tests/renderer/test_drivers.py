@@ -49,8 +49,8 @@ SMALL_FLOOR = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
 
 @pytest.mark.parametrize("driver", ["path", "photon", "photons-only", "sppm", "path+caustics", "gather"])
 def test_a_closed_glowing_box_is_evenly_bright(driver):
-    photons = 40_000 if driver in ("photons-only", "gather") else 10_000  # all passes of those two have one map
-    made = passes(furnace(), driver, 24, photons=photons, max_bounces=100, radius=0.1)
+    photons = 40_000 if driver in ("photons-only", "gather") else 10_000
+    made = independent_pictures(furnace(), driver, 24, photons=photons, max_bounces=100, radius=0.1)
     # Radiance = emission / (1 - albedo) = 1 everywhere. Discs that reach over an edge lose a little.
     rim = 0.0 if driver in ("path", "path+caustics") else 0.004
     assert np.all(deviation(made.mean(axis=(1, 2)), np.ones(3), rim) < 4.0)

@@ -12,7 +12,9 @@ from renderer.photons.photon_map import (
     NORMAL_COSINE,
     PHOTON,
     PHOTON_FLUX,
+    PHOTON_NORMAL,
     PHOTON_WORDS,
+    SURFACES_LEFT,
     find,
     gather,
     pack_flux,
@@ -251,8 +253,17 @@ def found_together(photon_map, search, points, normals, bent, count):
 
 
 @compiled
-def found_alone(photon_map, point, normal, bent, radius):
-    return find(photon_map, point, normal, bent, radius)
+def found_alone(photon_map, point, normal, bent, radius, between):
+    return find(photon_map, point, normal, bent, radius, between)
+
+
+def test_a_search_passes_by_photons_that_have_too_few_surfaces_left():
+    """Photons with 0 to 15 surfaces left, of which 15 stand for all that are more."""
+    photons = make_photons(np.zeros((16, 3)))
+    photons[:, PHOTON_NORMAL] = photons[:, PHOTON_NORMAL] & ~SURFACES_LEFT | np.arange(16, dtype=np.uint32)
+    photon_map = build_photon_map(photons, 0.1, 1.0)
+    found = [found_alone(photon_map, (0.0, 0.0, 0.0), UP, UP, 0.1, between).photons for between in range(18)]
+    assert found == [*range(16, 0, -1), 1, 1]
 
 
 def looked_at(count, seed):
@@ -273,10 +284,12 @@ def test_a_chunk_finds_what_its_vertices_find(photons, count):
     rng = np.random.default_rng(photons + count)
     made = make_photons(rng.random((photons, 3)), direction=(0.36, 0.48, 0.8), flux=(1.0, 0.5, 0.25))
     made[:, PHOTON_FLUX] = [pack_flux(tuple(flux), 0.5) for flux in rng.random((photons, 3))]
+    made[:, PHOTON_NORMAL] ^= rng.integers(0, 16, photons, np.uint32)
     photon_map = build_photon_map(made, 0.05, 1.0)
     points, normals, bent = looked_at(count, count)
     search = np.zeros(1, SEARCH_COLUMNS)
     search["radius"][0, :count] = rng.choice([-1.0, 0.01, 0.05, 0.2, 0.6], count)
+    search["between"][0, :count] = rng.choice([0, 0, 0, 3, 12], count)
     length = found_together(photon_map, search, points, normals, bent, count)
     together = {
         int(search["found"][0, k]): (tuple(search["flux"][0, k].tolist()), int(search["photons"][0, k]))
@@ -285,10 +298,10 @@ def test_a_chunk_finds_what_its_vertices_find(photons, count):
     alone = {}
     for i in np.flatnonzero(search["radius"][0, :count] > 0.0).tolist():
         disc = [tuple(column[:, i].tolist()) for column in (points, normals, bent)]
-        found = found_alone(photon_map, *disc, float(search["radius"][0, i]))
+        found = found_alone(photon_map, *disc, float(search["radius"][0, i]), int(search["between"][0, i]))
         if found.photons > 0:
             alone[i] = (found.flux, found.photons)
     assert together == alone
     if (photons, count) == (20_000, CHUNK):
-        assert len(alone) > CHUNK // 4
+        assert len(alone) > CHUNK // 5
         assert max(photons for _, photons in alone.values()) > MOST_RUNS * ELEMENTS
