@@ -35,8 +35,8 @@ def write(scene: Scene, path: Path) -> None:
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
             write_picture(path.with_name(name), texture_image(texture), "PNG")
-        for file, name in copied_files(document, path).items():
-            path.with_name(name).write_bytes(Path(file).read_bytes())
+        for source, name in copied_files(document, path).items():
+            path.with_name(name).write_bytes(Path(source).read_bytes())
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
         if has_image(document.environment):
             with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails

@@ -47,7 +47,8 @@ def view(snapshot):
     forward = -EYE / np.linalg.norm(EYE)
     up = np.cross(np.array([1.0, 0.0, 0.0]), forward)
     camera = Camera(eye=tuple(EYE), forward=tuple(forward), up=tuple(up), vertical_fov=30.0, resolution=(WIDTH, HEIGHT))
-    return replace(snapshot, camera=camera, lights=(PointLight(position=tuple(LAMP), intensity=tuple(INTENSITY)),))
+    lamp = PointLight(position=tuple(LAMP), intensity=tuple(INTENSITY))
+    return replace(snapshot, camera=camera, lights=(lamp,), environment=None, background=(0.0, 0.0, 0.0))
 
 
 def seen_points():
@@ -87,6 +88,6 @@ def test_what_was_measured_is_seen_as_the_files_have_it(measured_floor, driver):
     values = np.where(points[..., :1] < 0.0, reflected(LEFT, h[..., 2]), reflected(RIGHT, h[..., 2]))
     expected = values * INTENSITY * (wi[..., 2] / distance**2)[..., None]
     found = passes(measured_floor, driver, 8, width=WIDTH, height=HEIGHT, photons=200_000).mean(axis=0)
-    for half in (np.s_[4:12, 4:14], np.s_[4:12, 18:28]):
+    for half in (np.s_[4:12, 8:14], np.s_[4:12, 18:24]):
         assert found[half].mean(axis=(0, 1)) == pytest.approx(expected[half].mean(axis=(0, 1)), rel=0.03)
         assert np.ptp(expected[half][..., 0]) > 0.3 * expected[half][..., 0].mean()  # there is a highlight
