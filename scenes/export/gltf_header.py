@@ -62,6 +62,8 @@ def extensions(material: Material) -> Iterator[tuple[str, dict[str, Any]]]:
         yield INDEX, {"ior": float(material.ior) if material.ior > 0.0 else 1.0}
     if material.kind in COATED and coat_weight(material) != WHITE:
         yield SPECULAR, {"specularColorFactor": list(coat_weight(material))}
+    elif not (is_clear(material) or is_shiny(material) or material.kind in COATED):
+        yield SPECULAR, {"specularFactor": 0.0}
     if "coat" in material.own:
         rough = material.own.get("coat_roughness", 0.0)
         yield COAT_OVER, {"clearcoatFactor": material.own["coat"], "clearcoatRoughnessFactor": rough}

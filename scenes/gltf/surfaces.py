@@ -259,7 +259,9 @@ class Surfaces:
         if specular is not None:
             color = specular.color("specularColorFactor", WHITE)
             brightest = max(1.0, *color)
-            normal = min(normal * brightest, 1.0)
+            if brightest > 1.0:
+                normal = min(normal * brightest, 1.0)
+                ior = ior_of(normal)
             weight = scaled(color, min(specular.number("specularFactor", 1.0, 0.0), 1.0) / brightest)
             lookup = self.pictures.lookup(specular.child("specularColorTexture"))
             if lookup is not None:
@@ -272,7 +274,8 @@ class Surfaces:
         own = dict(surface.material.own)
         if normal == 0.0 or weight != WHITE:
             own["specular_weight"] = BLACK if normal == 0.0 else weight
-        surface.material = replace(surface.material, ior=ior_of(normal) if normal > 0.0 else DEFAULT_IOR, own=own)
+        ior = DEFAULT_IOR if normal == 0.0 else ior if ior > 1.0 else ior_of(normal)
+        surface.material = replace(surface.material, ior=ior, own=own)
 
     def cloth(self, item: Item, surface: Surface) -> Surface:
         """Returns a surface with the sheen that it has: where it is no metal it is cloth."""

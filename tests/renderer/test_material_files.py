@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import passes
-from small_scenes import flat_snapshot, quad
+from gltf_file import GltfBuilder
 
-from renderer.run.frame_key import frame_key
 from scenes import PointLight, load
-from scenes.model import Camera, Material
+from scenes.model import Camera
 
 EYE, LAMP, INTENSITY = np.array([0.0, -2.0, 1.5]), np.array([0.2, 0.6, 1.8]), np.array([3.0, 4.0, 5.0])
 WIDTH, HEIGHT = 32, 16
@@ -91,3 +90,46 @@ def test_what_was_measured_is_seen_as_the_files_have_it(measured_floor, driver):
     for half in (np.s_[4:12, 8:14], np.s_[4:12, 18:24]):
         assert found[half].mean(axis=(0, 1)) == pytest.approx(expected[half].mean(axis=(0, 1)), rel=0.03)
         assert np.ptp(expected[half][..., 0]) > 0.3 * expected[half][..., 0].mean()  # there is a highlight
+
+
+#: Red of a picture says nothing, green is the roughness and blue the metalness of a texel.
+DULL, METAL = (0, 153, 0), (0, 102, 255)
+BASE = [0.8, 0.5, 0.2, 1.0]
+
+
+def gltf_floor(path, materials, picture=None):
+    """A floor whose halves have the first and the last of some metallic-roughness materials of glTF."""
+    file = GltfBuilder()
+    texture = None if picture is None else {"index": file.picture(picture, {"magFilter": 9728})}
+    for numbers in materials:
+        pictures = {} if texture is None else {"metallicRoughnessTexture": texture}
+        file.add("materials", doubleSided=True, pbrMetallicRoughness={"baseColorFactor": BASE, **numbers, **pictures})
+    halves = [
+        file.primitive(
+            {
+                "POSITION": [(x, -1, 0), (x + 1, -1, 0), (x + 1, 1, 0), (x, 1, 0)],
+                "TEXCOORD_0": [(u, 0), (u + 0.5, 0), (u + 0.5, 1), (u, 1)],
+            },
+            np.array([0, 1, 2, 0, 2, 3]),
+            material=index % len(materials),
+        )
+        for index, (x, u) in enumerate(((-1, 0.0), (0, 0.5)))
+    ]
+    file.node(mesh=file.mesh(*halves))
+    return view(load(file.write(path)).at(0.0))
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_a_picture_says_texel_by_texel_what_is_metal(tmp_path, driver):
+    """As two materials do, of which one is metal."""
+    by_texel = gltf_floor(tmp_path / "one.gltf", [{}], [[DULL, METAL]])
+    apart = [{"metallicFactor": 0.0, "roughnessFactor": 0.6}, {"metallicFactor": 1.0, "roughnessFactor": 0.4}]
+    assert len(by_texel.materials) == 1
+    one, two = (
+        passes(snapshot, driver, 6, width=WIDTH, height=HEIGHT, photons=100_000).mean(axis=0)
+        for snapshot in (by_texel, gltf_floor(tmp_path / "two.gltf", apart))
+    )
+    left, right = np.s_[4:12, 8:15], np.s_[4:12, 17:24]
+    for half in (left, right):
+        assert one[half].mean(axis=(0, 1)) == pytest.approx(two[half].mean(axis=(0, 1)), rel=0.02)
+    assert np.abs(two[left] - two[right][:, ::-1]).mean() > 0.2 * two[left].mean()  # halves look unlike
