@@ -14,13 +14,15 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+
 from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import Motion, block_of
 from renderer.run.picture_order import PictureOrder
 from renderer.simd.bsdf_kinds import kind_of
 from renderer.version import __version__
-from scenes.model import Snapshot
+from scenes.model import Snapshot, own_files
 from shaders.registry import get_shader
 from tracecore.compilation.code_hash import code_hash
 
@@ -66,9 +68,11 @@ def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
     fingerprints.remember(snapshot)
     settings = picture.settings(snapshot)
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
+    files = [np.fromfile(path, np.uint8) for path in own_files(snapshot.materials)]
     codes = [(kind_of(one).code, code_hash([one.at_point] if one.at_point else [])) for one in shaders]
     seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
-    return fingerprints.of((snapshot, seen, picture, settings, shaders, codes, program(is_denoised=picture.denoise)))
+    program_now = program(is_denoised=picture.denoise)
+    return fingerprints.of((snapshot, files, seen, picture, settings, shaders, codes, program_now))
 
 
 def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:

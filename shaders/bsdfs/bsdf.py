@@ -67,9 +67,9 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """Is a number, a colour or a text that only materials of one kind have.
+    """Is a number, a colour or the path of a file that only materials of one kind have.
 
-    default: its value where a material does not say it; three numbers make it a colour.
+    default: its value where a material does not say it; three numbers make it a colour, and "" a path.
     low, high: the range of each number; of a text they mean nothing.
     summary: what it is, with its unit.
     """
@@ -97,6 +97,8 @@ class Bsdf:
         `transmission`, a Color that is black where nothing gets through, and `ior`, of what is inside, then.
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
+    table: from a material to what was measured of it, TABLE_NUMBERS float32 of `shaders.bsdfs.measured`, or None where
+        nothing was. The parameter `table` is then the number of that table in those of the scene.
     stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
     is_sharp: the same, to whether a lobe without spread turns light.
     plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
@@ -118,6 +120,7 @@ class Bsdf:
     eta: Callable[..., float] | None = None
     maps: Mapping[str, tuple["Use", ...]] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
+    table: Callable[[Any], Any] | None = None
     stores: Callable[[Any], bool] = lambda parameters: False
     is_sharp: Callable[[Any], bool] = lambda parameters: False
     plain: Callable[[Any], Any] = lambda parameters: None

@@ -1,7 +1,7 @@
 """Keys of frames: whatever can change a bit of a picture changes its key, whether or not anybody thought of it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
 from enum import Enum
 from functools import partial
@@ -76,6 +76,8 @@ def changed(value: Any) -> Any:
             return other
         case tuple():
             return (*value[:-1], changed(value[-1])) if value else (1,)
+        case Mapping():
+            return {**value, "more": 1.0}
         case _ if is_dataclass(value):
             first = fields(value)[0].name
             return replace(value, **{first: changed(getattr(value, first))})
