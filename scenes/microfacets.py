@@ -8,6 +8,7 @@ mirror direction, which is Phong's, is a quarter of it (Fisher, Woo: R.E versus 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 from scenes.model import Color, Material
 
@@ -18,8 +19,10 @@ DIFFUSE_POWER = 1.0
 BLACK: Color = (0.0, 0.0, 0.0)
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_EXPONENT = 10_000.0
-#: Index of refraction of a coat, where a file says none, and what it reflects at normal incidence.
-DEFAULT_IOR, COAT = 1.5, 0.04
+#: Index of refraction of a coat, where a file says none.
+DEFAULT_IOR = 1.5
+#: Kinds of what is diffuse under a coat, and of what is about diffuse.
+COATED, DULL = ("plastic", "principled"), ("oren_nayar", "sheen", "measured")
 
 
 def phong_power(alpha: float) -> float:
@@ -48,12 +51,16 @@ def by_phong(material: Material) -> Material:
     """Returns the material that is most like a given one for programs that know neither microfacets nor solids that
     absorb."""
     alpha = material.roughness**2
-    plain = replace(material, roughness=0.0, absorption=BLACK, priority=0, eta=BLACK, k=BLACK)
-    if material.kind == "metal":
+    plain = replace(material, roughness=0.0, absorption=BLACK, priority=0, eta=BLACK, k=BLACK, own={})
+    if material.kind in ("metal", "anisotropic"):
         like = coated(material.name, BLACK, metal_color(material), alpha)
-    elif material.kind == "plastic":
-        coat = normal_reflectance(material.ior)
-        like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
+    elif material.kind in COATED:
+        metal = metalness(material)
+        coat = scaled(coat_weight(material), (1.0 - metal) * normal_reflectance(material.ior))
+        shine = added(scaled(material.diffuse, metal), coat)
+        like = coated(material.name, scaled(material.diffuse, 1.0 - metal), shine, alpha)
+    elif material.kind in DULL:
+        like = Material(diffuse=material.diffuse)
     else:
         return plain
     return replace(plain, kind=like.kind, diffuse=like.diffuse, specular=like.specular, exponent=like.exponent, ior=1.0)
@@ -61,8 +68,10 @@ def by_phong(material: Material) -> Material:
 
 def phong_losses(material: Material) -> Iterator[str]:
     """Yields a line for each thing that `by_phong` changes."""
-    if material.kind in ("metal", "plastic"):
+    if material.kind in ("metal", "anisotropic", *COATED):
         yield f"material {material.name!r} is no longer a {material.kind} but shines by Phong's numbers"
+    elif material.kind in DULL:
+        yield f"material {material.name!r} is no longer a {material.kind} but diffuse"
     elif material.kind == "dielectric" and material.roughness > 0.0:
         yield f"material {material.name!r} is no longer rough"
     if any(material.absorption):
@@ -74,6 +83,16 @@ def phong_losses(material: Material) -> Iterator[str]:
 def normal_reflectance(ior: float) -> float:
     """Returns the share of light that a dielectric of some index reflects at normal incidence."""
     return ((ior - 1.0) / (ior + 1.0)) ** 2 if ior > 0.0 else 0.0
+
+
+def metalness(material: Material) -> float:
+    """Returns the share of a surface that is metal, below lacquer."""
+    return cast("float", material.own.get("metalness", 0.0))
+
+
+def coat_weight(material: Material) -> Color:
+    """Returns what multiplies the reflectance of a coat."""
+    return cast("Color", material.own.get("specular_weight", (1.0, 1.0, 1.0)))
 
 
 def metal_normal_reflectance(eta: Color, k: Color) -> Color:
@@ -135,18 +154,10 @@ def pane(name: str, ior: float) -> Material:
 
 
 def metallic(name: str, base: Color, metal: float, roughness: float, ior: float = DEFAULT_IOR) -> Material:
-    """Makes a metal, or a plastic, or what is between. What is rough enough is diffuse.
+    """Makes a metal, or something diffuse under a coat, or what is between.
 
     metal: share of metal, 0..1.
     roughness: the root of alpha, 0..1.
-    ior: of the coat of a plastic.
+    ior: of the coat.
     """
-    alpha = roughness**2
-    if is_dull(alpha):
-        return Material(name=name, diffuse=base)
-    if metal == 0.0:
-        return Material(name=name, kind="plastic", diffuse=base, ior=ior, roughness=roughness)
-    if metal == 1.0 and alpha > MIRROR_ALPHA:
-        return Material(name=name, kind="metal", diffuse=BLACK, specular=base, roughness=roughness)
-    coat = COAT * (1.0 - metal)
-    return coated(name, scaled(base, 1.0 - metal), added(scaled(base, metal), (coat, coat, coat)), alpha)
+    return Material(name=name, kind="principled", diffuse=base, roughness=roughness, ior=ior, own={"metalness": metal})

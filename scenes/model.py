@@ -52,6 +52,7 @@ PICTURES = (
     "cutout",
     "specular_map",
     "roughness_map",
+    "metalness_map",
     "transmission_map",
     "emission_map",
     "normal_map",
@@ -81,10 +82,13 @@ class Material:
         or -1.
     specular_map: index of a texture that multiplies what mirrors, metals, coats and highlights reflect, or -1.
     roughness_map: index of a texture whose mean over the channels multiplies `roughness`, or -1.
+    metalness_map: index of a texture whose blue multiplies the share of metal, or -1.
     transmission_map, emission_map: indices of textures that multiply what is let through and `emission`, or -1.
     normal_map: index of normals in the frame of the texture, or -1: red along u, green up the image, blue outward, the
         byte 128 for zero; the first two are multiplied with normal_scale.
     bump_map: index of heights, or -1, whose mean over the channels, 0..1, times bump_scale is in metres.
+    own: numbers, colours and paths of files that only surfaces of this kind have, by the names that their shader gives
+        them; one that is left out has the value that the shader says.
     """
 
     name: str = ""
@@ -106,12 +110,14 @@ class Material:
     k: Color = (0.0, 0.0, 0.0)
     specular_map: int = -1
     roughness_map: int = -1
+    metalness_map: int = -1
     transmission_map: int = -1
     emission_map: int = -1
     normal_map: int = -1
     normal_scale: float = 1.0
     bump_map: int = -1
     bump_scale: float = 1.0
+    own: Mapping[str, float | Color | str] = field(default_factory=dict, hash=False)
 
     @property
     def pictures(self) -> dict[str, int]:
@@ -122,6 +128,12 @@ class Material:
     def is_cut_out(self) -> bool:
         """Returns whether the surface may have holes. One that shines has none, so that all of it shines."""
         return self.cutout >= 0 and not any(self.emission)
+
+
+def own_files(materials: Iterable[Material]) -> list[str]:
+    """Returns the paths of the files that materials name, each once."""
+    values = [value for material in materials for value in material.own.values()]
+    return list(dict.fromkeys(value for value in values if isinstance(value, str)))
 
 
 class Light(Protocol):

@@ -4,7 +4,7 @@ What kind nff can mean (Lambert's law, a Phong lobe, a mirror and clear glass) w
 loops of its own. All else is listed: shaded BSDF by BSDF, after its maps.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,8 +28,10 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
-from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
+from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
+from shaders.bsdfs.measured import joined
 from shaders.custom import shader_address
+from shaders.errors import ShaderError
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
 from shaders.textures import TextureArrays
@@ -56,7 +58,7 @@ class BsdfTable(NamedTuple):
     bsdfs: (k,) int64, rows in `loops` of the BSDFs that listed materials have.
     loops: `renderer.simd.bsdf_kinds.ADDRESSES`.
     shaders: (s,) int64, addresses of functions that look at every hit.
-    tables: (t,) float32, what was measured.
+    tables: (t,) float32, what was measured, as `shaders.bsdfs.measured.joined` returns it.
     """
 
     numbers: Records
@@ -95,8 +97,8 @@ class Dressed:
 
     @property
     def stores(self) -> bool:
-        """Returns whether photons are stored on it."""
-        return any(self.bsdf.stores(one) for one in self._all())
+        """Returns whether photons are stored on it. One that has a shader of its own may have a base at some points."""
+        return self.bsdf.at_point is not None or any(self.bsdf.stores(one) for one in self._all())
 
     @property
     def is_sharp(self) -> bool:
@@ -126,9 +128,18 @@ class Dressed:
 
 
 def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
-    """Returns a material with its BSDF. textures: of the snapshot."""
+    """Returns a material with its BSDF. textures: of the snapshot.
+
+    Raises `ShaderError` where what the BSDF packs are not its parameters.
+    """
     bsdf = get_shader(material.kind)
     parameters = bsdf.pack(material)
+    expected = list(sizes_of(bsdf.parameters).values())
+    if not isinstance(parameters, bsdf.parameters) or [np.size(value) for value in parameters] != expected:
+        raise ShaderError(
+            f"shader {bsdf.name!r}: pack must return {bsdf.parameters.__name__}, got {parameters!r} "
+            f"of material {material.name!r}"
+        )
     plain = bsdf.plain(parameters)
     through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
     if bsdf.at_point is not None or not has_plain_pictures(material, textures):
@@ -189,16 +200,21 @@ def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
     return rows
 
 
-def pack_bsdfs(all_dressed: Sequence[Dressed], tables: Mapping[str, Any] | None = None) -> BsdfTable:
+def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
     """Returns the numbers and BSDFs of materials."""
     numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
     numbers["bsdf"], numbers["shader"] = -1, -1
     bsdfs: list[int] = []
     shaders: list[int] = []
+    tables: list[npt.NDArray[np.float32]] = []
     for row, one in zip(numbers, all_dressed, strict=False):
         if one.plain is not None:
             continue
-        flat = np.concatenate([np.ravel(value) for value in one.parameters])
+        parameters = one.parameters
+        if one.bsdf.table is not None:
+            parameters = parameters._replace(table=float(len(tables)))
+            tables.append(one.bsdf.table(one.material))
+        flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
         row["bsdf"] = _place(number_of(one.bsdf), bsdfs)
         row["ior_number"] = one.ior_number
@@ -210,7 +226,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed], tables: Mapping[str, Any] | None 
         bsdfs=np.array(bsdfs, np.int64),
         loops=ADDRESSES,
         shaders=np.array(shaders, np.int64),
-        tables=np.zeros(1, np.float32),
+        tables=joined(tables),
     )
 
 

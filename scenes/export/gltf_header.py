@@ -1,7 +1,7 @@
 """This module makes the JSON header of a glTF file: surfaces, cameras and lights.
 
 Khronos Group: glTF 2.0 Specification (2021), with its extensions for glass, strong emission and lights. Surfaces are
-metals, plastics under a clear coat that mirrors 4 %, or something between; glass absorbs nothing. The roughness,
+metals, diffuse under a clear coat, or something between; glass absorbs nothing. The roughness,
 which glTF squares, is that of microfacets whose highlight is as wide as Phong's (Walter, Marschner, Li, Torrance:
 Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E versus N.H Specular Highlights, 1994).
 """
@@ -9,12 +9,12 @@ Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E 
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.microfacets import metal_color
+from scenes.microfacets import COATED, DULL, coat_weight, metal_color, metalness
 from scenes.model import Camera, Color, Light, Material, Snapshot
 
 GLASS, INDEX, STRENGTH, LIGHTS = (
@@ -23,7 +23,9 @@ GLASS, INDEX, STRENGTH, LIGHTS = (
     "KHR_materials_emissive_strength",
     "KHR_lights_punctual",
 )
+SPECULAR, COAT_OVER, SHEEN = "KHR_materials_specular", "KHR_materials_clearcoat", "KHR_materials_sheen"
 BLACK: Color = (0.0, 0.0, 0.0)
+WHITE: Color = (1.0, 1.0, 1.0)
 #: What glTF calls the kinds of lights that it has.
 TYPES = {"point": "point", "spot": "spot", "distant": "directional"}
 #: Specular reflectance of every surface that is no metal.
@@ -52,12 +54,22 @@ def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
     }
 
 
-def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
+def extensions(material: Material) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the extensions that say of a material what core glTF cannot."""
     if is_clear(material):
         yield GLASS, {"transmissionFactor": 1.0}
-    if is_clear(material) or material.kind == "plastic":
+    if is_clear(material) or material.kind in COATED:
         yield INDEX, {"ior": float(material.ior) if material.ior > 0.0 else 1.0}
+    if material.kind in COATED and coat_weight(material) != WHITE:
+        yield SPECULAR, {"specularColorFactor": list(coat_weight(material))}
+    elif not (is_clear(material) or is_shiny(material) or material.kind in COATED):
+        yield SPECULAR, {"specularFactor": 0.0}
+    if "coat" in material.own:
+        rough = material.own.get("coat_roughness", 0.0)
+        yield COAT_OVER, {"clearcoatFactor": material.own["coat"], "clearcoatRoughnessFactor": rough}
+    if material.kind == "sheen":
+        fibres = list(cast("Color", material.own.get("sheen", WHITE)))
+        yield SHEEN, {"sheenColorFactor": fibres, "sheenRoughnessFactor": float(material.roughness)}
     if strength(material) > 1.0:
         yield STRENGTH, {"emissiveStrength": strength(material)}
 
@@ -74,7 +86,7 @@ def is_clear(material: Material) -> bool:
 
 def is_shiny(material: Material) -> bool:
     """Returns whether a surface has specular reflectance that counts."""
-    return material.kind not in ("diffuse", "plastic") and any(material.specular)
+    return material.kind not in ("diffuse", *COATED, *DULL) and any(material.specular)
 
 
 def base_and_metal(material: Material) -> tuple[Color, float]:
@@ -82,7 +94,9 @@ def base_and_metal(material: Material) -> tuple[Color, float]:
     if is_clear(material):
         through = min(float(material.transmittance), 1.0)
         return (through, through, through), 0.0
-    diffuse = BLACK if material.kind in ("mirror", "metal") else material.diffuse
+    diffuse = BLACK if material.kind in ("mirror", "metal", "anisotropic") else material.diffuse
+    if material.kind in COATED:
+        return diffuse, metalness(material)
     if not is_shiny(material):
         return diffuse, 0.0
     specular = metal_color(material)
@@ -104,7 +118,7 @@ def dull_share(diffuse: float, specular: float) -> float:
 
 def roughness(material: Material) -> float:
     """Returns a roughness: 0 of mirrors and clear glass, 1 of what is diffuse."""
-    if material.kind in ("metal", "plastic", "dielectric"):
+    if material.kind in ("metal", "anisotropic", "dielectric", *COATED):
         return float(material.roughness)
     if material.kind == "mirror" or is_clear(material):
         return 0.0
@@ -117,7 +131,13 @@ def material_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} no longer absorbs light inside"
     if material.priority:
         yield f"material {material.name!r} no longer has a priority where solids overlap"
-    if material.kind == "metal" and any(material.eta):
+    if material.kind in ("oren_nayar", "measured"):
+        yield f"material {material.name!r} is no longer of kind {material.kind!r} but diffuse"
+    if material.kind == "anisotropic":
+        yield f"material {material.name!r} spreads light alike in all directions"
+    if material.kind == "plastic":
+        yield f"material {material.name!r} has the colour of its base, which a coat makes deeper no longer"
+    if material.kind in ("metal", "anisotropic") and any(material.eta):
         yield f"material {material.name!r} keeps of its index no more than what it reflects at normal incidence"
     if material.kind == "nff" and is_clear(material):
         yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from typing import cast
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -17,7 +18,7 @@ from PIL import Image
 from scenes.errors import SceneError
 from scenes.export.text import words
 from scenes.export.xml_text import children, color, named, node
-from scenes.microfacets import scaled
+from scenes.microfacets import coat_weight, metalness, scaled
 from scenes.model import Color, Material, Texture
 from scenes.palette import srgb
 from scenes.srgb import decoded
@@ -152,9 +153,35 @@ def dielectric(_: SurfaceWriter, material: Material) -> Element:
     return clear(material.ior, scaled(WHITE, material.transmittance), material.roughness**2)
 
 
+def oriented(writer: SurfaceWriter, material: Material) -> Element:
+    """Returns a metal whose facets are wider along one direction than across it."""
+    made = metal(writer, replace(material, roughness=1.0))
+    (alpha,) = (part for part in made if part.get("name") == "alpha")
+    made.remove(alpha)
+    aspect = math.sqrt(1.0 - 0.9 * cast("float", material.own.get("anisotropy", 0.0)))
+    for name, factor in (("alpha_u", 1.0 / aspect), ("alpha_v", aspect)):
+        children(made, named("float", name, material.roughness**2 * factor))
+    return made
+
+
+def principled(writer: SurfaceWriter, material: Material) -> Element:
+    """Returns a diffuse surface under a coat, or one that is metal in part."""
+    if metalness(material) == 0.0:
+        return plastic(writer, material)
+    made = node("bsdf", type="principled")
+    children(made, writer.pattern("base_color", material, material.diffuse))
+    numbers = {"metallic": metalness(material), "roughness": material.roughness, "eta": material.ior}
+    children(made, *(named("float", name, float(number)) for name, number in numbers.items()))
+    return made
+
+
 def plastic(writer: SurfaceWriter, material: Material) -> Element:
-    """Returns a diffuse surface under a coat."""
+    """Returns a diffuse surface under a coat, which deepens its colours or does not."""
     made = spread("plastic", material.roughness**2)
+    if material.kind == "plastic":
+        children(made, named("boolean", "nonlinear", True))
+    if coat_weight(material) != WHITE:
+        children(made, color("specular_reflectance", coat_weight(material)))
     children(made, named("float", "int_ior", material.ior if material.ior > 0.0 else 1.0))
     children(made, named("float", "ext_ior", 1.0), writer.pattern("diffuse_reflectance", material, material.diffuse))
     return made
@@ -206,7 +233,15 @@ def material_losses(material: Material) -> Iterator[str]:
     name = f"material {material.name!r}"
     if material.kind == "nff" and any(material.specular):
         yield f"{name} has microfacets for Phong's highlight"
-    if material.kind == "metal" and not any(material.eta):
+    if material.kind in ("oren_nayar", "sheen"):
+        yield f"{name} is no longer of kind {material.kind!r} but diffuse"
+    if material.own.get("coat", 0.0) != 0.0:
+        yield f"{name} no longer has lacquer"
+    if material.own.get("rotation", 0.0) != 0.0:
+        yield f"{name} is brushed along the u of textures"
+    if metalness(material) > 0.0 and coat_weight(material) != WHITE:
+        yield f"{name} has all of its coat"
+    if material.kind in ("metal", "anisotropic") and not any(material.eta):
         yield f"{name} reflects the same share of light at all angles"
     if material.kind == "dielectric" and any(material.absorption):
         yield f"{name} no longer absorbs light inside"
@@ -223,5 +258,9 @@ BSDFS: dict[str, Callable[[SurfaceWriter, Material], Element]] = {
     "metal": metal,
     "dielectric": dielectric,
     "plastic": plastic,
+    "principled": principled,
+    "anisotropic": oriented,
+    "oren_nayar": diffuse,
+    "sheen": diffuse,
     "nff": mixture,
 }

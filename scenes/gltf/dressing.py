@@ -16,7 +16,7 @@ from scenes.gltf.primitives import Primitive
 from scenes.gltf.surfaces import Surface, Surfaces, folded
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import multiplied
-from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.model import Doubles, Material, Mesh, Texture
 from scenes.vertex_colors import with_vertex_colors
 
 #: The surface of vertices that have a colour and no material.
@@ -114,10 +114,10 @@ class Dressing:
         mean = np.average(colors.mean(axis=1), axis=0, weights=weights)
         if not surface.maps:
             painted, texture = with_vertex_colors(mesh, colors, "colours of vertices")
-            return painted, tinted_metal(surface, triple(mean)), texture
+            return painted, surface, texture
         found = self.baked(mesh, surface, uvs, colors)
         if found is not None:
-            return found[0], tinted_metal(surface, triple(mean)), found[1]
+            return found[0], surface, found[1]
         self.file.note(
             f"material {surface.material.name!r}: its pictures are multiplied by the mean of the colours of vertices"
         )
@@ -127,7 +127,7 @@ class Dressing:
         """Returns a mesh and the product of its only picture with the colours (n, 3, 3) of its corners; None where
         there are others, holes, or too many texels."""
         name, used = next(iter(surface.maps.items()))
-        if len(surface.maps) > 1 or uvs is None or name not in ("texture", "specular_map"):
+        if len(surface.maps) > 1 or uvs is None or name != color_map(surface.material):
             return None
         picture = self.pictures.picture(used.lookup.image)
         assert picture is not None
@@ -137,9 +137,8 @@ class Dressing:
     def painted(self, material: Material, texture: Texture) -> int:
         """Returns the index of a material whose colour is a texture."""
         number = self.document.add_texture(texture)
-        if material.kind in ("metal", "mirror"):
-            return self.index_of(replace(material, specular_map=number))
-        return self.index_of(replace(material, texture=number))
+        changed: dict[str, Any] = {color_map(material): number}
+        return self.index_of(replace(material, **changed))
 
     def material(self, surface: Surface, layout: Layout) -> int:
         """Returns the index of the material of a surface, with its textures as they are laid out."""
@@ -161,24 +160,21 @@ class Dressing:
         return self._textures[key]
 
 
+def color_map(material: Material) -> str:
+    """Returns the field of the picture that multiplies the colour of a material."""
+    return "specular_map" if material.kind in ("metal", "mirror", "anisotropic") else "texture"
+
+
 def tinted(surface: Surface, factors: Doubles) -> Surface:
     """Returns a surface whose colour is multiplied by factors (3,)."""
     tint = triple(factors)
-    surface = tinted_metal(surface, tint)
     material = surface.material
     return replace(
         surface,
         material=replace(
             material,
             diffuse=multiplied(material.diffuse, tint),
-            specular=multiplied(material.specular, tint) if material.kind in ("metal", "mirror") else material.specular,
+            specular=multiplied(material.specular, tint) if color_map(material) != "texture" else material.specular,
             backdrop=multiplied(material.backdrop, tint),
         ),
     )
-
-
-def tinted_metal(surface: Surface, tint: Color) -> Surface:
-    """Returns a surface that is partly metal with that part's colour multiplied by a tint."""
-    metal, specular = multiplied(surface.metal, tint), surface.material.specular
-    red, green, blue = (s - old + new for s, old, new in zip(specular, surface.metal, metal, strict=True))
-    return replace(surface, material=replace(surface.material, specular=(red, green, blue)), metal=metal)

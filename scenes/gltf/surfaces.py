@@ -6,21 +6,21 @@ Reflectances above 1 become 1, so that no surface gives back more light than it 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, Lookup, Map, Pictures
+from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, Lookup, Map, Pictures, Role
 from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import (
     BLACK,
-    COAT,
     DEFAULT_IOR,
     MIRROR_ALPHA,
-    added,
     coated,
     glass,
     is_dull,
     metallic,
     multiplied,
+    normal_reflectance,
     scaled,
 )
 from scenes.model import Color, Material
@@ -36,7 +36,13 @@ GREY_FACTOR = 1e-6
 BLACK_BASE = 0.04
 #: Alpha from which on a surface that blends is there, where a picture has its alpha.
 HALF = 0.5
-#: The largest index of a border that a reflectance stands for.
+#: Width of brushed facets across, at least.
+LEAST_ACROSS = 1e-4
+#: What pictures of specular reflectance multiply where that is no `specular`, by the kind of the material.
+SHINE_KEYS = {"plastic": "specular_weight", "principled": "specular_weight", "sheen": "sheen"}
+#: Pictures of what shines.
+SHINE_MAPS = ("specular_map", "roughness_map", "metalness_map")
+#: The largest reflectance at normal incidence of a border of some index.
 MOST_REFLECTED = 0.9
 
 
@@ -45,13 +51,10 @@ class Surface:
     """Holds a material without its textures, and the pictures that become those, by the fields of `Material`.
 
     The first picture says which texture coordinates there are.
-
-    metal: what of the specular colour is that of metal, where the rest is that of a coat.
     """
 
     material: Material
     maps: dict[str, Map] = field(default_factory=dict)
-    metal: Color = BLACK
 
 
 @dataclass(eq=False)
@@ -140,7 +143,7 @@ class Surfaces:
             if surface.maps.get("texture") == Map(lookup):
                 surface.maps["texture"] = cut
             surface.maps["cutout"] = cut
-        elif mode == "BLEND" and opacity < 1.0 and surface.material.kind in ("diffuse", "plastic", "nff"):
+        elif mode == "BLEND" and opacity < 1.0 and is_thin(surface.material):
             self.note(item, "blends: it is a thin surface without shine that light passes straight")
             plain = surface.material
             surface.material = Material(
@@ -151,7 +154,7 @@ class Surfaces:
                 emission=scaled(plain.emission, opacity),
                 normal_scale=plain.normal_scale,
             )
-            surface.maps = {key: used for key, used in surface.maps.items() if key != "roughness_map"}
+            surface.maps = {key: used for key, used in surface.maps.items() if key not in SHINE_MAPS}
 
     def opacity(self, item: Item) -> tuple[float, Lookup | None]:
         """Returns the alpha of the base colour, and its picture."""
@@ -169,7 +172,7 @@ class Surfaces:
         if own is not None:
             share *= self.pictures.mean(own.image, RED)[0]
             self.note(item, "the mean of its picture of transmission is taken")
-        roughness = self.metal_and_roughness(item.child("pbrMetallicRoughness"))[1]
+        _, roughness, rough = self.metal_and_roughness(item.child("pbrMetallicRoughness"))
         inside = self.absorption(item)
         if inside is None:
             self.note(item, "is a thin wall: it is the border of solid glass")
@@ -182,6 +185,8 @@ class Surfaces:
             material = replace(material, kind="nff", specular=BLACK, roughness=0.0, diffuse=scaled(base, 1.0 - share))
             if lookup is not None:
                 maps["texture"] = Map(lookup)
+        elif rough is not None:
+            maps["roughness_map"] = Map(rough, GREEN)
         return Surface(material, maps)
 
     def absorption(self, item: Item) -> Color | None:
@@ -206,48 +211,124 @@ class Surfaces:
         return at_most_one(pbr.color("baseColorFactor", WHITE, 4)), lookup
 
     def metal_and_roughness(self, pbr: Item) -> tuple[float, float, Lookup | None]:
-        """Returns the two factors, each times the mean of its channel in their picture, and that."""
-        metal, roughness = pbr.number("metallicFactor", 1.0, 0.0), pbr.number("roughnessFactor", 1.0, 0.0)
-        lookup = self.pictures.lookup(pbr.child("metallicRoughnessTexture"))
-        if lookup is not None:
-            metal *= self.pictures.mean(lookup.image, BLUE)[0]
-            roughness *= self.pictures.mean(lookup.image, GREEN)[0]
-        return min(max(metal, 0.0), 1.0), min(max(roughness, 0.0), 1.0), lookup
+        """Returns the factors of both, at most 1, and the picture whose blue and green multiply them."""
+        metal, roughness = (min(pbr.number(f"{name}Factor", 1.0, 0.0), 1.0) for name in ("metallic", "roughness"))
+        return metal, roughness, self.pictures.lookup(pbr.child("metallicRoughnessTexture"))
 
     def metallic(self, name: str, item: Item) -> Surface:
-        """Returns a metal, or a surface with a white coat, or something between. A dull one is diffuse."""
+        """Returns a metal, or something diffuse under a coat, or what is between, texel by texel."""
         base, lookup = self.base(item)
-        pbr = item.child("pbrMetallicRoughness")
-        metal, roughness, rough = self.metal_and_roughness(pbr)
-        surface = Surface(self.reflecting(name, base, metal, roughness, item))
-        kind = surface.material.kind
-        if lookup is not None:
-            surface.maps["specular_map" if kind in ("metal", "mirror") else "texture"] = Map(lookup)
-        if kind == "nff":
-            shining = base if lookup is None else multiplied(base, self.pictures.mean(lookup.image, COLOR))
-            surface.metal, coat = scaled(shining, metal), COAT * (1.0 - metal)
-            surface.material = replace(surface.material, specular=added(surface.metal, (coat, coat, coat)))
-            self.note(item, f"is a metal for a share of {metal:.2g}: all of it has that share of shine")
-        if rough is not None and kind in ("metal", "plastic") and surface.material.roughness == roughness:
-            factor = min(max(pbr.number("roughnessFactor", 1.0, 0.0), 0.0), 1.0)
-            surface.maps["roughness_map"] = Map(rough, GREEN)
-            surface.material = replace(surface.material, roughness=factor)
-        return surface
+        metal, roughness, both = self.metal_and_roughness(item.child("pbrMetallicRoughness"))
+        maps = {} if lookup is None else {"texture": Map(lookup)}
+        if both is not None:
+            maps["roughness_map"] = Map(both, GREEN)
+            if metal > 0.0:
+                maps["metalness_map"] = Map(both, BLUE)
+        own = {"metalness": metal, **self.coat(item)}
+        surface = Surface(replace(metallic(name, base, metal, roughness), own=own), maps)
+        self.add_border(item, surface)
+        if surface.material.own == {"metalness": 0.0, "specular_weight": BLACK}:
+            diffuse = {name: used for name, used in maps.items() if name == "texture"}
+            return self.cloth(item, Surface(Material(name=name, diffuse=base), diffuse))
+        return self.cloth(item, self.brushed(item, surface))
 
-    def reflecting(self, name: str, base: Color, metal: float, roughness: float, item: Item) -> Material:
-        """Returns the material of a base colour without its pictures."""
-        clearcoat = item.extension("KHR_materials_clearcoat")
-        coat = 0.0 if clearcoat is None else clearcoat.number("clearcoatFactor", 0.0, 0.0)
-        if coat > 0.0 and clearcoat is not None:
-            if coat >= HALF and metal < HALF:
-                self.note(item, "has a clear coat: it takes the place of its own shine")
-                own = min(clearcoat.number("clearcoatRoughnessFactor", 0.0, 0.0), 1.0)
-                return Material(name=name, kind="plastic", diffuse=base, ior=DEFAULT_IOR, roughness=own)
-            self.note(item, "has a clear coat that is left out")
-        ior = self.ior(item)
-        if metal == 0.0 and ior == 1.0:
-            return Material(name=name, diffuse=base)
-        return metallic(name, base, metal, roughness, ior)
+    def coat(self, item: Item) -> dict[str, float]:
+        """Returns the numbers of a clear coat, where there is one."""
+        extension = item.extension("KHR_materials_clearcoat")
+        if extension is None or extension.number("clearcoatFactor", 0.0, 0.0) == 0.0:
+            return {}
+        coat = self.with_mean(item, extension, "clearcoat", RED)
+        if extension.has("clearcoatNormalTexture"):
+            self.note(item, "the normals of its clear coat are those of what it covers")
+        return {"coat": coat, "coat_roughness": self.with_mean(item, extension, "clearcoatRoughness", GREEN)}
+
+    def with_mean(self, item: Item, extension: Item, name: str, channel: Role) -> float:
+        """Returns a factor of an extension, at most 1, times the mean of a channel of its picture."""
+        factor = min(extension.number(f"{name}Factor", 0.0, 0.0), 1.0)
+        lookup = self.pictures.lookup(extension.child(f"{name}Texture"))
+        if lookup is None:
+            return factor
+        self.note(item, f"the mean of its {name}Texture is taken")
+        return factor * self.pictures.mean(lookup.image, channel)[0]
+
+    def add_border(self, item: Item, surface: Surface) -> None:
+        """Adds the index of the border of what is no metal, and what multiplies its reflectance, to a surface."""
+        extension, specular = item.extension("KHR_materials_ior"), item.extension("KHR_materials_specular")
+        ior = DEFAULT_IOR if extension is None else extension.number("ior", DEFAULT_IOR, 0.0)
+        normal, weight = 1.0 if ior == 0.0 else normal_reflectance(ior), WHITE
+        if specular is not None:
+            color = specular.color("specularColorFactor", WHITE)
+            brightest = max(1.0, *color)
+            if brightest > 1.0:
+                normal = min(normal * brightest, 1.0)
+                ior = ior_of(normal)
+            weight = scaled(color, min(specular.number("specularFactor", 1.0, 0.0), 1.0) / brightest)
+            lookup = self.pictures.lookup(specular.child("specularColorTexture"))
+            if lookup is not None:
+                surface.maps["specular_map"] = Map(lookup)
+            if lookup is not None or max(color) - min(color) > GREY:
+                self.note(item, "the colour of its specular reflection counts at grazing angles too")
+            if specular.has("specularTexture"):
+                self.note(item, "its picture of specular reflection is left out")
+        # no border is an index of 1, by which a material says that it has the usual one
+        own = dict(surface.material.own)
+        if normal == 0.0 or weight != WHITE:
+            own["specular_weight"] = BLACK if normal == 0.0 else weight
+        ior = DEFAULT_IOR if normal == 0.0 else ior if ior > 1.0 else ior_of(normal)
+        surface.material = replace(surface.material, ior=ior, own=own)
+
+    def cloth(self, item: Item, surface: Surface) -> Surface:
+        """Returns a surface with the sheen that it has: where it is no metal it is cloth."""
+        sheen = item.extension("KHR_materials_sheen")
+        color = BLACK if sheen is None else at_most_one(sheen.color("sheenColorFactor", BLACK))
+        if sheen is None or not any(color):
+            return surface
+        if surface.material.own.get("metalness", 0.0) != 0.0:
+            self.note(item, "has a sheen that is left out, as it may be metal")
+            return surface
+        self.note(item, "is cloth: its sheen takes the place of its own shine")
+        material = Material(
+            name=surface.material.name,
+            kind="sheen",
+            diffuse=surface.material.diffuse,
+            roughness=min(sheen.number("sheenRoughnessFactor", 0.0, 0.0), 1.0),
+            own={"sheen": color},
+        )
+        if sheen.has("sheenRoughnessTexture"):
+            self.note(item, "its picture of the roughness of its sheen is left out")
+        maps = {name: used for name, used in surface.maps.items() if name == "texture"}
+        lookup = self.pictures.lookup(sheen.child("sheenColorTexture"))
+        return Surface(material, maps if lookup is None else maps | {"specular_map": Map(lookup)})
+
+    def brushed(self, item: Item, surface: Surface) -> Surface:
+        """Returns a surface with the anisotropy that it has, where it is a bare metal without pictures of that.
+
+        Facets are as wide along and across as glTF has them, up to ten times as wide along.
+        """
+        extension = item.extension("KHR_materials_anisotropy")
+        strength = 0.0 if extension is None else min(extension.number("anisotropyStrength", 0.0, 0.0), 1.0)
+        if extension is None or strength == 0.0:
+            return surface
+        material = surface.material
+        is_metal = material.own == {"metalness": 1.0} and not surface.maps.keys() - {"texture"}
+        if not is_metal or extension.has("anisotropyTexture"):
+            self.note(item, "has an anisotropy that is left out: it is no bare metal without pictures of these numbers")
+            return surface
+        across = max(material.roughness**2, LEAST_ACROSS)
+        along = across + (1.0 - across) * strength**2
+        turned = Material(
+            name=material.name,
+            kind="anisotropic",
+            diffuse=BLACK,
+            specular=material.diffuse,
+            roughness=(along * across) ** 0.25,
+            own={
+                "anisotropy": min((1.0 - across / along) / 0.9, 1.0),
+                "rotation": -extension.number("anisotropyRotation", 0.0) / math.tau % 1.0,  # v runs down
+            },
+        )
+        color = surface.maps.get("texture")
+        return Surface(turned, {} if color is None else {"specular_map": color})
 
     def ior(self, item: Item) -> float:
         """Returns the index of a border, by KHR_materials_ior and, where that is given, KHR_materials_specular."""
@@ -262,7 +343,7 @@ class Surfaces:
             self.note(item, "its pictures of specular reflection are left out")
         if max(color) - min(color) > GREY:
             self.note(item, "the mean of its specular colour is taken")
-        normal = 1.0 if ior == 0.0 else ((ior - 1.0) / (ior + 1.0)) ** 2
+        normal = 1.0 if ior == 0.0 else normal_reflectance(ior)
         return ior_of(min(normal * sum(color) / 3.0, 1.0) * share)
 
     def glossy(self, name: str, glossy: Item) -> Surface:
@@ -289,7 +370,7 @@ class Surfaces:
             return Surface(metal, {} if shine is None else {"specular_map": Map(shine)})
         if max(mean) <= MOST_OF_COAT and max(mean) - min(mean) <= GREY:
             ior = ior_of(sum(mean) / 3.0)
-            return Surface(Material(name=name, kind="plastic", diffuse=diffuse, ior=ior, roughness=roughness), maps)
+            return Surface(metallic(name, diffuse, 0.0, roughness, ior), maps)
         return Surface(coated(name, diffuse, mean, roughness**2), maps)
 
 
@@ -297,6 +378,11 @@ def ior_of(reflectance: float) -> float:
     """Returns the index of a border that reflects a share of light at normal incidence."""
     root = math.sqrt(min(reflectance, MOST_REFLECTED))
     return (1.0 + root) / (1.0 - root)
+
+
+def is_thin(material: Material) -> bool:
+    """Returns whether a surface that blends is one that light passes, since not all of it is metal."""
+    return material.kind in ("diffuse", "plastic", "nff", "sheen") or material.own.get("metalness", 1.0) != 1.0
 
 
 def at_most_one(color: Color) -> Color:
@@ -307,13 +393,16 @@ def at_most_one(color: Color) -> Color:
 
 def folded(material: Material, name: str, mean: Color) -> Material:
     """Returns a material in which the mean of a picture stands for it. name: of the field that the picture was for."""
-    number = sum(mean) / 3.0
+    number, own = sum(mean) / 3.0, dict(material.own)
+    key = SHINE_KEYS.get(material.kind)
+    shine = {} if key is None else {key: multiplied(cast("Color", own.get(key, WHITE)), mean)}
     changed: dict[str, Callable[[], Material]] = {
         "texture": lambda: replace(
             material, diffuse=multiplied(material.diffuse, mean), backdrop=multiplied(material.backdrop, mean)
         ),
-        "specular_map": lambda: replace(material, specular=multiplied(material.specular, mean)),
+        "specular_map": lambda: replace(material, specular=multiplied(material.specular, mean), own=own | shine),
         "roughness_map": lambda: replace(material, roughness=material.roughness * number),
+        "metalness_map": lambda: replace(material, own={**own, "metalness": cast("float", own["metalness"]) * number}),
         "transmission_map": lambda: replace(material, transmittance=material.transmittance * number),
         "emission_map": lambda: replace(material, emission=multiplied(material.emission, mean)),
     }

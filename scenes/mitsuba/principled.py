@@ -1,17 +1,17 @@
 """This module reads the surfaces of many numbers, `principled` and `principledthin`.
 
 Burley: Physically-Based Shading at Disney, 2012. What there is here of it is a metal, a coat over something diffuse,
-and glass. What is partly metal shines by Phong's numbers, as in `scenes.microfacets.coated`.
+what is between, and glass.
 """
 
 import math
 from dataclasses import replace
 
-from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, normal_reflectance, scaled
+from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic, normal_reflectance, scaled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.surface import Surface, with_map
 from scenes.mitsuba.textures import HALF, WHITE, Pattern, Textures
-from scenes.model import Color, Material
+from scenes.model import Material
 
 #: Lobes that there are none of here, and shape of those that there are.
 LEFT_OUT = (
@@ -36,19 +36,20 @@ def principled(textures: Textures, properties: Properties) -> Surface:
     ior = index(properties)
     properties.left_out(*LEFT_OUT)
     properties.finish(*CHANCES)
-    if metal.texture is not None or clear.texture is not None:
-        properties.note("pictures of metallic and spec_trans count as their means")
+    if clear.texture is not None:
+        properties.note("a picture of spec_trans counts as its mean")
     if clear.grey > MOSTLY:
         return clear_surface(properties, base, rough, ior)
     if clear.grey > 0.0:
         properties.note("a principled surface that is less than half clear lets nothing through")
-    if 0.0 < metal.grey < 1.0:
-        properties.note("a principled surface that is partly metal shines by Phong's numbers")
-    surface = solid(base, metal.grey, rough.grey, ior)
-    if rough.texture is None or surface.material.kind not in ("metal", "plastic"):
-        return surface
-    surface = replace(surface, material=replace(surface.material, roughness=rough.color[0]))
-    return with_map(surface, "roughness_map", rough, properties.element)
+    material = metallic("principled", base.color, metal.color[0], rough.color[0], ior)
+    if ior == 1.0:  # which says nothing to that kind
+        material = replace(material, ior=DEFAULT_IOR, own={**material.own, "specular_weight": BLACK})
+    surface = Surface(material, base)
+    for name, pattern in (("roughness_map", rough), ("metalness_map", metal)):
+        if pattern.texture is not None:
+            surface = with_map(surface, name, pattern, properties.element)
+    return surface
 
 
 def grey(textures: Textures, properties: Properties, name: str, default: float) -> Pattern:
@@ -74,20 +75,3 @@ def clear_surface(properties: Properties, base: Pattern, rough: Pattern, ior: fl
         properties.note("glass has no colour: the mean of its channels counts")
     # Light goes through two borders of a solid, of which each takes the root.
     return Surface(glass("glass", ior, math.sqrt(through), rough.grey))
-
-
-def solid(base: Pattern, metal: float, rough: float, ior: float) -> Surface:
-    """Returns a surface that lets nothing through."""
-    if metal >= 1.0:
-        tint: Color = base.color
-        material = Material(name="metal", kind="metal", diffuse=BLACK, specular=tint, roughness=rough)
-        surface = Surface(material)
-        return surface if base.texture is None else replace(surface, maps={"specular_map": base})
-    if metal <= 0.0:
-        if is_dull(rough**2) or ior == 1.0:
-            return Surface(Material(name="diffuse", diffuse=base.color), base)
-        return Surface(Material(name="plastic", kind="plastic", diffuse=base.color, ior=ior, roughness=rough), base)
-    coat = (1.0 - metal) * normal_reflectance(ior)
-    shine = added(scaled(base.mean, metal), (coat, coat, coat))
-    material = coated("metallic", scaled(base.color, 1.0 - metal), shine, max(rough**2, MIRROR_ALPHA))
-    return Surface(material, replace(base, color=material.diffuse))

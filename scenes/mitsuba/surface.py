@@ -10,7 +10,7 @@ from scenes.mitsuba.textures import WHITE, Pattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture
 
 #: Kinds of materials whose numbers can be blended as they are.
-NUMBERED = ("metal", "plastic", "dielectric")
+NUMBERED = ("metal", "plastic", "principled", "dielectric")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +44,6 @@ def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) ->
     if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
         raise element.error("all textures of a surface must map texture coordinates alike")
     return replace(surface, maps=surface.maps | {name: pattern})
-
-
-def with_even_coat(surface: Surface, reflectance: Color) -> Surface:
-    """Returns a surface whose coat reflects a share of what it would, by a picture of one texel."""
-    if reflectance == WHITE:
-        return surface
-    texel = np.rint(255.0 * np.array(reflectance)).astype(np.uint8).reshape(1, 1, 3)
-    picture = Texture(name="coat", pixels=texel, filter="nearest", is_linear=True)
-    return replace(surface, maps=surface.maps | {"specular_map": Pattern(WHITE, picture, surface.to_uv)})
 
 
 def mixed(first: Surface, second: Surface, weight: Pattern) -> tuple[Surface, bool]:
@@ -119,6 +110,12 @@ def intermediate(first: Material, second: Material, share: float) -> Material:
     def triple(name: str) -> Color:
         return between(getattr(first, name), getattr(second, name), share)
 
+    def own(key: str) -> float | Color | str:
+        a, b = (material.own.get(key, WHITE if key == "specular_weight" else 0.0) for material in (first, second))
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return between(a, b, share)
+        return (1.0 - share) * a + share * b if isinstance(a, float) and isinstance(b, float) else a
+
     return replace(
         first,
         name="blend",
@@ -129,4 +126,5 @@ def intermediate(first: Material, second: Material, share: float) -> Material:
         roughness=number("roughness"),
         ior=number("ior"),
         transmittance=number("transmittance"),
+        own={key: own(key) for key in {**first.own, **second.own}},
     )

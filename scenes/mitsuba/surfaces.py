@@ -7,13 +7,13 @@ import numpy as np
 
 from scenes import microfacets
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, multiplied, phong_power, scaled
+from scenes.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
 from scenes.mitsuba.elements import Element, listed, numbers
 from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
-from scenes.mitsuba.surface import NOTHING, Surface, mixed, with_even_coat, with_map
+from scenes.mitsuba.surface import NOTHING, Surface, mixed, with_map
 from scenes.mitsuba.textures import HALF, TEXTURES, WHITE, Pattern, Textures, is_alike, rooted, without_alpha
 from scenes.model import Color, Material
 from scenes.palette import Bytes
@@ -229,7 +229,7 @@ def coating(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     if below.material.kind != "diffuse":
         properties.note("a coat over what is not diffuse is left out")
         return below
-    return replace(below, material=replace(below.material, kind="plastic", ior=ratio, roughness=rough))
+    return replace(below, material=metallic(below.material.name, below.material.diffuse, 0.0, rough, ratio))
 
 
 def phong(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
@@ -348,15 +348,20 @@ def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     coat = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
     rough = roughness(properties) if spread is None else spread.color[0]
+    is_deeper = properties.flag("nonlinear", False)
     properties.left_out("specular_transmittance")
-    properties.finish("nonlinear", *MICROFACETS)
-    material = Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=ratio, roughness=rough)
+    properties.finish(*MICROFACETS)
+    material = metallic("plastic", pattern.color, 0.0, rough, ratio)
+    if is_deeper:
+        material = replace(material, kind="plastic", own={})
+    if coat.color != WHITE or coat.texture is not None:
+        properties.note("what specular_reflectance takes from a coat goes to what is below it")
+    if coat.color != WHITE:
+        material = replace(material, own={**material.own, "specular_weight": coat.color})
     surface = Surface(material, pattern)
     if spread is not None:
         surface = with_map(surface, "roughness_map", spread, properties.element)
-    if coat.texture is not None:
-        return with_map(surface, "specular_map", coat, properties.element)
-    return with_even_coat(surface, coat.color)
+    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties.element)
 
 
 def disney(surfaces: Surfaces, properties: Properties, _: int) -> Surface:

@@ -161,11 +161,20 @@ def conductor(looks: Looks, parameters: Parameters) -> Look:
 
 
 def coated_conductor(looks: Looks, parameters: Parameters) -> Look:
-    """Reads a metal under a coat, of which the metal is left."""
-    looks.files.tell(parameters.place, "a coatedconductor has no coat: it is the metal below")
-    parameters.skip(*(name for name in parameters.named if name.startswith("interface.")))
-    parameters.skip("thickness", "g", "albedo", "maxdepth", "nsamples", "twosided")
-    return metal(looks, parameters, "conductor.")
+    """Reads a metal under a coat of index 1.5, in which it reflects by its index over that of the coat."""
+    coat = looks.roughened(PLAIN, parameters, "interface.")
+    if index_of(looks, parameters, "interface.eta") != DEFAULT_IOR:
+        looks.files.tell(parameters.place, f"the coat of a coatedconductor has the index {DEFAULT_IOR}")
+    if coat.pictures:
+        looks.files.tell(parameters.place, "the coat of a coatedconductor is smooth: its texture is left out")
+    parameters.skip("thickness", "g", "maxdepth", "nsamples", "twosided")
+    if max(looks.textures.color(parameters, "albedo", BLACK).mean) > 0.0:
+        looks.files.tell(parameters.place, "a coat is clear: its albedo counts for nothing")
+    look = metal(looks, parameters, "conductor.")
+    below = look.material
+    own = {"coat": 1.0, "coat_roughness": 0.0 if coat.pictures else coat.material.roughness}
+    eta, k = scaled(below.eta, 1.0 / DEFAULT_IOR), scaled(below.k, 1.0 / DEFAULT_IOR)
+    return replace(look, material=replace(below, eta=eta, k=k, own=own))
 
 
 def metal(looks: Looks, parameters: Parameters, prefix: str) -> Look:

@@ -42,6 +42,7 @@ from scenes.keys.values import (
 from scenes.lights import SOURCES
 from scenes.metals import METALS
 from scenes.model import FOV_AXES
+from scenes.toml_scene.own_keys import own_keys, own_tables
 
 #: The largest scale of normals and heights.
 MAX_SCALE = 1e3
@@ -193,7 +194,7 @@ TEXTURE = Table(
             name="linear",
             kind=Flag(),
             about="Whether the bytes are shares of 255, and not sRGB.",
-            fallback="true for roughness, normals and heights, false for all else",
+            fallback="true for roughness, metalness, normals and heights, false for all else",
             example="true",
         ),
     ),
@@ -205,26 +206,44 @@ PICTURE_KEYS = {
     "cutout": "cutout",
     "specular_map": "specular_texture",
     "roughness_map": "roughness_texture",
+    "metalness_map": "metalness_texture",
     "transmission_map": "transmission_texture",
     "emission_map": "emission_texture",
     "normal_map": "normal_texture",
     "bump_map": "bump_texture",
 }
-LINEAR = ("roughness_map", "normal_map", "bump_map")
+LINEAR = ("roughness_map", "metalness_map", "normal_map", "bump_map")
 
 #: Keys of materials that have other names than the fields of `Material`.
 KEY_OF_FIELD = {"exponent": "shine"}
 
-MATERIAL = Table(
+
+@dataclass(frozen=True)
+class MaterialTable(Table):
+    """Describes the table of a material: it has the keys of all materials, and those of its kind, which are `own`."""
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """Returns the values of the keys of all materials, and in `own` those that are given of its kind."""
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        own = own_keys(self.read_key(self.keys[0], value, place))
+        values = Table(self.title, self.about, (*self.keys, *own)).read(value, place)
+        given = {key.name: values.pop(key.name) for key in own}
+        return values | {"own": {name: one for name, one in given.items() if one is not None}}
+
+
+MATERIAL = MaterialTable(
     "materials.NAME",
-    "A surface, by a name that objects use. A colour is red, green and blue, linear, or one number for a grey.",
+    "A surface, by a name that objects use. A colour is red, green and blue, linear, or one number for a grey. Some "
+    "kinds have more keys, see below.",
     (
         Key(
             name="kind",
             kind=Text(),
-            about='The shader: "diffuse", "mirror", "metal", "plastic" (diffuse under a clear coat), "dielectric" '
-            '(glass; on closed surfaces), "nff" (diffuse, Phong highlight, mirror and glass in one), or another that '
-            "is registered.",
+            about='The shader: "diffuse", "oren_nayar" (clay), "sheen" (cloth), "mirror", "metal", "anisotropic" '
+            '(brushed metal), "plastic" (diffuse under a clear coat), "principled" (metal, plastic, or between), '
+            '"dielectric" (glass; on closed surfaces), "nff" (diffuse, Phong highlight, mirror and glass in one), '
+            '"measured", or another that is registered.',
             default="diffuse",
             example='"mirror"',
         ),
@@ -241,7 +260,7 @@ MATERIAL = Table(
             kind=reflectance,
             about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal at normal incidence, or, of one "
             "with an index, what multiplies its own.",
-            fallback='0; 1 of kinds "mirror" and "metal"',
+            fallback='0; 1 of kinds "mirror", "metal" and "anisotropic"',
             example="0.9",
         ),
         Key(
@@ -269,29 +288,28 @@ MATERIAL = Table(
             name="ior",
             kind=number,
             about="Refractive index, of the inside over the outside; 0 or less counts as 1.",
-            fallback='1; 1.5 of kinds "dielectric" and "plastic"',
+            fallback='1; 1.5 of kinds "dielectric", "plastic" and "principled"',
             example="1.33",
         ),
         Key(
             name="roughness",
             kind=Number(0.0, 1.0),
-            about='How far a metal, a coat or glass spreads light, 0 to 1 (kinds "metal", "plastic", "dielectric"): '
-            "the root of the alpha of GGX.",
+            about="How far a surface spreads light, 0 to 1: of metals, coats and glass the root of the alpha of GGX.",
             default=0.0,
             example="0.4",
         ),
         Key(
             name="metal",
             kind=Choice(tuple(METALS)),
-            about='Which metal it is (kind "metal"): `eta` and `k` as they were measured.',
+            about='Which metal it is (kinds "metal" and "anisotropic"): `eta` and `k` as they were measured.',
             fallback="none",
             example='"gold"',
         ),
         Key(
             name="eta",
             kind=Triple(0.0, MAX_NUMBER),
-            about='Refractive index of a metal (kind "metal"), which reflects by Fresnel then. Without it nothing but '
-            "the colour `specular` is known, and more is reflected at grazing angles by Schlick.",
+            about='Refractive index of a metal (kinds "metal" and "anisotropic"), which reflects by Fresnel then. '
+            "Without it nothing but `specular` is known, and more is reflected at grazing angles by Schlick.",
             fallback="that of `metal`",
             example="[0.2, 0.9, 1.1]",
         ),
@@ -363,6 +381,13 @@ MATERIAL = Table(
             about="A picture whose grey multiplies `roughness`.",
             fallback="none",
             example='"worn.png"',
+        ),
+        Key(
+            name="metalness_texture",
+            kind=FirstKey(TEXTURE),
+            about='A picture whose blue multiplies `metalness` (kind "principled").',
+            fallback="none",
+            example='"rust.png"',
         ),
         Key(
             name="transmission_texture",
@@ -1189,6 +1214,7 @@ TABLES: tuple[Table, ...] = (
     RENDER,
     ANIMATION,
     MATERIAL,
+    *own_tables(),
     TEXTURE,
     OBJECT,
     TURN,

@@ -133,10 +133,11 @@ def fixed_matrix(transform: Transform) -> Doubles | None:
     return outer @ transform.matrix
 
 
-def found(name: str, suffixes: tuple[str, ...], place: Place) -> Path:
-    """Returns the path of a file that is there and ends as it should. place: of the key that names it."""
+def found(name: str, suffixes: tuple[str, ...] | None, place: Place) -> Path:
+    """Returns the path of a file that is there and ends as it should, None for anyhow. place: of the key that names
+    it."""
     path = place.path.parent / name
-    if suffix_of(path) not in suffixes:
+    if suffixes is not None and suffix_of(path) not in suffixes:
         raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")
     try:
         there = path.exists()

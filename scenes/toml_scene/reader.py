@@ -17,7 +17,7 @@ from scenes.limits import MAX_NAMES
 from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
-from scenes.source_file import read_bytes, reason
+from scenes.source_file import check_file, read_bytes, reason
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
@@ -29,15 +29,21 @@ from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
 MAX_FILE_BYTES = 64_000_000
 #: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
 LONG_KEY = re.compile(rb"""(?:(?:(?<![\w-])[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){%d}""" % MAX_NAMES)
+#: The largest file of a material, of what was measured.
+MAX_OWN_BYTES = 100_000_000
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".bmp", ".tga", ".webp")
 PICTURES = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 #: What materials of some kinds have where the file says nothing, so that their name is enough.
 OF_KIND: dict[str, dict[str, Any]] = {
     "mirror": {"specular": (1.0, 1.0, 1.0)},
     "metal": {"specular": (1.0, 1.0, 1.0)},
+    "anisotropic": {"specular": (1.0, 1.0, 1.0)},
     "dielectric": {"transmittance": 1.0, "ior": 1.5},
     "plastic": {"ior": 1.5},
+    "principled": {"ior": 1.5},
 }
+#: Kinds that are metals, by name or index.
+METALLIC = ("metal", "anisotropic")
 #: The one kind of which reflectances may exceed 1: it scales them down.
 SCALING_KIND = "nff"
 #: Directions as good as unit and perpendicular are taken as they are, so that written cameras are read to the last bit.
@@ -138,10 +144,20 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
             if own not in textures:
                 textures[own] = document.add_texture(looked_at(read_texture(path, PICTURES), own))
             pictures[field] = textures[own]
+        for key, value in values["own"].items():
+            if isinstance(value, str):
+                values["own"][key] = str(own_file(value, here.inside(key)))
         values |= metal_index(values, here)
         values |= {field: values.pop(key) for field, key in KEY_OF_FIELD.items()}
         given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
         document.materials.append(Material(**{**given, "name": name, **pictures}))
+
+
+def own_file(name: str, place: Place) -> Path:
+    """Returns the path of a file that a material names. Raises SceneFileError unless it is there and may be read."""
+    path = found(name, None, place)
+    check_file(path, MAX_OWN_BYTES)
+    return path
 
 
 def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
@@ -154,7 +170,7 @@ def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
         if any(values["k"] or ()) and not any(values["eta"] or ()):
             raise place.inside("k").error("expected eta beside it, above 0")
         return {}
-    if values["kind"] != "metal":
+    if values["kind"] not in METALLIC:
         raise place.inside("metal").error(f'expected kind = "metal" beside it, got {shown(values["kind"])}')
     if values["eta"] is not None or values["k"] is not None:
         raise place.inside("metal").error("expected either metal or eta and k, got both")

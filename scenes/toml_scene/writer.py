@@ -14,7 +14,7 @@ import numpy as np
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
 from scenes.keys.place import BARE_KEY
 from scenes.marks import WRITTEN_BY, write_array
-from scenes.model import PICTURES, Texture
+from scenes.model import PICTURES, Texture, own_files
 from scenes.scene import Scene
 from scenes.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
@@ -25,8 +25,8 @@ from scenes.written_file import WriteError
 
 
 def write(scene: Scene, path: Path) -> None:
-    """Writes a scene: the file, its meshes as STEM-meshes.npz, its textures as STEM-N.png and the image of its
-    environment as STEM-environment.npy beside it.
+    """Writes a scene: the file, its meshes as STEM-meshes.npz, its textures as STEM-N.png, copies of files that its
+    materials name as STEM-material-N, and the image of its environment as STEM-environment.npy beside it.
 
     Raises WriteError where that cannot be done.
     """
@@ -35,6 +35,8 @@ def write(scene: Scene, path: Path) -> None:
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
             write_picture(path.with_name(name), texture_image(texture), "PNG")
+        for source, name in copied_files(document, path).items():
+            path.with_name(name).write_bytes(Path(source).read_bytes())
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
         if has_image(document.environment):
             with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
@@ -53,6 +55,12 @@ def texture_files(document: Document, path: Path) -> list[str]:
 def mesh_file(path: Path) -> str:
     """Returns the name of the file of all meshes."""
     return f"{path.stem}-meshes{SUFFIX}"
+
+
+def copied_files(document: Document, path: Path) -> dict[str, str]:
+    """Returns the names of the copies of files that materials name, by the paths of these."""
+    named = enumerate(own_files(document.materials))
+    return {file: f"{path.stem}-material-{index}{Path(file).suffix}" for index, file in named}
 
 
 def environment_file(path: Path) -> str:
@@ -134,6 +142,7 @@ class Lines:
     def __init__(self, document: Document, path: Path) -> None:
         self.document, self.path = document, path
         self.materials = distinct(material.name for material in document.materials)
+        self.copied_files = copied_files(document, path)
         # A track moves the camera of its name, so that both must stay alike.
         moved = dict.fromkeys([*document.cameras, *document.tracks])
         self.names = dict(zip(moved, distinct(moved), strict=True))
@@ -174,7 +183,11 @@ class Lines:
             values = {
                 KEY_OF_FIELD.get(field, field): value
                 for field, value in asdict(material).items()
-                if field not in PICTURES
+                if field not in (*PICTURES, "own")
+            }
+            values |= {
+                key: self.copied_files[value] if isinstance(value, str) else value
+                for key, value in material.own.items()
             }
             for field, index in material.pictures.items():
                 values[PICTURE_KEYS[field]] = picture(files[index], self.document.textures[index], field in LINEAR)

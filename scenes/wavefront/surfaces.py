@@ -3,7 +3,7 @@
 Kd and map_Kd are diffuse, Ks with Ns is a shine (kind nff), Ke is radiance. Shine that reflects rays (illum 3 or 5, or
 a very high Ns) over a black Kd is a mirror. A surface with a d below 1 is glass of index Ni if illum asks for it (4, 6,
 7, 9) or a Tf is there, and so is a black one with such an illum; otherwise d counts for nothing. Illum 0 and 1 have no
-shine. With a Pm or Pr a surface is a metal, or a plastic, of that roughness.
+shine. With a Pm or Pr a surface is of that roughness, for a share of Pm a metal, and else diffuse under a coat.
 
 Reflectances above 1 become 1, so that no surface gives back more light than it gets; emission may exceed it.
 """
@@ -136,16 +136,14 @@ class Surfaces:
             else:
                 values: dict[str, Any] = {name: index}
                 material = replace(material, **values)
-        if material.kind == "metal" and material.texture >= 0 and material.specular_map < 0:
-            material = replace(material, specular_map=material.texture, texture=-1)
         return material
 
     def has_use(self, material: Material, name: str, entry: Entry) -> bool:
         """Returns whether a material has what a picture would multiply, and notes where it has not."""
         wanting = {
-            "specular_map": not any(material.specular),
+            "specular_map": not any(material.specular) and material.kind != "principled",
             "emission_map": not any(material.emission),
-            "roughness_map": material.kind not in ("metal", "plastic"),
+            "roughness_map": material.kind != "principled",
         }
         if wanting.get(name, False):
             key = next(key for key, field_ in MAPS.items() if field_ == name)

@@ -184,8 +184,10 @@ def albedo(metal: Anisotropic, wo: Vec3) -> Color:
 
 
 KEYS = {
-    "anisotropy": Key(default=0.0, low=0.0, high=1.0, summary="how much wider highlights are across a brushed metal"),
-    "rotation": Key(default=0.0, low=0.0, high=1.0, summary="of what brushed it, from the u of textures, in turns"),
+    "anisotropy": Key(default=0.0, low=0.0, high=1.0, summary="how much longer highlights are one way than the other"),
+    "rotation": Key(
+        default=0.0, low=0.0, high=1.0, summary="direction of the brush, from the u of textures to v, in turns"
+    ),
 }
 
 BSDF = Bsdf(

@@ -293,7 +293,7 @@ def albedo(measured: Measured, wo: Vec3) -> Color:
     return add(measured.base, rest_albedo(measured, wo[2]))
 
 
-KEYS = {"file": Key(default="", low=0.0, high=0.0, summary="path of a file of the MERL database (.binary)")}
+KEYS = {"file": Key(default="", low=0.0, high=0.0, summary="file of the MERL database (.binary)")}
 
 BSDF = Bsdf(
     name="measured",
@@ -306,5 +306,6 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     keys=KEYS,
+    table=table_of,
     stores=lambda measured: max(measured.base) > 0.0,
 )

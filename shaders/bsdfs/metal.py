@@ -46,7 +46,7 @@ class Metal(NamedTuple):
 def pack(material: Any) -> Metal:
     """Returns the numbers of a material. Squared, roughness looks even: Burley, Physically-Based Shading at Disney,
     2012."""
-    own = getattr(material, "own", {})
+    own = material.own
     red, green, blue = (reflectance_alike(*index) for index in zip(material.eta, material.k, strict=True))
     return Metal(
         specular=material.specular,

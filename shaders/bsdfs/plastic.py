@@ -37,7 +37,7 @@ def pack(material: Any) -> Plastic:
     ior = material.ior if material.ior > 0.0 else 1.0
     return Plastic(
         diffuse=material.diffuse,
-        specular=getattr(material, "own", {}).get("specular_weight", (1.0, 1.0, 1.0)),
+        specular=material.own.get("specular_weight", (1.0, 1.0, 1.0)),
         ior=max(ior, 1.0 / ior),
         alpha=material.roughness**2,
     )

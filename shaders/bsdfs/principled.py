@@ -1,6 +1,9 @@
 """This BSDF is glTF's metallic-roughness: a metal of a colour, or something diffuse under a coat, or a mixture of both;
 over all there may be clear lacquer of index 1.5.
 
+What is diffuse has the colour that a material says, as in glTF 2.0, appendix B, with as much of it as makes white lose
+no light. That of a plastic is deeper, by what goes to and fro below its coat.
+
 Where lacquer covers what is diffuse under a coat, the coat has a medium of about its own index above it, and does not
 reflect (Guy, Agopian: Physically Based Rendering in Filament, 2018, section 4.9): lacquer takes the coat's place.
 """
@@ -9,6 +12,7 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.bsdfs.layers import (
+    LEAST_SHARE,
     NOTHING,
     Mirrored,
     Shares,
@@ -18,7 +22,6 @@ from shaders.bsdfs.layers import (
     none_below,
     pdf_of,
     rest_of,
-    under_coat,
 )
 from shaders.bsdfs.metal import COAT_KEYS
 from shaders.bsdfs.plastic import WEIGHT_KEY
@@ -40,7 +43,7 @@ class Principled(NamedTuple):
     specular: what multiplies the reflectance of the coat over what is diffuse.
     metalness: share of metal.
     alpha: width of GGX of metal and coat.
-    ior: refractive index of the coat and of what it covers, 1 at least.
+    ior: refractive index of the coat, 1 at least.
     coat, coat_alpha: share that lacquer covers, and its width of GGX.
     """
 
@@ -55,7 +58,7 @@ class Principled(NamedTuple):
 
 def pack(material: Any) -> Principled:
     """Returns the numbers of a material; an index of 1, which is no border, stands for the usual one."""
-    own = getattr(material, "own", {})
+    own = material.own
     ior = material.ior if material.ior > 0.0 and material.ior != 1.0 else USUAL_IOR
     return Principled(
         color=material.diffuse,
@@ -97,12 +100,14 @@ def over_base(surface: Principled, w: Vec3) -> Color:
 @compiled
 def base_under(surface: Principled) -> tuple[Color, Color]:
     """Returns the share of light from all sides that comes to what is diffuse, and the reflectance of this for light
-    that has come there."""
+    that has come there: its colour, as if the coat threw none of it back, but for white, of which no light is lost."""
     coat = (ONE - surface.coat) * mean_coat_albedo(surface.ior, surface.alpha)
     lacquer = surface.coat * mean_coat_albedo(LACQUER, surface.coat_alpha)
     red, green, blue = scale(surface.specular, coat)
     mean_over = (red + lacquer, green + lacquer, blue + lacquer)
-    return rest_of(mean_over), scale(under_coat(surface.color, mean_over, surface.ior), ONE - surface.metalness)
+    red, green, blue = mean_entering = rest_of(mean_over)
+    white = (ONE / max(red, LEAST_SHARE), ONE / max(green, LEAST_SHARE), ONE / max(blue, LEAST_SHARE))
+    return mean_entering, scale(multiply(surface.color, white), ONE - surface.metalness)
 
 
 @compiled
@@ -174,7 +179,7 @@ def albedo(surface: Principled, wo: Vec3) -> Color:
 
 BSDF = Bsdf(
     name="principled",
-    summary="glTF's metallic-roughness: metal, or diffuse under a coat, or a mixture, bare or under lacquer",
+    summary="metal, or diffuse under a coat, or a mixture, bare or under lacquer, as glTF has them",
     parameters=Principled,
     pack=pack,
     sample=sample,

@@ -15,7 +15,7 @@ from scenes.export.decomposition import levels
 from scenes.export.text import words
 from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.microfacets import phong_power
+from scenes.microfacets import by_phong, phong_power
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
@@ -426,7 +426,7 @@ def test_still_files_of_cornell(suffix, tmp_path):
     first, second = load("cornell").at(0.0), written(load("cornell"), tmp_path, suffix).at(0.0)
     assert_same_triangles(first, second, ["positions", "uvs"])
     for one, two in set(zip(first.material_ids.tolist(), second.material_ids.tolist(), strict=True)):
-        assert second.materials[two] == first.materials[one]
+        assert by_phong(second.materials[two]) == by_phong(first.materials[one])  # glTF has no mirrors but metals
 
 
 @pytest.mark.parametrize("suffix", STILL)
@@ -460,10 +460,11 @@ def test_materials_of_glb(tmp_path):
     snapshot = written(document, tmp_path, ".glb").at(0.0)
     found = {material.name: material for material in snapshot.materials}
     paint = MATERIALS[PAINT]
-    assert found["paint"].exponent == pytest.approx(paint.exponent)
+    assert phong_power(found["paint"].roughness ** 2) == pytest.approx(paint.exponent)
+    shiny = by_phong(found["paint"])
     given = np.sum([paint.diffuse, paint.specular], axis=0)
-    assert np.allclose(np.sum([found["paint"].diffuse, found["paint"].specular], axis=0), given, atol=0.02)
-    assert sum(found["paint"].specular) / given.sum() == pytest.approx(sum(paint.specular) / given.sum(), abs=0.05)
+    assert np.allclose(np.sum([shiny.diffuse, shiny.specular], axis=0), given, atol=0.02)
+    assert sum(shiny.specular) / given.sum() == pytest.approx(sum(paint.specular) / given.sum(), abs=0.05)
     assert (found["glass"].kind, found["glass"].ior) == ("dielectric", 1.52)
     assert found["glass"].transmittance == pytest.approx(0.9)
     assert found["glass"].emission == (1.0, 2.0, 4.0)
@@ -484,6 +485,15 @@ COPPER = Material(
 #: ((eta - 1)^2 + k^2) / ((eta + 1)^2 + k^2), of its red one half.
 COPPER_AHEAD = (0.5 * 9.5625 / 10.5625, 6.25 / 10.25, 4.0625 / 9.0625)
 GLAZE = Material(name="glaze", kind="plastic", diffuse=(0.25, 0.5, 0.75), ior=1.5, roughness=0.25)
+CAR = Material(
+    name="car",
+    kind="principled",
+    diffuse=(0.75, 0.25, 0.5),
+    ior=1.5,
+    roughness=0.5,
+    own={"metalness": 0.25, "coat": 0.5, "coat_roughness": 0.25, "specular_weight": (0.5, 0.25, 1.0)},
+)
+CLOTH = Material(name="cloth", kind="sheen", diffuse=(0.25, 0.5, 0.75), roughness=0.5, own={"sheen": (0.5, 0.25, 0.0)})
 ICE = Material(
     name="ice",
     kind="dielectric",
@@ -499,28 +509,35 @@ ICE = Material(
 def test_surfaces_of_microfacets(suffix, tmp_path):
     """Of TOML all comes back, of glTF what is not inside; MTL and AFF have Phong's shine for them."""
     document = animated()
-    document.materials = [GOLD, replace(document.materials[POSTER], texture=1), GLAZE, ICE, COPPER]
-    document.parts = [*document.parts, Part(rectangle((3, 0, 0), (1, 0, 0), (0, 1, 0), len(document.materials) - 1))]
+    document.materials = [GOLD, replace(document.materials[POSTER], texture=1), GLAZE, ICE, COPPER, CAR, CLOTH]
+    squares = [Part(rectangle((3, 0, index), (1, 0, 0), (0, 1, 0), index)) for index in (4, 5, 6)]
+    document.parts = [*document.parts, *squares]
     exported = export(scene(document), tmp_path / f"copy{suffix}", 0.0)
     materials = load(exported.files[0]).at(0.0).materials
     found = {material.name: material for material in materials}
     if suffix == ".toml":
-        assert [found[name] for name in ("gold", "glaze", "ice", "copper")] == [GOLD, GLAZE, ICE, COPPER]
+        assert [found[one.name] for one in (GOLD, GLAZE, ICE, COPPER, CAR, CLOTH)] == [
+            GOLD, GLAZE, ICE, COPPER, CAR, CLOTH,
+        ]  # fmt: skip
         return
     assert "material 'ice' no longer absorbs light inside" in exported.losses
     assert "material 'ice' no longer has a priority where solids overlap" in exported.losses
     if suffix == ".glb":
-        for one in (GOLD, GLAZE):
+        for one, color, metal in ((GOLD, GOLD.specular, 1.0), (GLAZE, GLAZE.diffuse, 0.0), (CAR, CAR.diffuse, 0.25)):
             two = found[one.name]
-            assert (two.kind, two.diffuse, two.specular) == (one.kind, one.diffuse, one.specular)
-            assert two.roughness == pytest.approx(one.roughness)
-        assert found["copper"].specular == pytest.approx(COPPER_AHEAD)
+            assert (two.kind, two.diffuse, two.own["metalness"]) == ("principled", color, metal)
+            assert (two.roughness, two.ior) == (one.roughness, 1.5)
+        assert found["car"] == CAR
+        assert found["cloth"] == CLOTH
+        assert found["copper"].diffuse == pytest.approx(COPPER_AHEAD)
         lost = "material 'copper' keeps of its index no more than what it reflects at normal incidence"
         assert lost in exported.losses
         assert (found["ice"].kind, found["ice"].ior, found["ice"].roughness) == ("dielectric", 1.25, 0.5)
         return
     assert "material 'gold' is no longer a metal but shines by Phong's numbers" in exported.losses
     assert "material 'glaze' is no longer a plastic but shines by Phong's numbers" in exported.losses
+    assert "material 'car' is no longer a principled but shines by Phong's numbers" in exported.losses
+    assert "material 'cloth' is no longer a sheen but diffuse" in exported.losses
     assert "material 'ice' is no longer rough" in exported.losses
     by_color = {material.specular: material for material in materials}  # AFF has no names
     assert any(specular == pytest.approx(COPPER_AHEAD) for specular in by_color)

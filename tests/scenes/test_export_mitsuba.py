@@ -18,6 +18,8 @@ BLACK = (0.0, 0.0, 0.0)
 GOLD = Material(name="gold", kind="metal", diffuse=BLACK, specular=(1.0, 0.75, 0.25), roughness=0.5)
 COPPER = replace(GOLD, name="copper", roughness=0.0, eta=(0.25, 1.0, 1.25), k=(3.0, 2.5, 2.0))
 GLAZE = Material(name="glaze", kind="plastic", diffuse=(0.25, 0.5, 0.75), ior=1.5, roughness=0.25)
+SATIN = replace(GLAZE, name="satin", kind="principled", own={"metalness": 0.0, "specular_weight": (0.5, 0.25, 1.0)})
+CAR = replace(GLAZE, name="car", kind="principled", own={"metalness": 0.25})
 SLATE = replace(GLAZE, name="slate", roughness=0.0)
 GLASS = Material(
     name="glass",
@@ -57,7 +59,7 @@ def squares(count):
 FRONT = Camera(eye=(0, 1, 9), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=33.3, near=0.01, resolution=(120, 60))
 
 
-@pytest.mark.parametrize("material", [GOLD, COPPER, GLAZE, SLATE, GLASS, LAMP], ids=lambda one: one.name)
+@pytest.mark.parametrize("material", [GOLD, COPPER, GLAZE, SLATE, SATIN, CAR, GLASS, LAMP], ids=lambda one: one.name)
 def test_a_material_comes_back(exported, material):
     _, snapshot = exported(materials=[CHALK, material], parts=squares(2))
     assert snapshot.materials[1] == material

@@ -179,16 +179,44 @@ SHINE = {"baseColorFactor": [*RED, 1], "metallicFactor": 0, "roughnessFactor": 0
             {"pbrMetallicRoughness": {"baseColorFactor": [*RED, 1]}, **extended(unlit={})},
             {"kind": "diffuse", "diffuse": (0, 0, 0), "backdrop": tuple(RED), "emission": (0, 0, 0)},
         ),
-        ({"pbrMetallicRoughness": SHINE, **extended(ior={"ior": 1.8})}, {"kind": "plastic", "ior": 1.8}),
-        # specularFactor 0.25 quarters the 4 % of index 1.5: (n - 1) / (n + 1) = 0.1
-        ({"pbrMetallicRoughness": SHINE, **extended(specular={"specularFactor": 0.25})}, {"ior": 11 / 9}),
+        ({"pbrMetallicRoughness": SHINE, **extended(ior={"ior": 1.8})}, {"kind": "principled", "ior": 1.8}),
+        (
+            {"pbrMetallicRoughness": SHINE, **extended(specular={"specularFactor": 0.25})},
+            {"ior": 1.5, "own": {"metalness": 0.0, "specular_weight": (0.25, 0.25, 0.25)}},
+        ),
+        # a colour of 2.25 makes the 4 % of index 1.5 9 %: (n - 1) / (n + 1) = 0.3
+        (
+            {"pbrMetallicRoughness": SHINE, **extended(specular={"specularColorFactor": [2.25, 0, 1.125]})},
+            {"ior": 13 / 7, "own": {"metalness": 0.0, "specular_weight": (1.0, 0.0, 0.5)}},
+        ),
         ({"pbrMetallicRoughness": SHINE, **extended(specular={"specularFactor": 0})}, {"kind": "diffuse"}),
+        ({"pbrMetallicRoughness": SHINE, **extended(ior={"ior": 1})}, {"kind": "diffuse"}),
         (
             {
                 "pbrMetallicRoughness": {**SHINE, "roughnessFactor": 1},
                 **extended(clearcoat={"clearcoatFactor": 1, "clearcoatRoughnessFactor": 0.125}),
             },
-            {"kind": "plastic", "roughness": 0.125, "diffuse": tuple(RED)},
+            {"roughness": 1.0, "own": {"metalness": 0.0, "coat": 1.0, "coat_roughness": 0.125}, "diffuse": tuple(RED)},
+        ),
+        (
+            {
+                "pbrMetallicRoughness": SHINE,
+                **extended(sheen={"sheenColorFactor": [0.5, 0.25, 0], "sheenRoughnessFactor": 0.75}),
+            },
+            {"kind": "sheen", "roughness": 0.75, "own": {"sheen": (0.5, 0.25, 0.0)}, "diffuse": tuple(RED)},
+        ),
+        # alpha is 0.25 across and 0.25 + 0.75 / 4 = 0.4375 along
+        (
+            {
+                "pbrMetallicRoughness": {"baseColorFactor": [*RED, 1], "roughnessFactor": 0.5},
+                **extended(anisotropy={"anisotropyStrength": 0.5, "anisotropyRotation": -0.5 * math.pi}),
+            },
+            {
+                "kind": "anisotropic",
+                "roughness": (0.25 * 0.4375) ** 0.25,
+                "specular": tuple(RED),
+                "own": {"anisotropy": (1 - 0.25 / 0.4375) / 0.9, "rotation": 0.25},
+            },
         ),
         (
             {"pbrMetallicRoughness": {**SHINE, "baseColorFactor": [*RED, 0.25]}, "alphaMode": "BLEND"},
@@ -196,7 +224,7 @@ SHINE = {"baseColorFactor": [*RED, 1], "metallicFactor": 0, "roughnessFactor": 0
         ),
         (
             {"pbrMetallicRoughness": {**SHINE, "baseColorFactor": [*RED, 0.25]}},
-            {"kind": "plastic", "diffuse": tuple(RED)},
+            {"kind": "principled", "diffuse": tuple(RED)},
         ),
         (
             extended(
@@ -215,12 +243,16 @@ SHINE = {"baseColorFactor": [*RED, 1], "metallicFactor": 0, "roughnessFactor": 0
             {"kind": "nff", "diffuse": (0.2, 0.2, 0.2), "specular": tuple(RED), "exponent": 7.5},
         ),
     ],
-    ids=range(11),
+    ids=range(15),
 )
 def test_extensions(tmp_path, description, expected):
     material = material_of(tmp_path, **description)
     for name, value in expected.items():
         given = getattr(material, name)
+        if name == "own":
+            assert given.keys() == value.keys()
+            assert all(given[key] == pytest.approx(number) for key, number in value.items())
+            continue
         assert given == (value if isinstance(value, str) else pytest.approx(value)), name
 
 
@@ -251,7 +283,7 @@ def test_pictures_of_specular_glossiness(tmp_path):
     byte = int(np.argmin(np.abs(decoded(np.arange(256, dtype=np.uint8)) - 0.04)))
     snapshot = glossy(tmp_path, PIXELS, [[[byte] * 3 + [102], [byte] * 3 + [204]]])
     (material,) = snapshot.materials
-    assert (material.kind, material.diffuse) == ("plastic", (1.0, 1.0, 1.0))
+    assert (material.kind, material.diffuse) == ("principled", (1.0, 1.0, 1.0))
     assert material.ior == pytest.approx(1.5, abs=0.01)
     assert material.roughness == pytest.approx(0.4)
     assert np.array_equal(snapshot.textures[material.texture].pixels, PIXELS)

@@ -120,6 +120,12 @@ def pbr(**values):
     return {"pbrMetallicRoughness": values}
 
 
+def principled(diffuse, metalness, roughness, **others):
+    """What a metallic-roughness of glTF becomes."""
+    numbers = {"diffuse": diffuse, "roughness": roughness, "ior": 1.5} | others
+    return Material(name="a", kind="principled", own={"metalness": metalness}, **numbers)
+
+
 RED = (0.8, 0.2, 0.1)
 COLOR = {"baseColorFactor": [*RED, 1.0]}
 
@@ -127,29 +133,17 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
 @pytest.mark.parametrize(
     ("description", "expected"),
     [
-        ({}, Material(name="a", diffuse=WHITE)),
-        (pbr(**COLOR), Material(name="a", diffuse=RED)),
-        (pbr(**COLOR, metallicFactor=0), Material(name="a", diffuse=RED)),
-        (pbr(**COLOR, roughnessFactor=0), Material(name="a", kind="mirror", diffuse=BLACK, specular=RED)),
-        (
-            pbr(**COLOR, roughnessFactor=0.5),
-            Material(name="a", kind="metal", diffuse=BLACK, specular=RED, roughness=0.5),
-        ),
-        (
-            pbr(**COLOR, roughnessFactor=0.5, metallicFactor=0),
-            Material(name="a", kind="plastic", diffuse=RED, ior=1.5, roughness=0.5),
-        ),
-        (
-            # alpha = 0.25, so that the facets' power is 2 / 0.0625 - 2 = 30
-            pbr(baseColorFactor=[1, 0.5, 0, 1], roughnessFactor=0.5, metallicFactor=0.5),
-            Material(name="a", kind="nff", diffuse=(0.5, 0.25, 0.0), specular=(0.52, 0.27, 0.02), exponent=7.5),
-        ),
+        ({}, principled(WHITE, 1.0, 1.0)),
+        (pbr(**COLOR), principled(RED, 1.0, 1.0)),
+        (pbr(**COLOR, metallicFactor=0), principled(RED, 0.0, 1.0)),
+        (pbr(**COLOR, roughnessFactor=0), principled(RED, 1.0, 0.0)),
+        (pbr(**COLOR, roughnessFactor=0.5, metallicFactor=0.25), principled(RED, 0.25, 0.5)),
         (
             {"emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 8}}},
-            Material(name="a", diffuse=WHITE, emission=(8.0, 4.0, 0.0)),
+            principled(WHITE, 1.0, 1.0, emission=(8.0, 4.0, 0.0)),
         ),
         ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 1}}}, glass_of(1.0, 1.5, 1.0)),
-        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 0}}}, Material(name="a", diffuse=WHITE)),
+        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 0}}}, principled(WHITE, 1.0, 1.0)),
         (
             {
                 **pbr(baseColorFactor=[0.3, 0.6, 0.9, 1], roughnessFactor=0.25),
@@ -171,7 +165,7 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
                 }
             },
             # (n - 1)^2 / (n + 1)^2 = 0.1
-            Material(name="a", kind="plastic", diffuse=RED, ior=1.92495, roughness=0.5),
+            principled(RED, 0.0, 0.5, ior=1.92495),
         ),
     ],
 )
@@ -179,7 +173,7 @@ def test_gltf(tmp_path, description, expected):
     (material,) = load(glb_of(tmp_path, description)).at(0.0).materials
     for name, value in vars(expected).items():
         found = getattr(material, name)
-        assert found == (value if isinstance(value, str) else pytest.approx(value)), name
+        assert found == (value if isinstance(value, str | dict) else pytest.approx(value)), name
 
 
 def test_pictures_of_gltf(tmp_path):
@@ -188,15 +182,20 @@ def test_pictures_of_gltf(tmp_path):
         "emissiveFactor": [1, 1, 0],
         "emissiveTexture": {"index": 2},
     }
-    # metalness 1 is blue, roughness 0.2 green
-    picture = load(glb_of(tmp_path, description, [(128, 0, 0), (0, 51, 255), (255, 128, 255)])).at(0.0)
+    # metalness 200 / 255 is blue, roughness 0.2 green
+    picture = load(glb_of(tmp_path, description, [(128, 0, 0), (0, 51, 200), (255, 128, 255)])).at(0.0)
     (material,) = picture.materials
-    assert (material.diffuse, material.specular) == (BLACK, WHITE)
-    assert (material.kind, material.roughness, material.emission) == ("metal", 1.0, (1.0, 1.0, 0.0))
+    assert (material.kind, material.diffuse, material.own) == ("principled", WHITE, {"metalness": 1.0})
+    assert (material.roughness, material.emission) == (1.0, (1.0, 1.0, 0.0))
     colors = {field: picture.textures[index].pixels[0, 0].tolist() for field, index in material.pictures.items()}
-    assert colors == {"specular_map": [128, 0, 0], "roughness_map": [51, 51, 51], "emission_map": [255, 128, 255]}
-    assert [texture.is_linear for texture in picture.textures] == [False, True, False]
-    assert [texture.name for texture in picture.textures] == [f"images[{index}] (PNG)" for index in range(3)]
+    assert colors == {
+        "texture": [128, 0, 0],
+        "roughness_map": [51, 51, 51],
+        "metalness_map": [200, 200, 200],
+        "emission_map": [255, 128, 255],
+    }
+    assert [texture.is_linear for texture in picture.textures] == [False, True, True, False]
+    assert [texture.name for texture in picture.textures] == [f"images[{index}] (PNG)" for index in (0, 1, 1, 2)]
 
 
 def test_a_normal_map_of_gltf_with_its_scale(tmp_path):
@@ -220,10 +219,10 @@ def test_each_mesh_has_its_own_material(tmp_path):
         assert picture.materials[index].diffuse == ((1, 0, 0) if positions[0, 0] < 2 else (0, 0, 1))
 
 
-def test_a_dull_metal_has_its_picture(tmp_path):
-    picture = load(glb_of(tmp_path, pbr(baseColorTexture={"index": 0}, **COLOR), [(128, 0, 0)])).at(0.0)
-    (material,) = picture.materials
-    assert (material.kind, material.diffuse, material.texture) == ("diffuse", RED, 0)
+def test_what_is_no_metal_looks_up_no_metalness(tmp_path):
+    description = pbr(metallicRoughnessTexture={"index": 0}, metallicFactor=0)
+    (material,) = load(glb_of(tmp_path, description, [(0, 51, 255)])).at(0.0).materials
+    assert material.pictures == {"roughness_map": 0}
 
 
 @pytest.mark.parametrize(

@@ -417,9 +417,10 @@ CASES = [
     (
         "plastic",
         number("int_ior", 1.5) + number("ext_ior", 1) + '<rgb name="diffuse_reflectance" value="0.1 0.2 0.3"/>',
-        {"kind": "plastic", "diffuse": (0.1, 0.2, 0.3), "ior": 1.5, "roughness": 0},
+        {"kind": "principled", "diffuse": (0.1, 0.2, 0.3), "ior": 1.5, "roughness": 0, "own": {"metalness": 0}},
     ),
-    ("roughplastic", number("alpha", 0.25), {"kind": "plastic", "diffuse": HALF, "roughness": 0.5}),
+    ("roughplastic", number("alpha", 0.25), {"kind": "principled", "diffuse": HALF, "roughness": 0.5}),
+    ("plastic", '<boolean name="nonlinear" value="true"/>', {"kind": "plastic", "diffuse": HALF, "own": {}}),
     ("bumpmap", '<texture type="noise"/><bsdf type="conductor"/>', {"kind": "metal"}),
     ("normalmap", '<bsdf type="conductor"/>', {"kind": "metal"}),
     (

@@ -373,11 +373,14 @@ def test_blends_of_unlike_surfaces_are_noted(read):
 @pytest.mark.parametrize(
     ("inside", "expected"),
     [
-        ("", {"kind": "plastic", "roughness": 0.5, "diffuse": (0.5, 0.5, 0.5), "ior": 1.5}),
-        (number("eta", 1.3) + number("roughness", 0.2), {"kind": "plastic", "roughness": 0.2, "ior": 1.3}),
-        (number("metallic", 1) + rgb("base_color", "0.9 0.6 0.3"), {"kind": "metal", "specular": (0.9, 0.6, 0.3)}),
+        ("", {"kind": "principled", "roughness": 0.5, "diffuse": (0.5, 0.5, 0.5), "ior": 1.5, "own": {"metalness": 0}}),
+        (number("eta", 1.3) + number("roughness", 0.2), {"kind": "principled", "roughness": 0.2, "ior": 1.3}),
+        (
+            number("metallic", 1) + rgb("base_color", "0.9 0.6 0.3"),
+            {"kind": "principled", "diffuse": (0.9, 0.6, 0.3), "own": {"metalness": 1}},
+        ),
         (number("spec_trans", 1) + rgb("base_color", "0.25"), {"kind": "dielectric", "transmittance": 0.5}),
-        (number("metallic", 0.5) + number("roughness", 0.2), {"kind": "nff", "diffuse": (0.25, 0.25, 0.25)}),
+        (number("metallic", 0.5), {"kind": "principled", "diffuse": (0.5, 0.5, 0.5), "own": {"metalness": 0.5}}),
     ],
 )
 def test_principled(material, inside, expected):
@@ -389,9 +392,18 @@ def test_principled(material, inside, expected):
 def test_a_coat_that_reflects_less(read):
     text = f'<shape type="cube"><bsdf type="plastic">{rgb("specular_reflectance", "0.2 0.4 1")}</bsdf></shape>'
     document = read(text).document
-    picture = document.textures[document.materials[0].specular_map]
-    assert picture.pixels.tolist() == [[[51, 102, 255]]]
-    assert picture.is_linear
+    assert document.materials[0].own == {"metalness": 0.0, "specular_weight": (0.2, 0.4, 1.0)}
+    assert "what specular_reflectance takes from a coat goes to what is below it" in document.notes.lines[0]
+
+
+def test_metal_by_a_picture(tmp_path, read):
+    Image.new("RGB", (1, 1), (51, 51, 51)).save(tmp_path / "m.png")
+    picture = f'<texture type="bitmap" name="metallic">{string("filename", "m.png")}<boolean name="raw" value="true"/>'
+    document = read(f'<shape type="cube"><bsdf type="principled">{picture}</texture></bsdf></shape>').document
+    (made,) = document.materials
+    assert (made.kind, made.own) == ("principled", {"metalness": 1.0})
+    assert document.textures[made.metalness_map].pixels.tolist() == [[[51, 51, 51]]]
+    assert document.notes.lines == []
 
 
 def test_green_of_normal_maps_runs_down(tmp_path, read):

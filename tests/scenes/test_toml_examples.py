@@ -12,10 +12,11 @@ import pytest
 from PIL import Image
 
 from scenes import Scene, SceneFileError
-from scenes.keys.values import Key, Table
+from scenes.keys.values import Key, Table, Triple
 from scenes.metals import METALS
 from scenes.toml_scene import read
 from scenes.toml_scene.keys import TABLES
+from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 
 RED = "materials.red = {}\nmaterials.blue = {}\n"
@@ -229,6 +230,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "cutout": Example(picture("cutout"), [*texel("leaf.png"), "repeat", "bilinear", False]),
             "specular_texture": Example(picture("specular_map"), [*texel("scratches.png"), "repeat", "mip", False]),
             "roughness_texture": Example(picture("roughness_map"), [*texel("worn.png"), "repeat", "bilinear", True]),
+            "metalness_texture": Example(picture("metalness_map"), [*texel("rust.png"), "repeat", "bilinear", True]),
             "transmission_texture": Example(
                 picture("transmission_map"), [*texel("window.png"), "repeat", "bilinear", False]
             ),
@@ -563,6 +565,30 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
 }
 
 
+def of_kind(name: str) -> str:
+    return OBJECT.replace(
+        "red = {}",
+        f'red = {{ kind = "{name}", file = "other.binary" }}' if name == "measured" else f'red = {{ kind = "{name}" }}',
+    )
+
+
+def own(key: Key) -> Example:
+    """What a key that only materials of one kind have says: its number, its grey, or the name of its file."""
+    value = tomllib.loads(f"x = {key.example}")["x"]
+
+    def see(scene: Scene) -> Any:
+        seen = scene.document.materials[0].own.get(key.name)
+        return Path(seen).name if isinstance(seen, str) else seen
+
+    return Example(see, [value] * 3 if isinstance(key.kind, Triple) else value)
+
+
+CASES |= {
+    table.title: (of_kind(table.title.split('"')[1]), ("materials", "red"), {key.name: own(key) for key in table.keys})
+    for table in own_tables()
+}
+
+
 def top(positions: Any) -> Any:
     """Bounds of the corners that are highest."""
     corners = positions.reshape(-1, 3)
@@ -588,6 +614,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for part in key.example.split('"'):
                 if part.endswith(".png"):
                     Image.new("RGB", (1, 1), tuple(texel(part))).save(path / part)
+    for name in ("surface", "other"):
+        (path / f"{name}.binary").write_bytes(b"measured")
     triangle = "v 0 0 {0}\nv 1 0 {0}\nv 0 1 {0}\nf 1 2 3\n"
     (path / "pose1.obj").write_text(triangle.format(2))
     (path / "chair.obj").write_text(triangle.format(2))

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,6 +79,7 @@ texture = "t.png"
 cutout = "t.png"
 specular_texture = { file = "t.png", wrap = "clamp" }
 roughness_texture = "t.png"
+metalness_texture = "t.png"
 transmission_texture = { file = "t.png", filter = "mip", linear = true }
 emission_texture = "t.png"
 normal_texture = "t.png"
@@ -89,7 +91,11 @@ bump_scale = 0.01
 glass.kind = "dielectric"
 mirror.kind = "mirror"
 gold = { kind = "metal", metal = "gold" }
-steel = { kind = "metal", eta = 2.5, k = [3, 2, 1] }
+steel = { kind = "metal", eta = 2.5, k = [3, 2, 1], coat = 0.5, coat_roughness = 0.25 }
+car = { kind = "principled", metalness = 0.75, specular_weight = [0.5, 1, 1] }
+cloth = { kind = "sheen", sheen = 0.25 }
+brushed = { kind = "anisotropic", metal = "iron", anisotropy = 0.5, rotation = 0.125 }
+paint = { kind = "measured", file = "t.png" }
 
 [[object]]
 name = "ball"
@@ -310,7 +316,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
     assert document.background == (0.25, 0.25, 0.25)
     assert document.ambient == (0.5, 1.0, 1.0)
     assert document.animation == AnimationRange(start=1.0, end=3.0, frames=5)
-    red, glass, mirror, gold, steel = document.materials[:5]
+    red, glass, mirror, gold, steel, car, cloth, brushed, paint = document.materials[:9]
     assert red == Material(
         name="red",
         kind="nff",
@@ -329,6 +335,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         cutout=0,
         specular_map=1,
         roughness_map=2,
+        metalness_map=2,
         transmission_map=3,
         emission_map=0,
         normal_map=2,
@@ -340,6 +347,11 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
     assert mirror.specular == gold.specular == (1.0, 1.0, 1.0)
     assert (gold.eta, gold.k) == (METALS["gold"].eta, METALS["gold"].k)
     assert (steel.eta, steel.k) == ((2.5, 2.5, 2.5), (3.0, 2.0, 1.0))
+    assert (gold.own, steel.own) == ({}, {"coat": 0.5, "coat_roughness": 0.25})
+    assert (car.own, car.ior) == ({"metalness": 0.75, "specular_weight": (0.5, 1.0, 1.0)}, 1.5)
+    assert cloth.own == {"sheen": (0.25, 0.25, 0.25)}
+    assert (brushed.own, brushed.eta) == ({"anisotropy": 0.5, "rotation": 0.125}, METALS["iron"].eta)
+    assert Path(paint.own["file"]).read_bytes().startswith(b"\x89PNG")
     assert [(texture.wrap, texture.filter, texture.is_linear) for texture in document.textures] == [
         ("repeat", "bilinear", False),
         ("clamp", "bilinear", False),
@@ -804,6 +816,11 @@ def with_object(text: str) -> str:
     return OBJECT_OF_RED + text
 
 
+def with_material(keys: str) -> str:
+    """A file with a good object and a material of these keys."""
+    return f"materials.a = {{ {keys} }}\n" + OBJECT_OF_RED
+
+
 KEYED = 'shape = "keyed"\nmaterial = "red"\n'
 ONE_KEY = "{ time = 0, vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]] }"
 
@@ -1032,6 +1049,26 @@ BAD = [
         "tracks.t.rotate[0].axis",
         "expected an axis of some length",
     ),
+    (
+        with_material('kind = "principled", metalnes = 1'),
+        "materials.a",
+        'unknown key "metalnes" (did you mean "metalness"?)',
+    ),
+    (with_material('kind = "plastic", metalness = 1'), "materials.a", 'unknown key "metalness"'),
+    (with_material('kind = "velvet", metalness = 1'), "materials.a", 'unknown key "metalness"'),
+    (
+        with_material('kind = "principled", metalness = 1.5'),
+        "materials.a.metalness",
+        "expected a number from 0 to 1, got 1.5",
+    ),
+    (
+        with_material('kind = "sheen", sheen = [1, 2, 0]'),
+        "materials.a.sheen[1]",
+        "expected a number from 0 to 1, got 2",
+    ),
+    (with_material('kind = "measured"'), "materials.a", "the key 'file' is missing"),
+    (with_material('kind = "measured", file = "none.binary"'), "materials.a.file", 'no file "none.binary" in'),
+    (with_material('kind = "measured", file = 3'), "materials.a.file", "expected a text, got 3"),
     (with_object("[tracks.t]\nvisible = [{ time = 1, value = 0 }]"), "tracks.t.visible[0].value", "true or false"),
     ("scene.name = 'nothing'", "", "there are no triangles"),
 ]
@@ -1273,6 +1310,8 @@ def animated_document() -> Document:
             Material(
                 name="measured", kind="metal", specular=(1.0, 0.9, 1 / 3), eta=(0.1, 0.2, 1 / 3), k=(3.0, 0.1, 2.0)
             ),
+            Material(name="car", kind="principled", metalness_map=3, own={"metalness": 1 / 3, "coat": 0.1}),
+            Material(name="cloth", kind="sheen", own={"sheen": (0.1, 0.2, 1 / 3)}),
             Material(name="screen", emission=(1.0, 1.0, 1.0), emission_map=2, cutout=0, bump_scale=1 / 7),
         ],
         textures=[
@@ -1316,7 +1355,7 @@ def assert_same(first: Snapshot, second: Snapshot) -> None:
         assert a.tobytes() == b.tobytes(), name
     for a, b in zip(first.materials, second.materials, strict=True):
         none = dict.fromkeys(PICTURES, -1)
-        assert replace(a, name="", **none) == replace(b, name="", **none)
+        assert replace(a, name="", own=numbers(a), **none) == replace(b, name="", own=numbers(b), **none)
         assert a.pictures.keys() == b.pictures.keys()
         for field, index in a.pictures.items():
             one, other = first.textures[index], second.textures[b.pictures[field]]
@@ -1329,6 +1368,11 @@ def assert_same(first: Snapshot, second: Snapshot) -> None:
         assert np.array_equal(first.environment.axes, second.environment.axes)
     assert list(first.cameras.items()) == list(second.cameras.items())
     assert (first.background, first.name, first.camera) == (second.background, second.name, second.camera)
+
+
+def numbers(material: Material) -> dict[str, Any]:
+    """What only materials of its kind have, but for files."""
+    return {name: value for name, value in material.own.items() if not isinstance(value, str)}
 
 
 def written(scene: Scene, folder: Path) -> Scene:
@@ -1347,6 +1391,22 @@ def test_an_animated_scene_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert again.moving_triangles == scene.moving_triangles
     twice = written(again, tmp_path)
     assert_same(twice.at(1.0), scene.at(1.0))
+
+
+def test_files_of_materials_are_written_beside_the_scene(read_text: Callable[[str], Scene], tmp_path: Path) -> None:
+    scene = read_text(with_material('kind = "measured", file = "t.png"'))
+    (path,) = (material.own["file"] for material in written(scene, tmp_path).document.materials if material.own)
+    assert Path(path).parent == tmp_path
+    assert Path(path).read_bytes() == Path(scene.document.materials[0].own["file"]).read_bytes()
+
+
+def test_files_of_materials_are_those_of_the_folder(read_text: Callable[[str], Scene], tmp_path: Path) -> None:
+    (tmp_path.parent / "elsewhere.binary").write_bytes(b"x")
+    (tmp_path / "scene.toml").write_text(with_material('kind = "measured", file = "../elsewhere.binary"'))
+    with pytest.raises(SceneFileError, match=r"materials\.a\.file: .* lies outside of the folder"):
+        load(tmp_path / "scene.toml")
+    scene = load(tmp_path / "scene.toml", allow_outside=True)
+    assert any(path.name == "elsewhere.binary" for path in scene.files)
 
 
 def test_meshes_are_written_once_and_shared_again(tmp_path: Path) -> None:

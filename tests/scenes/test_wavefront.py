@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from scenes import Material, SceneFileError, load
+from scenes import SceneFileError, load
 from scenes.document import Document
 from scenes.geometry import areas
 from scenes.mesh_file import read_mesh_document
+from scenes.microfacets import metallic
 from scenes.viewing import Viewing
 from scenes.wavefront import read_obj
 from scenes.wavefront.mtl import options_and_name, read_mtl
@@ -216,10 +217,10 @@ def test_scale_offset_and_clamping(pictures):
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ("Pm 1\nPr 0.5", Material(name="a", kind="metal", diffuse=(0, 0, 0), specular=(0.8, 0.6, 0.4), roughness=0.5)),
-        ("Pm 0\nPr 0.5", Material(name="a", kind="plastic", diffuse=(0.8, 0.6, 0.4), ior=1.5, roughness=0.5)),
-        ("Pr 1", Material(name="a", diffuse=(0.8, 0.6, 0.4))),
-        ("Pm 1\nPr 0", Material(name="a", kind="mirror", diffuse=(0, 0, 0), specular=(0.8, 0.6, 0.4))),
+        ("Pm 1\nPr 0.5", metallic("a", (0.8, 0.6, 0.4), 1.0, 0.5)),
+        ("Pm 0.25\nPr 0.5", metallic("a", (0.8, 0.6, 0.4), 0.25, 0.5)),
+        ("Pr 1", metallic("a", (0.8, 0.6, 0.4), 0.0, 1.0)),
+        ("Pm 1\nPr 0", metallic("a", (0.8, 0.6, 0.4), 1.0, 0.0)),
     ],
 )
 def test_metals_and_plastics(tmp_path, lines, expected):

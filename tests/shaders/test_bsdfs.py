@@ -339,13 +339,24 @@ def test_metalness_mixes_what_is_metal_and_what_is_not():
     assert not whole[0].any()
 
 
+def test_what_is_diffuse_below_a_coat_has_its_colour():
+    """Of a plastic it is deeper."""
+    seen, (wi, _) = seen_at(0.6), sphere(PRINCIPLED, 8)
+    white, amber, plastic = (
+        evaluated(bsdf, packed(bsdf, diffuse=color, roughness=0.6), seen, wi)[0]
+        for bsdf, color in ((PRINCIPLED, WHITE), (PRINCIPLED, AMBER), (PLASTIC, AMBER))
+    )
+    np.testing.assert_allclose(amber, white * np.float32(AMBER), rtol=1e-5, atol=1e-7)
+    assert np.all(plastic[wi[:, 2] > 0.1] < 0.99 * amber[wi[:, 2] > 0.1])
+
+
 def test_what_is_wholly_metal_or_not_is_a_metal_or_a_plastic():
     wi, _ = sphere(METAL, 8)
     seen, own = seen_at(0.6), {"coat": 0.3, "coat_roughness": 0.6}
     metals = (packed(PRINCIPLED, own | {"metalness": 1.0}, diffuse=AMBER, roughness=0.6), packed(
         METAL, own, specular=AMBER, roughness=0.6
     ))  # fmt: skip
-    plastics = (packed(PRINCIPLED, diffuse=AMBER, roughness=0.6), packed(PLASTIC, diffuse=AMBER, roughness=0.6))
+    plastics = (packed(PRINCIPLED, diffuse=WHITE, roughness=0.6), packed(PLASTIC, diffuse=WHITE, roughness=0.6))
     for bsdf, (one, other) in ((METAL, metals), (PLASTIC, plastics)):
         for a, b in zip(evaluated(PRINCIPLED, one, seen, wi), evaluated(bsdf, other, seen, wi), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
