@@ -84,7 +84,7 @@ def test_all_but_plain_surfaces_of_kind_nff_is_listed():
         Material(kind="dielectric", transmittance=1.0, ior=1.5),
         Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
     ]
-    by_bsdf = LISTED | BENT | MIXED
+    by_bsdf = LISTED | MIXED
     assert kinds_of(materials) == [by_bsdf, by_bsdf | STORES, by_bsdf, MIXED, MIXED, STORES]
 
 
@@ -127,7 +127,7 @@ def _own_registry(monkeypatch):
 def test_what_a_function_looks_at_is_no_sheet_and_listed():
     registry.register_shader(replace(registry.get_shader("dielectric"), name="stained", at_point=lambda p, own: own))
     sheet = Material(kind="stained", transmittance=0.5, ior=1.0)
-    assert kinds_of([sheet]) == [LISTED | BENT | MIXED]
+    assert kinds_of([sheet]) == [LISTED | MIXED | STORES]
 
 
 def test_what_the_eye_alone_looks_at_is_marked():
