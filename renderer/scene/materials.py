@@ -31,6 +31,7 @@ from scenes.model import Material, Texture
 from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
 from shaders.bsdfs.measured import joined
 from shaders.custom import shader_address
+from shaders.errors import ShaderError
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
 from shaders.textures import TextureArrays
@@ -127,8 +128,16 @@ class Dressed:
 
 
 def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
-    """Returns a material with its BSDF. textures: of the snapshot."""
+    """Returns a material with its BSDF. textures: of the snapshot.
+
+    Raises `ShaderError` where the material has keys of its own that its kind has not.
+    """
     bsdf = get_shader(material.kind)
+    if unknown := material.own.keys() - bsdf.keys.keys():
+        known = ", ".join(bsdf.keys) or "none"
+        raise ShaderError(
+            f"material {material.name!r}: unknown key {min(unknown)!r} of kind {material.kind!r}; there are: {known}"
+        )
     parameters = bsdf.pack(material)
     plain = bsdf.plain(parameters)
     through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
