@@ -2,13 +2,14 @@
 compiled once.
 
 A function of (`Point`, parameters) takes the parameters of a BSDF, after all maps, and returns those at the point. It
-is compiled by Numba, runs without the interpreter lock, and may raise exceptions, which end the run.
+is compiled by Numba, computes in float64, runs without the interpreter lock, and may raise exceptions, which end the
+run.
 """
 
 # Numba's interface for extensions carries no types.
-# mypy: disable-error-code="misc, no-untyped-call"
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
-import inspect
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,13 +20,13 @@ from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
-from shaders.bsdfs.bsdf import Bsdf
+from shaders.bsdfs.bsdf import Bsdf, sizes_of
 from shaders.errors import ShaderError
 from shaders.vector import Vec3
 
 
 class Point(NamedTuple):
-    """Describes where a ray hit. All numbers are float32.
+    """Describes where a ray hit.
 
     position: world units.
     normal: the triangle's, unit, on the side of the ray's origin.
@@ -40,8 +41,12 @@ class Point(NamedTuple):
 #: A function from the parameters of a BSDF to those at a point.
 AtPoint = Callable[[Point, Any], Any]
 
-_THREE = types.UniTuple(types.float32, 3)
-_POINT = types.BaseTuple.from_types([_THREE, _THREE, types.UniTuple(types.float32, 2)], Point)
+#: Three numbers, such as a colour.
+THREE = types.UniTuple(types.float32, 3)
+_POINT = types.BaseTuple.from_types([THREE, THREE, types.UniTuple(types.float32, 2)], Point)
+
+#: What Numba begins with.
+_FAILED = "Failed in nopython mode pipeline (step: nopython frontend)"
 
 #: Compiled functions, which must stay as long as loops have their addresses.
 _compiled: dict[tuple[AtPoint, type[Any]], Any] = {}
@@ -49,8 +54,8 @@ _compiled: dict[tuple[AtPoint, type[Any]], Any] = {}
 
 def tuple_of(parameters: type[Any]) -> Any:
     """Returns Numba's type of a BSDF's parameters, all float32."""
-    hints = inspect.get_annotations(parameters, eval_str=True).values()
-    return types.BaseTuple.from_types([types.float32 if hint is float else _THREE for hint in hints], parameters)
+    sizes = sizes_of(parameters).values()
+    return types.BaseTuple.from_types([types.float32 if size == 1 else THREE for size in sizes], parameters)
 
 
 def shader_address(bsdf: Bsdf) -> int:
@@ -67,33 +72,67 @@ def shader_address(bsdf: Bsdf) -> int:
 
 
 def _compile(bsdf: Bsdf) -> Any:
-    """Compiles a function, and returns what Numba made of one that calls it and returns float32."""
+    """Compiles a function, and returns what Numba made of one that calls it and whose numbers are all float32.
+
+    It takes float64 itself: what it passes on as it is has the type of what it writes down.
+    """
     arguments = (_POINT, tuple_of(bsdf.parameters))
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(bsdf.at_point)
-    try:
-        dispatcher.compile(arguments)
-    except NumbaError as error:
-        raise ShaderError(f"shader {bsdf.name!r} does not compile: {' '.join(str(error).split())}") from error
-    returned = dispatcher.overloads[arguments].signature.return_type
-    if getattr(returned, "instance_class", None) is not bsdf.parameters or not _are_numbers(returned):
-        raise ShaderError(f"shader {bsdf.name!r} must return {bsdf.parameters.__name__} of numbers, got {returned}")
+    doubles = tuple(_of_numbers(one, types.float64) for one in arguments)
+    dispatcher = compiled_alone(f"shader {bsdf.name!r}", bsdf.at_point, doubles, arguments[1])
 
     def at_point(point: Point, parameters: Any) -> Any:
-        return _in_single(dispatcher(point, parameters))
+        return _in_single(dispatcher(_in_double(point), _in_double(parameters)))
 
     called = numba.njit(nogil=True, error_model="numpy")(at_point)
     called.compile(arguments)
     return called.overloads[arguments]
 
 
-def _are_numbers(returned: Any) -> bool:
-    """Returns whether all that a tuple holds are numbers or three of them."""
-    numbers = (own.types if isinstance(own, types.BaseTuple) else (own,) for own in returned.types)
-    expected = (own.types if isinstance(own, types.BaseTuple) else (own,) for own in tuple_of(returned.instance_class))
-    return all(
-        len(found) == len(wanted) and all(isinstance(one, types.Number) for one in found)
-        for found, wanted in zip(numbers, expected, strict=True)
-    )
+def compiled_alone(name: str, function: Any, arguments: tuple[Any, ...], returned: Any) -> Any:
+    """Returns a function as Numba compiled it for arguments of these types.
+
+    Raises `ShaderError`, one line that begins with its name, where it does not compile, or returns neither numbers nor
+    tuples of them as the type `returned` has.
+    """
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(getattr(function, "py_func", function))
+    try:
+        dispatcher.compile(arguments)
+    except NumbaError as error:
+        raise ShaderError(f"{name} does not compile: {_line_of(error)}") from error
+    found = dispatcher.overloads[arguments].signature.return_type
+    if not _fits(found, returned):
+        raise ShaderError(f"{name} must return {_words_of(returned)}, got {found}")
+    return dispatcher
+
+
+def _line_of(error: NumbaError) -> str:
+    """Returns what Numba says of an error on one line, without colours, and what it did by the way."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error))
+    return " ".join(text.removeprefix(_FAILED).partition("During:")[0].split())
+
+
+def _fits(found: Any, wanted: Any) -> bool:
+    """Returns whether a type is that of numbers where another one has them, whatever their precision."""
+    if not isinstance(wanted, types.BaseTuple):
+        return isinstance(found, types.Integer | types.Float)
+    is_same = isinstance(found, types.BaseTuple) and len(found) == len(wanted)
+    is_same = is_same and getattr(found, "instance_class", None) is getattr(wanted, "instance_class", None)
+    return is_same and all(map(_fits, found.types, wanted.types))
+
+
+def _words_of(wanted: Any) -> str:
+    """Returns what `_fits` asks for, in words."""
+    if not isinstance(wanted, types.BaseTuple):
+        return "a number"
+    return f"{wanted.instance_class.__name__} of numbers" if hasattr(wanted, "instance_class") else "three numbers"
+
+
+def _of_numbers(own: Any, number: Any) -> Any:
+    """Returns the type of a tuple with all numbers of one type."""
+    if not isinstance(own, types.BaseTuple):
+        return number
+    fields = [_of_numbers(one, number) for one in own.types]
+    return types.BaseTuple.from_types(fields, getattr(own, "instance_class", None))
 
 
 def _emitting(emitter: Callable[..., Any]) -> Any:
@@ -102,24 +141,32 @@ def _emitting(emitter: Callable[..., Any]) -> Any:
 
 
 @_emitting
-def _in_single(typing: Any, parameters: Any) -> Any:
-    """Returns parameters with all numbers in float32."""
-    wanted = tuple_of(parameters.instance_class)
+def _in_single(typing: Any, numbers: Any) -> Any:
+    """Returns tuples with all numbers in float32."""
+    return _cast(numbers, types.float32)
+
+
+@_emitting
+def _in_double(typing: Any, numbers: Any) -> Any:
+    """Returns tuples with all numbers in float64."""
+    return _cast(numbers, types.float64)
+
+
+def _cast(own: Any, number: Any) -> Any:
+    """Returns the type and the code of a cast of all numbers of a tuple."""
+    wanted = _of_numbers(own, number)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fields = []
-        for value, own, kind in zip(
-            cgutils.unpack_tuple(builder, arguments[0]), parameters.types, wanted.types, strict=True
-        ):
-            if isinstance(own, types.Number):
-                fields.append(context.cast(builder, value, own, types.float32))
-            else:
-                parts = zip(cgutils.unpack_tuple(builder, value), own.types, strict=True)
-                cast = [context.cast(builder, part, part_kind, types.float32) for part, part_kind in parts]
-                fields.append(context.make_tuple(builder, kind, cast))
-        return context.make_tuple(builder, wanted, fields)
+        return cast(context, builder, (arguments[0], own, wanted))
 
-    return wanted(parameters), emit
+    def cast(context: Any, builder: Any, part: tuple[Any, Any, Any]) -> Any:
+        value, own, wanted = part
+        if not isinstance(own, types.BaseTuple):
+            return context.cast(builder, value, own, wanted)
+        parts = zip(cgutils.unpack_tuple(builder, value), own.types, wanted.types, strict=True)
+        return context.make_tuple(builder, wanted, [cast(context, builder, one) for one in parts])
+
+    return wanted(own), emit
 
 
 @_emitting

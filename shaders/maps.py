@@ -7,9 +7,8 @@ A frame of a texture is that of its plane on the triangle: along growing u, up t
 import math
 from typing import NamedTuple
 
-from shaders.compilation import called, compiled
+from shaders.compilation import compiled
 from shaders.float32 import ONE, TWO, ZERO, Float32
-from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, filtered
 from shaders.vector import (
     Color,
     Vec3,
@@ -19,7 +18,6 @@ from shaders.vector import (
     dot,
     frame,
     length,
-    mean,
     normalize,
     scale,
     subtract,
@@ -41,18 +39,16 @@ LEAST_VISIBLE = Float32(1e-6)
 
 
 class Patch(NamedTuple):
-    """Describes a point on a triangle with texture coordinates.
+    """Describes a triangle with texture coordinates.
 
     edge_1, edge_2: from the first corner, world units.
     uv_1, uv_2: the same in the plane of textures.
-    uv: those of the point.
     """
 
     edge_1: Vec3
     edge_2: Vec3
     uv_1: Pair
     uv_2: Pair
-    uv: Pair
 
 
 class Axes(NamedTuple):
@@ -60,24 +56,6 @@ class Axes(NamedTuple):
 
     along_u: Vec3
     along_v: Vec3
-
-
-class Maps(NamedTuple):
-    """Holds the indices of textures, or -1."""
-
-    specular: int
-    roughness: int
-    transmission: int
-
-
-class Relief(NamedTuple):
-    """Holds what bends normals: textures, or -1, and factors of how far a normal leans over and of a height in world
-    units."""
-
-    normal: int
-    normal_scale: float
-    bump: int
-    bump_scale: float
 
 
 @compiled
@@ -99,12 +77,6 @@ def footprint(patch: Patch, width: float, cosine: float) -> float:
 
 
 @compiled
-def map_color(textures: TextureArrays, texture: int, uv: Pair, seen: float) -> Color:
-    """Returns the colour of a texture; white where there is none. seen: its `footprint`."""
-    return filtered(textures, texture, uv, seen) if texture >= 0 else (1.0, 1.0, 1.0)
-
-
-@compiled
 def axes_of(patch: Patch) -> Axes:
     """Returns the axes of the texture on a triangle: any frame where texture coordinates do not say."""
     area = determinant(patch)
@@ -116,26 +88,6 @@ def axes_of(patch: Patch) -> Axes:
         chosen(area == ZERO, tangent, scale(along_u, inverse)),
         chosen(area == ZERO, scale(bitangent, -ONE), scale(along_v, inverse)),
     )
-
-
-@called
-def relief_normal(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, normal: Vec3) -> Vec3:
-    """Returns the unit normal that maps make of a unit normal."""
-    axes = axes_of(patch)
-    if relief.normal >= 0:
-        color = filtered(textures, relief.normal, patch.uv, seen)
-        normal = tilted(axes, normal, color, relief.normal_scale)
-    if relief.bump >= 0:
-        steps = (
-            max(seen, 1.0 / textures.table[relief.bump, TEXTURE_WIDTH]),
-            max(seen, 1.0 / textures.table[relief.bump, TEXTURE_HEIGHT]),
-        )
-        slopes = (
-            rise(textures, relief.bump, patch.uv, (steps[0], 0.0), seen) / (2.0 * steps[0]),
-            rise(textures, relief.bump, patch.uv, (0.0, steps[1]), seen) / (2.0 * steps[1]),
-        )
-        normal = bumped(axes, normal, slopes, relief.bump_scale)
-    return normal
 
 
 @compiled
@@ -170,14 +122,6 @@ def bumped(axes: Axes, normal: Vec3, slopes: Pair, factor: float) -> Vec3:
     volume = dot(axes.along_u, over_v)
     gradient = scale(add(scale(over_v, slopes[0]), scale(over_u, slopes[1])), factor / volume)
     return chosen(volume == ZERO, normal, normalize(subtract(normal, gradient)))
-
-
-@called
-def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: float) -> float:
-    """Returns the height one increment ahead minus that one behind."""
-    ahead = filtered(textures, texture, (uv[0] + step[0], uv[1] + step[1]), seen)
-    behind = filtered(textures, texture, (uv[0] - step[0], uv[1] - step[1]), seen)
-    return mean(ahead) - mean(behind)
 
 
 @compiled

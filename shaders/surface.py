@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.float32 import ONE
-from shaders.textures import TextureArrays, lookup
+from shaders.maps import Patch, footprint
+from shaders.textures import TextureArrays, filtered, lookup
 from shaders.vector import (
     Color,
     Vec3,
@@ -137,11 +138,32 @@ def emission_at(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float],
 
 
 @compiled
-def backdrop_at(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float]) -> Color:
-    """Returns the radiance that the eye alone sees, at barycentric coordinates of a triangle."""
+def backdrop_at(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], cone: tuple[float, float]) -> Color:
+    """Returns the radiance that the eye alone sees, at barycentric coordinates of a triangle.
+
+    cone: width of what is seen, across the ray, world units, and the cosine between the ray and the normal.
+    """
     material = surfaces.materials[surfaces.material_ids[triangle]]
+    backdrop = three_of(material.backdrop)
+    if material.texture < 0:
+        return backdrop
     place = texture_coordinates(surfaces.uvs, triangle, uv[0], uv[1])
-    return painted(three_of(material.backdrop), surfaces.textures, material.texture, place)
+    seen = footprint(patch_of(surfaces, triangle), cone[0], cone[1])
+    return multiply(backdrop, filtered(surfaces.textures, material.texture, place, seen))
+
+
+@compiled
+def patch_of(surfaces: SurfaceArrays, triangle: int) -> Patch:
+    """Returns a triangle as maps look at it."""
+    positions, uvs = surfaces.positions, surfaces.uvs
+    a = corner(positions, triangle, 0)
+    s, t = uvs[triangle, 0, 0], uvs[triangle, 0, 1]
+    return Patch(
+        subtract(corner(positions, triangle, 1), a),
+        subtract(corner(positions, triangle, 2), a),
+        (uvs[triangle, 1, 0] - s, uvs[triangle, 1, 1] - t),
+        (uvs[triangle, 2, 0] - s, uvs[triangle, 2, 1] - t),
+    )
 
 
 @compiled

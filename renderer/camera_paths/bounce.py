@@ -3,8 +3,8 @@
 As photons (`renderer.photons.shading`), paths are columns, which small loops read chunk by chunk into columns of
 scratch. What only some have is packed side by side: rays that hit something, shadow rays that carry something, paths
 that go on. What few vertices need goes through lists of their indices: bent normals, textures, lobes beside the diffuse
-one, and `scalar_path`. All is decided by a path's pixel and depth: the thread, the batch and the index in it change no
-bit.
+one, the loops of each BSDF (`listed`), and lamps (`met_light`). All is decided by a path's pixel and depth: the thread,
+the batch and the index in it change no bit.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ from renderer.photons.media import go_through_borders, look_at_borders
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, LISTED, MIXED
-from renderer.shading.listed import SHOW, for_each_bsdf
+from renderer.shading.listed import SHOW, are_listed, for_each_bsdf
 from renderer.shading.look import take_index
 from renderer.simd.columns import (
     WORD_BYTES,
@@ -102,8 +102,9 @@ def advance_chunk(
         add_light_from_outside(job, batch, first, rays)
     if hits == 0:
         return rays, 0
-    vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
+    counts = (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
+    vertices = Vertices(chunk, view, rules, are_listed(flags, chunk, hits))
     media = tables_of(job.scene.photon_scene.media)
     if flags & HAS_MEDIA:
         absorb_throughput(view, (hits, rays), media)
@@ -111,7 +112,8 @@ def advance_chunk(
     if flags & LISTED:
         if flags & HAS_MEDIA:
             each(take_index, whole(hits), chunk)
-        for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
+        if rules.asks:
+            for_each_bsdf(job.scene.bsdfs, SHOW, chunk, hits, (rules, address(job.scene.bsdfs.tables)))
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)
     goes_on = rules.follow > ZERO or (flags & MIXED) != 0

@@ -87,7 +87,8 @@ def add_shadow_rays(
         draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
         sample_lights(scene, vertices, hits, sample)
         if scene.photon_scene.flags & MIXED:
-            each(cast_mixed, whole(hits), vertices)
+            if not vertices.are_listed:
+                each(cast_mixed, whole(hits), vertices)
             for_each_bsdf(scene.bsdfs, LIGHT, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
         else:
             each(cast_diffuse, whole(hits), vertices)

@@ -24,7 +24,7 @@ from renderer.camera_paths.paths import (
     ray_direction,
 )
 from renderer.camera_paths.task import EyeTask
-from renderer.camera_paths.vertices import EDGE
+from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -33,7 +33,7 @@ from shaders.compilation import compiled as inlined
 from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale
+from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -160,7 +160,8 @@ def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
         add_met_light(job, met, scale(emission, weight))
     if chunk.state[i] & SPECULAR_ONLY:
-        seen = multiply(throughput, backdrop_at(job.scene.surfaces, triangle, place))
+        cone = (np.float64(width_at(i, chunk)), -dot(direction, in_double(column(chunk.normal, i))))
+        seen = multiply(throughput, backdrop_at(job.scene.surfaces, triangle, place, cone))
         add_radiance(job.image, Long(chunk.pixel[i]), seen, DIRECT_LIGHT)
 
 

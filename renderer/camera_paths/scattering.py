@@ -113,17 +113,25 @@ def scatter(scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple
     flags = scene.photon_scene.flags
     draw(task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
     if flags & MIXED:
-        each(choose_lobe, whole(hits), chunk)
-        each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, hits, chunk), view)
-        each(weigh_spread, whole(hits), chunk)
-        each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, hits, chunk), view)
-        each(scatter_glass, list_lobe(PHOTON_LOBE_GLASS, hits, chunk), view)
+        if not vertices.are_listed:
+            scatter_plain(view, hits)
         for_each_bsdf(scene.bsdfs, SCATTER, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
         each(decide_mixed, whole(hits), vertices)
     else:
         each(decide_diffuse, whole(hits), vertices)
     if vertices.rules.is_mapped:
         each(unmap, whole(hits), vertices)
+
+
+@inlined
+def scatter_plain(view: View, hits: int) -> None:
+    """Draw the next directions of vertices of kind nff."""
+    chunk = view.chunk
+    each(choose_lobe, whole(hits), chunk)
+    each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, hits, chunk), view)
+    each(weigh_spread, whole(hits), chunk)
+    each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, hits, chunk), view)
+    each(scatter_glass, list_lobe(PHOTON_LOBE_GLASS, hits, chunk), view)
 
 
 @inlined

@@ -79,11 +79,12 @@ class Rules(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """What loops over the vertices of a chunk work on."""
+    """What loops over the vertices of a chunk work on. are_listed: whether the loops of BSDFs shade all of them."""
 
     chunk: EyeChunk
     tables: View
     rules: Rules
+    are_listed: bool
 
 
 @inlined
@@ -155,7 +156,13 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
 @inlined
 def widen(i: int, chunk: EyeChunk) -> None:
     """Write how wide the cone of a path is at its vertex."""
-    chunk.width[i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
+    chunk.width[i] = width_at(i, chunk)
+
+
+@inlined
+def width_at(i: int, chunk: EyeChunk) -> float:
+    """Returns how wide the cone of a path is at its vertex, across the ray, world units."""
+    return chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
 
 
 @inlined
@@ -227,7 +234,9 @@ def blended(a: float, b: float, share: float) -> float:
 @unit(types.none)
 def prepare(flags: np.uint32, vertices: Vertices, hits: int) -> None:
     """Write what all rays that leave a vertex share: lobes, and what they reflect of light that comes."""
-    if flags & MIXED:
+    if vertices.are_listed:
+        each(follow_at, whole(hits), vertices)
+    elif flags & MIXED:
         each(prepare_mixed, whole(hits), vertices)
     else:
         each(prepare_diffuse, whole(hits), vertices)

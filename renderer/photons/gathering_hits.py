@@ -16,7 +16,7 @@ from renderer.photons.chunk_views import (
     Span,
     View,
 )
-from renderer.scene.photon_scene import BENT, MIXED, TEXTURED
+from renderer.scene.photon_scene import BENT, LISTED, MIXED, TEXTURED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
@@ -60,7 +60,7 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
         + column_of(chunk.flux)
     )
     found = (MISS_BIT, NO_FATE)
-    if flags & (TEXTURED | BENT):
+    if flags & (TEXTURED | BENT | LISTED):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         return pack_chunk(triangles, found, count, sources + uv, targets + chunk_uv)
@@ -78,7 +78,7 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
     rays, triangles, numbers = view.rays, view.hits + HIT_ID * step, (span.photon, address(chunk.photon))
     sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
     targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
-    if flags & (TEXTURED | BENT):
+    if flags & (TEXTURED | BENT | LISTED):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources + uv, targets + chunk_uv))

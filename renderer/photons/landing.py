@@ -191,7 +191,7 @@ def stay_diffuse(i: int, chunk: Chunk) -> None:
 
 @inlined
 def bend_normal(k: int, view: View) -> None:
-    """Write the shading normal between those of the corners, as `shaders.surface.surface_at` does."""
+    """Write the shading normal between those of the corners, or the flat one where that is seen from behind."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, chunk, view.normals)

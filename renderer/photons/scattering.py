@@ -22,7 +22,7 @@ from renderer.photons.chunk_views import (
 )
 from renderer.photons.keeping import next_direction
 from renderer.photons.landing import bounces_of, chosen, power_of, roulette
-from renderer.scene.photon_scene import MATERIAL_MASK, MIXED, SHEET, TINTED
+from renderer.scene.photon_scene import LISTED, MATERIAL_MASK, MIXED, SHEET, TINTED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -89,7 +89,7 @@ def choose_lobe(i: int, chunk: Chunk) -> None:
     share = phong if after_diffuse else diffuse
     share = mirror if after_phong else share
     share = transmission if after_mirror else share
-    is_mixed = (chunk.kind[i] & MIXED) != 0
+    is_mixed = (chunk.kind[i] & (MIXED | LISTED)) == MIXED
     per_share = total / share if is_mixed else ONE
     is_directed = after_diffuse & is_mixed
     chunk.lobe[i] = Int(is_directed) + Int(after_phong & is_mixed) + Int(after_mirror & is_mixed)

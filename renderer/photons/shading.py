@@ -72,7 +72,7 @@ from renderer.scene.photon_scene import (
     TEXTURED,
     PhotonScene,
 )
-from renderer.shading.listed import PHOTON_AT_POINT, PHOTONS, for_each_bsdf
+from renderer.shading.listed import PHOTON_AT_POINT, PHOTONS, are_listed, for_each_bsdf
 from renderer.shading.look import look_at_listed, take_index
 from renderer.simd.columns import (
     WORD_BYTES,
@@ -91,7 +91,7 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
-    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT | LISTED))
 
 
 @compiled
@@ -293,7 +293,7 @@ def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int,
             each(correct_photon, whole(bent), view)
         if flags & HAS_MEDIA:
             look_at_borders(chunk, hits, shading.media)
-        if flags & MIXED:
+        if flags & MIXED and not are_listed(flags, chunk, hits):
             scatter_mixed(flags, hits, view)
         if flags & LISTED:
             each(look_closely, whole(hits), chunk)

@@ -2,7 +2,8 @@
 
 It is by the key that `--resume` knows a frame, or the checkpoint of a picture, that is as it is wanted. Nothing is
 listed that belongs to it: `renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong
-to it is in `LEFT_OUT`.
+to it is in `LEFT_OUT`. Of a shader it has the files of all its functions, and of those that are compiled also what they
+call and name in other files.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import Motion, block_of
 from renderer.run.picture_order import PictureOrder
+from renderer.simd.bsdf_kinds import kind_of
 from renderer.version import __version__
 from scenes.model import Snapshot, own_files
 from shaders.registry import get_shader
+from tracecore.compilation.code_hash import code_hash
 
 SAME_BITS = "the picture has the same bits whatever it is"
 WALKED = "what it returns for the frame is in the key instead"
@@ -66,8 +69,10 @@ def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
     settings = picture.settings(snapshot)
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
     files = [np.fromfile(path, np.uint8) for path in own_files(snapshot.materials)]
+    codes = [(kind_of(one).code, code_hash([one.at_point] if one.at_point else [])) for one in shaders]
     seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
-    return fingerprints.of((snapshot, files, seen, picture, settings, shaders, program(is_denoised=picture.denoise)))
+    program_now = program(is_denoised=picture.denoise)
+    return fingerprints.of((snapshot, files, seen, picture, settings, shaders, codes, program_now))
 
 
 def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:

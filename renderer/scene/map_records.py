@@ -1,13 +1,13 @@
 """This module packs the maps of materials: what loops over hits read to know which pictures to look at, and what to do
 with them."""
 
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import numpy as np
 
 from renderer.scene.photon_scene import Record, Records
 from scenes.model import Material
-from shaders.bsdfs.bsdf import Bsdf, Use
+from shaders.bsdfs.bsdf import Bsdf, Use, sizes_of
 from shaders.errors import ShaderError
 from shaders.float32 import Int
 from shaders.textures import MIP, TEXTURE_FILTER, TextureArrays
@@ -105,9 +105,9 @@ def maps_of(material: Material, bsdf: Bsdf) -> Record:
 def uses_of(material: Material, bsdf: Bsdf) -> list[tuple[int, int, int, int, bool]]:
     """Returns what the pictures of a material multiply, as USE has it. Neighbours that are multiplied alike are one."""
     numbers, first = {}, 0
-    for name, kind in get_type_hints(bsdf.parameters).items():
-        numbers[name] = (first, 1 if kind is float else 3)
-        first += numbers[name][1]
+    for name, size in sizes_of(bsdf.parameters).items():
+        numbers[name] = (first, size)
+        first += size
     found: list[tuple[int, int, int, int, bool]] = []
     for picture, image in material.pictures.items():
         for use in bsdf.maps.get(picture, ()):

@@ -28,7 +28,7 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
-from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf
+from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
 from shaders.bsdfs.measured import joined
 from shaders.custom import shader_address
 from shaders.errors import ShaderError
@@ -97,8 +97,8 @@ class Dressed:
 
     @property
     def stores(self) -> bool:
-        """Returns whether photons are stored on it."""
-        return any(self.bsdf.stores(one) for one in self._all())
+        """Returns whether photons are stored on it. One that has a shader of its own may have a base at some points."""
+        return self.bsdf.at_point is not None or any(self.bsdf.stores(one) for one in self._all())
 
     @property
     def is_sharp(self) -> bool:
@@ -130,7 +130,8 @@ class Dressed:
 def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
     """Returns a material with its BSDF. textures: of the snapshot.
 
-    Raises `ShaderError` where the material has keys of its own that its kind has not.
+    Raises `ShaderError` where the material has keys of its own that its kind has not, or where what the BSDF packs are
+    not its parameters.
     """
     bsdf = get_shader(material.kind)
     if unknown := material.own.keys() - bsdf.keys.keys():
@@ -139,6 +140,12 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
             f"material {material.name!r}: unknown key {min(unknown)!r} of kind {material.kind!r}; there are: {known}"
         )
     parameters = bsdf.pack(material)
+    expected = list(sizes_of(bsdf.parameters).values())
+    if not isinstance(parameters, bsdf.parameters) or [np.size(value) for value in parameters] != expected:
+        raise ShaderError(
+            f"shader {bsdf.name!r}: pack must return {bsdf.parameters.__name__}, got {parameters!r} "
+            f"of material {material.name!r}"
+        )
     plain = bsdf.plain(parameters)
     through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
     if bsdf.at_point is not None or not has_plain_pictures(material, textures):
@@ -166,10 +173,11 @@ def is_known_to_columns(texture: Texture) -> bool:
 
 
 def flags_of(one: Dressed) -> np.uint32:
-    """Returns all bits of a triangle record but BENT where they apply, and BENT where that goes with LISTED."""
+    """Returns all bits of a triangle record where they apply, of which BENT where maps bend normals."""
     flags = np.uint32(0)
     if one.plain is None:
-        flags |= LISTED | BENT | MIXED
+        has_relief = max(one.material.normal_map, one.material.bump_map) >= 0
+        flags |= LISTED | MIXED | (BENT if has_relief else np.uint32(0))
     else:
         colors = np.array([one.plain.phong, one.plain.mirror, one.plain.transmission], np.float32)
         flags |= MIXED if colors.any() else np.uint32(0)

@@ -35,8 +35,8 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
-#: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
-#: than the diffuse one. LISTED: the loops of its BSDF shade it (`renderer.shading.listed`); then it is BENT and
+#: normals that differ from the flat one, or maps bend them. TEXTURED: its diffuse colour comes from an image. MIXED: it
+#: has other lobes than the diffuse one. LISTED: the loops of its BSDF shade it (`renderer.shading.listed`); then it is
 #: MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. TINTED: of its other lobes one is not
 #: grey. GLOWS: the eye sees light that it sends out.
 TINTED, SHEET, GLOWS, LISTED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))

@@ -62,11 +62,10 @@ def coordinates_at(i: int, chunk: Any) -> Coordinates:
 
 @inlined
 def patch_at(i: int, chunk: Any, positions: int) -> Patch:
-    """Returns the triangle of hit i as maps look at it, with no coordinates of the hit. positions: address of (n, 3, 3)
-    float32, world units."""
+    """Returns the triangle of hit i as maps look at it. positions: address of (n, 3, 3) float32, world units."""
     a, b, c = corners_of(i, chunk, positions)
     s, t, r = texture_corner(i, chunk, 0), texture_corner(i, chunk, 1), texture_corner(i, chunk, 2)
-    return Patch(subtract(b, a), subtract(c, a), (t[0] - s[0], t[1] - s[1]), (r[0] - s[0], r[1] - s[1]), s)
+    return Patch(subtract(b, a), subtract(c, a), (t[0] - s[0], t[1] - s[1]), (r[0] - s[0], r[1] - s[1]))
 
 
 @inlined

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from renderer.scene.materials import NUMBERS, BsdfTable
-from renderer.scene.photon_scene import MATERIAL_MASK
+from renderer.scene.photon_scene import LISTED, MATERIAL_MASK
 from renderer.shading.corners import coordinates_at
 from renderer.simd.bsdf_kinds import (
     BsdfKind,
@@ -83,6 +83,14 @@ def for_each_bsdf(table: BsdfTable, which: int, chunk: Chunk, hits: int, more: t
         count = list_indices(address(chunk.bsdf), (ALL_BITS, np.uint32(own)), hits, address(chunk.listed))
         if count > 0:
             call_at(table.loops[table.bsdfs[own], which], (chunk, count) + more)
+
+
+@inlined
+def are_listed(flags: np.uint32, chunk: Chunk, hits: int) -> bool:
+    """Returns whether all hits of a chunk are listed. flags: all that triangle records have."""
+    if not flags & LISTED:
+        return False
+    return list_indices(address(chunk.kind), (LISTED, LISTED), hits, address(chunk.listed)) == hits
 
 
 @inlined

@@ -127,8 +127,9 @@ def look_at_maps(flags: np.uint32, uses: int, view: MapView, count: int) -> None
     """Multiplies the numbers of the hits of the list `chunk.mapped` by their pictures, and bends their normals.
 
     chunk.normal is the flat normal on the side of the ray's origin, and chunk.is_outside says whether that is the side
-    of the corners' normals. chunk.shading becomes the bent one, unit, as `shaders.surface.surface_at` says, and stays
-    where no map bends it. In scenes with the flag ORIENTED chunk.tangent becomes the first axis of a frame of it.
+    of the corners' normals. chunk.shading becomes the bent one, unit and seen from the ray's origin
+    (`shaders.maps.visible_normal`), and stays where no map bends it. In scenes with the flag ORIENTED chunk.tangent
+    becomes the first axis of a frame of it.
 
     flags, uses: see `renderer.scene.map_records.MapRecords`.
     count: of hits in the list, which is closed (`renderer.simd.columns.close_list`).

@@ -10,9 +10,8 @@ photons and eye paths are compiled once for all BSDFs, also for those that are y
 
 import hashlib
 import importlib
-import inspect
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,14 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import NumbaError
 from numba.extending import models, register_model
 
 from renderer.simd.columns import COLUMN_BYTES, FLOAT, WORD_BYTES
-from shaders.bsdfs.bsdf import Bsdf
-from shaders.custom import tuple_of
+from shaders.bsdfs.bsdf import Bsdf, Drawn, Seen, Value, sizes_of
+from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
+from tracecore.compilation.code_hash import code_hash
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.units import Unit
@@ -37,24 +38,26 @@ I64 = ir.IntType(64)
 class BsdfKind(types.Type):
     """Is Numba's type of a BSDF.
 
-    module: where its functions are, and their row, `BSDF`.
-    source: a hash of the module, since machine code that is kept on disk is found by this type's name.
+    module: whose row, `BSDF`, other processes find.
+    code: a hash of what its functions are made of, since machine code that is kept on disk is found by this type's
+        name.
     """
 
-    def __init__(self, module: str, source: str) -> None:
-        super().__init__(name=f"BsdfKind({module}, {source})")
-        self.module, self.source = module, source
+    def __init__(self, module: str, code: str) -> None:
+        super().__init__(name=f"BsdfKind({module}, {code})")
+        self.module, self.code = module, code
 
     @property
     def key(self) -> tuple[str, str]:
         """Returns what tells two kinds apart."""
-        return self.module, self.source
+        return self.module, self.code
 
     @property
     def row(self) -> Bsdf:
-        """Returns the BSDF."""
-        row: Bsdf = importlib.import_module(self.module).BSDF
-        return row
+        """Returns the BSDF. Raises `ShaderError` in another process that does not find it."""
+        if self not in _rows and kind_of(importlib.import_module(self.module).BSDF) != self:
+            raise ShaderError(f"the BSDF of {self.module} is not that of the process which asks for its loops")
+        return _rows[self]
 
 
 @register_model(BsdfKind)
@@ -62,11 +65,26 @@ class KindModel(models.OpaqueModel):
     """Says that a kind holds nothing."""
 
 
+#: BSDFs of kinds that were met.
+_rows: dict[BsdfKind, Bsdf] = {}
+
+#: Functions of a BSDF that loops call.
+CALLED = ("sample", "evaluate", "entering", "reflectance", "albedo", "eta")
+
+
 def kind_of(bsdf: Bsdf) -> BsdfKind:
-    """Returns the kind of a BSDF: that of the module which its functions come from."""
-    module = inspect.unwrap(bsdf.sample).__module__
-    source = Path(inspect.getfile(importlib.import_module(module))).read_bytes()
-    return BsdfKind(module, hashlib.sha256(source).hexdigest()[:16])
+    """Returns the kind of a BSDF: the same for all whose loops are the same."""
+    parameters: Any = bsdf.parameters
+    kind = _kind_of(tuple(getattr(bsdf, name) for name in CALLED), parameters, bsdf.has_tangent)
+    _rows.setdefault(kind, bsdf)
+    return kind
+
+
+@cache
+def _kind_of(functions: tuple[Any, ...], parameters: Any, has_tangent: bool) -> BsdfKind:
+    code = code_hash(one for one in functions if one is not None)
+    shape = f"{code} {functions[-1] is None} {sizes_of(parameters)} {has_tangent}"
+    return BsdfKind(functions[0].__module__, hashlib.sha256(shape.encode()).hexdigest()[:16])
 
 
 #: Addresses of the loops of all BSDFs that were ever met, (MOST_KINDS, MOST_LOOPS), and which they are.
@@ -88,6 +106,8 @@ def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tup
 
     bsdfs: numbers of the BSDFs.
     loops: by column of `ADDRESSES`, the unit, and Numba's types of its arguments but for the kind.
+
+    Raises `ShaderError`, one line with the BSDF, the function and what is wrong, where they do not compile.
     """
     kinds = list(_numbers)
     missing = [
@@ -96,9 +116,32 @@ def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tup
         for which, (unit, arguments) in loops.items()
         if not ADDRESSES[number, which]
     ]
-    prepare([Call(unit.py_func.__module__, unit.py_func.__name__, kinds) for _, _, unit, kinds in missing])
-    for number, which, unit, arguments in missing:
-        ADDRESSES[number, which] = unit.address(arguments)
+    try:
+        prepare([Call(unit.py_func.__module__, unit.py_func.__name__, kinds) for _, _, unit, kinds in missing])
+        for number, which, unit, arguments in missing:
+            ADDRESSES[number, which] = unit.address(arguments)
+    except NumbaError:
+        for number in bsdfs.tolist():
+            check_functions(kinds[number].row)
+        raise
+
+
+def check_functions(bsdf: Bsdf) -> None:
+    """Raises `ShaderError` where a function of a BSDF does not compile by itself, or returns something else."""
+    numbers, number = tuple_of(bsdf.parameters), types.float32
+    seen = types.BaseTuple.from_types([THREE, types.boolean, THREE, number, types.int64], Seen)
+    drawn = types.BaseTuple.from_types([THREE, THREE, types.int32], Drawn)
+    value = types.BaseTuple.from_types([THREE, THREE, number], Value)
+    for name, arguments, returned in (
+        ("sample", (numbers, seen, THREE), drawn),
+        ("evaluate", (numbers, THREE, seen), value),
+        ("entering", (numbers, THREE), THREE),
+        ("reflectance", (numbers, THREE), THREE),
+        ("albedo", (numbers, THREE), THREE),
+        ("eta", (numbers, types.boolean), number),
+    ):
+        if function := getattr(bsdf, name):
+            compiled_alone(f"{name} of shader {bsdf.name!r}", function, arguments, returned)
 
 
 def _calling(name: str, kind: Any, typing: Any, *arguments: Any) -> Any:

@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
+from shaders.bsdfs.layers import lifted
 from shaders.compilation import compiled
 from shaders.conductor import reflectance_alike
 from shaders.elementary import sine_cosine
@@ -152,7 +153,7 @@ def evaluate(metal: Anisotropic, wi: Vec3, seen: Seen) -> Value:
     """Returns the value of one bounce and of more."""
     facets, lobe, evenly = facets_of(metal), lobe_of(metal), even_share(metal, seen)
     is_above = ONE if wi[2] > ZERO else ZERO
-    raised, wo = along(facets, (wi[0], wi[1], max(wi[2], ZERO))), along(facets, seen.wo)
+    raised, wo = along(facets, lifted(wi)), along(facets, seen.wo)
     h = halfway(raised, wo)
     facing, stretch_o = density(facets, h), stretch(facets, wo)
     unhidden = HALF / (raised[2] * stretch_o + wo[2] * stretch(facets, raised))

@@ -12,7 +12,7 @@ rest.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from shaders.float32 import Int
 from shaders.vector import Color, Vec3
@@ -93,7 +93,8 @@ class Bsdf:
     entering: (parameters, w) to the share, by channel, of the flux from w that comes to the base.
     reflectance: (parameters, w) to the base's reflectance towards w of light that has come to it.
     albedo: (parameters, wo) to all that is reflected and let through towards wo, by channel.
-    eta: (parameters, is_outside) to the index of the far side over that of the near one, or None for 1.
+    eta: (parameters, is_outside) to the index of the far side over that of the near one, or None for 1. Parameters have
+        `transmission`, a Color that is black where nothing gets through, and `ior`, of what is inside, then.
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
     table: from a material to what was measured of it, TABLE_NUMBERS float32 of `shaders.bsdfs.measured`, or None where
@@ -104,7 +105,7 @@ class Bsdf:
     has_tangent: whether the frame's x axis lies along the u of textures.
     is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
     at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
-        compiles it.
+        compiles it. What is inside of a solid, and whether a surface is a sheet, the material says all the same.
     """
 
     name: str
@@ -126,6 +127,11 @@ class Bsdf:
     has_tangent: bool = False
     is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None
+
+
+def sizes_of(parameters: type[Any]) -> dict[str, int]:
+    """Returns how many numbers each field of a BSDF's parameters has: 1 of a float, 3 of a Color."""
+    return {name: 1 if kind is float else 3 for name, kind in get_type_hints(parameters).items()}
 
 
 class Use(NamedTuple):

@@ -2,44 +2,60 @@
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from small_scenes import furnace, lamp_in_box
+from numba import njit
+from small_scenes import flat_snapshot, furnace, lamp_in_box, quad
 
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from shaders.bsdf import Bsdf
+from renderer.simd.bsdf_kinds import BsdfKind, kind_of
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
+from shaders import registry
+from shaders.bsdfs import nff
+from shaders.bsdfs.nff import Nff
+from shaders.bsdfs.plastic import Plastic
+from shaders.compilation import compiled
 from shaders.custom import Point, shader_address
 from shaders.errors import ShaderError
-from shaders.registry import Shader, get_shader, register_shader
+from shaders.registry import get_shader, register_shader
+from shaders.vector import dot, scale
 
 
-def unchanged(point, lobes):
-    return lobes
+def unchanged(point, surface):
+    return surface
 
 
-def checkered(point, lobes):
+def checkered(point, surface):
     """White and black by turns, along x."""
     white = math.floor(point.position[0] * 8.0) % 2 == 0
     keep = 1.0 if white else 0.0
-    diffuse = (lobes.diffuse[0] * keep, lobes.diffuse[1] * keep, lobes.diffuse[2] * keep)
-    return Bsdf(diffuse, *lobes[1:])
+    diffuse = (surface.diffuse[0] * keep, surface.diffuse[1] * keep, surface.diffuse[2] * keep)
+    return Nff(diffuse, *surface[1:])
 
 
-def mirror_below(point, lobes):
+def mirror_below(point, surface):
     """A mirror on what faces up, a change of lobe that the parameters know nothing of."""
     none = (0.0, 0.0, 0.0)
     if point.normal[2] < 0.9:
-        return lobes
-    return Bsdf(none, none, lobes.diffuse, none, *lobes[4:])
+        return surface
+    return Nff(none, none, surface.diffuse, none, surface.exponent, surface.ior)
 
 
-def failing(point, lobes):
+def failing(point, surface):
     if point.position[0] > 0.5:
         raise ValueError("bad shader")
-    return lobes
+    return surface
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch):
+    """Registrations are forgotten after the test."""
+    monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))
 
 
 @pytest.fixture
@@ -48,8 +64,7 @@ def shaded_by():
 
     def use(snapshot, function, name="own"):
         def own(material):
-            base = get_shader(material.kind)
-            register_shader(Shader(name=name, summary="own", mixture=base.mixture, at_point=function))
+            register_shader(replace(get_shader(material.kind), name=name, at_point=function))
             return replace(material, kind=name)
 
         return replace(snapshot, materials=tuple(map(own, snapshot.materials)))
@@ -69,14 +84,14 @@ def passes(snapshot, driver, count=1, **settings):
 
 
 def test_a_shader_that_changes_nothing_changes_paths_by_rounding_alone(shaded_by):
-    """Vertices are shaded one by one then, in float64."""
+    """Vertices are shaded by the loops of their BSDF then."""
     expected, _ = passes(lamp_in_box(), "path")
     seen, _ = passes(shaded_by(lamp_in_box(), unchanged), "path")
     np.testing.assert_allclose(seen, expected, rtol=1e-4)
 
 
 def test_a_shader_that_changes_nothing_changes_no_mean_of_photons(shaded_by):
-    """Photons are scattered one by one then, by other sums of the same numbers."""
+    """Photons are scattered by the loops of their BSDF then, by other sums of the same numbers."""
     expected, _ = passes(lamp_in_box(), "photon", 24)
     seen, _ = passes(shaded_by(lamp_in_box(), unchanged), "photon", 24)
     expected, seen = expected.mean(axis=(1, 2)), seen.mean(axis=(1, 2))
@@ -102,6 +117,89 @@ def test_a_lobe_of_its_own_scatters_photons(shaded_by):
     assert own.rays.photon == pytest.approx(plain.rays.photon, rel=0.02)  # the same albedo, so the same survival
 
 
+@njit
+def halved(point, surface):
+    """Half of the base, by functions of shading."""
+    half = dot(point.normal, scale(point.normal, 0.5))
+    return Nff(scale(surface.diffuse, half), *surface[1:])
+
+
+def quartered(point, surface):
+    return halved(point, halved(point, surface))
+
+
+def half_coated(point, surface):
+    d = surface.diffuse
+    return Plastic((0.5 * d[0], 0.5 * d[1], 0.5 * d[2]), *surface[1:])
+
+
+def by_coordinates(point, surface):
+    return Nff((point.uv[0] / 8.0, 0.5, point.uv[1] / 8.0), *surface[1:])
+
+
+def by_position(point, surface):
+    x, y, _ = point.position
+    return Nff(((2.0 * x + 3.0) / 8.0, 0.5, (4.0 - 3.0 * y) / 8.0), *surface[1:])
+
+
+def matt(point, surface):
+    """Turns mirrors into what scatters light."""
+    return Nff(surface.mirror, surface.phong, (0.0, 0.0, 0.0), surface.transmission, surface.exponent, surface.ior)
+
+
+def panes(materials):
+    """Four panes under a lamp, of the materials by turns; texture coordinates are (2x + 3, 4 - 3y)."""
+    quads = [quad((x, 0, 0), (x + 0.5, 0, 0), (x + 0.5, 1, 0), (x, 1, 0)) for x in (0.0, 0.5, 1.0, 1.5)]
+    positions = np.concatenate(quads)
+    ids = np.arange(8) // 2 % len(materials)
+    lamp = PointLight(position=(1.0, 0.5, 1.0), intensity=(1.0, 2.0, 3.0))
+    camera = Camera(eye=(1.0, 0.5, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=25.0)
+    found = flat_snapshot(positions, materials, material_ids=ids, lights=[lamp], camera=camera)
+    return replace(found, uvs=np.float32((3.0, 4.0)) + positions[:, :, :2] * np.float32((2.0, -3.0)))
+
+
+def test_texture_coordinates_are_those_of_the_point(shaded_by):
+    scene = panes([Material(diffuse=(0.5, 0.5, 0.5))])
+    by_uv, _ = passes(shaded_by(scene, by_coordinates, "by uv"), "path")
+    by_place, _ = passes(shaded_by(scene, by_position, "by position"), "path")
+    assert (by_uv > 0.0).all()
+    np.testing.assert_allclose(by_uv, by_place, rtol=1e-4)
+
+
+def test_each_material_of_a_scene_has_its_own_function_and_bsdf():
+    """Of four materials one has no function, and three share a BSDF."""
+    rows = [("nff", halved, 0.5), ("plastic", half_coated, 0.5), ("diffuse", quartered, 0.25), ("diffuse", None, 1.0)]
+    for kind, function, _ in rows[:3]:
+        register_shader(replace(get_shader(kind), name=f"own {kind}", at_point=function))
+    own = [Material(kind=f"own {kind}" if function else kind, diffuse=(0.8, 0.6, 0.4)) for kind, function, _ in rows]
+    plain = [Material(kind=kind, diffuse=(0.8 * share, 0.6 * share, 0.4 * share)) for kind, _, share in rows]
+    seen, _ = passes(panes(own), "path")
+    expected, _ = passes(panes(plain), "path")
+    assert (expected > 0.0).all()
+    np.testing.assert_allclose(seen, expected, rtol=1e-4)
+
+
+def test_photons_are_stored_where_a_function_turns_a_mirror_into_what_scatters(shaded_by):
+    def mirror_room(material):
+        return replace(material, kind="mirror", diffuse=(0.0, 0.0, 0.0), specular=material.diffuse)
+
+    box = lamp_in_box()
+    plain, _ = passes(box, "photons-only", 8, photons=20_000)
+    mirrors = replace(box, materials=tuple(map(mirror_room, box.materials)))
+    own, _ = passes(shaded_by(mirrors, matt, "matt"), "photons-only", 8, photons=20_000)
+    assert own.mean() == pytest.approx(plain.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_bits_are_the_same_for_any_threads_and_batches(driver, shaded_by):
+    snapshot = shaded_by(lamp_in_box(), mirror_below, f"any {driver}")
+    expected, _ = passes(snapshot, driver, threads=1, batch_rays=256)
+    assert expected.any()
+    for threads, batch_rays in ((2, 256), (2, 4096), (1, 1024)):
+        found, _ = passes(snapshot, driver, threads=threads, batch_rays=batch_rays)
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.timeout(60, method="thread")
 @pytest.mark.parametrize("driver", ["path", "photon"])
 def test_an_exception_in_a_shader_ends_the_run_and_is_raised(driver, shaded_by):
@@ -109,18 +207,50 @@ def test_an_exception_in_a_shader_ends_the_run_and_is_raised(driver, shaded_by):
         passes(shaded_by(lamp_in_box(), failing, f"failing {driver}"), driver, photons=10**9, width=2000, height=2000)
 
 
-def test_shaders_that_make_no_sense_are_refused():
-    def returns_a_number(point, lobes):
-        return 1.0
+class Other(NamedTuple):
+    diffuse: tuple[float, float, float]
 
-    def unknown(point, lobes):
-        return lobes.glitter
 
-    with pytest.raises(ShaderError, match="shader 'number' must return a Bsdf of floats, got float64"):
-        shader_address("number", returns_a_number)
-    with pytest.raises(ShaderError, match=r"shader 'unknown' does not compile.*glitter"):
-        shader_address("unknown", unknown)
+def returns_a_number(point, surface):
+    return 1.0
+
+
+def returns_another(point, surface):
+    return Other(surface.diffuse)
+
+
+def returns_words(point, surface):
+    return Nff("red", *surface[1:])
+
+
+def names_glitter(point, surface):
+    return surface.glitter
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (returns_a_number, "shader 'own' must return Nff of numbers, got float64"),
+        (returns_another, "shader 'own' must return Nff of numbers, got Other"),
+        (returns_words, "shader 'own' must return Nff of numbers, got Nff\\(unicode"),
+        (names_glitter, "shader 'own' does not compile: .*glitter.*test_custom_shaders.py"),
+    ],
+)
+def test_functions_that_make_no_sense_are_refused_in_one_line(function, words):
+    with pytest.raises(ShaderError, match=words) as raised:
+        shader_address(replace(nff.BSDF, name="own", at_point=function))
+    assert "\n" not in str(raised.value)
 
 
 def test_points_have_names():
     assert Point._fields == ("position", "normal", "uv")
+
+
+def test_a_bsdf_with_one_other_function_has_loops_of_its_own():
+    """It is found again by this process, and by no other."""
+    own = replace(nff.BSDF, name="own", reflectance=compiled(lambda nff, w: nff.phong))
+    assert kind_of(own) != kind_of(nff.BSDF)
+    assert kind_of(own).row is own
+    assert kind_of(replace(nff.BSDF, name="other", at_point=unchanged)) == kind_of(nff.BSDF)
+    with pytest.raises(ShaderError, match=r"the BSDF of shaders\.bsdfs\.nff is not that of the process which asks"):
+        BsdfKind("shaders.bsdfs.nff", "another").row  # noqa: B018

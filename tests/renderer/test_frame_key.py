@@ -23,7 +23,9 @@ from scenes import model
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Camera, Environment, Material, Snapshot, Texture
 from shaders import registry
-from shaders.registry import Shader, get_shader, register_shader
+from shaders.bsdfs import diffuse, nff
+from shaders.compilation import compiled
+from shaders.registry import register_shader
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
@@ -100,7 +102,7 @@ def neighbours(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
-    monkeypatch.setattr(keys, "get_shader", lambda kind: None)  # there is none of a changed name
+    monkeypatch.setattr(keys, "get_shader", lambda kind: nff.BSDF)  # there is none of a changed name
     scene = everything()
     key, found = frame_key(order(), scene, 2), dict(neighbours(scene, "scene"))
     assert [path for path, other in found.items() if frame_key(order(), other, 2) == key] == []
@@ -222,16 +224,38 @@ def test_what_the_program_computes_with_is_in_the_key(monkeypatch):
     assert frame_key(order(), everything(), 2) != before
 
 
-def test_shaders_of_ones_own_are_in_the_key(monkeypatch):
-    monkeypatch.setattr(registry, "_shaders", {"diffuse": get_shader("diffuse")})
+@pytest.mark.parametrize("field", ["at_point", "pack", "stores"])
+def test_functions_of_shaders_of_ones_own_are_in_the_key(field, monkeypatch):
+    monkeypatch.setattr(registry, "_shaders", {"diffuse": diffuse.BSDF})
 
-    def shader(share):
-        return Shader(name="own", summary="", mixture=get_shader("diffuse").mixture, at_point=lambda _, lobes: share)
+    def function(share):
+        return (lambda _, surface: share) if field == "at_point" else (lambda _: share)
 
     scene = replace(everything(), materials=(Material(kind="own"),))
     found = []
     for share in (0.1, 0.2, 0.1):
-        register_shader(shader(share))
+        register_shader(replace(nff.BSDF, name="own", **{field: function(share)}))
+        found.append(frame_key(order(), scene, 2))
+    assert found[0] == found[2] != found[1]
+
+
+PAINT = np.array([0.1, 0.2])
+
+
+def painted(nff, w):
+    return (PAINT[0], PAINT[0], PAINT[1])
+
+
+@pytest.mark.parametrize("field", ["at_point", "reflectance"])
+def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(field, monkeypatch):
+    monkeypatch.setattr(registry, "_shaders", {"diffuse": diffuse.BSDF})
+    scene = replace(everything(), materials=(Material(kind="own"),))
+    found = []
+    for second in (0.2, 0.3, 0.2):
+        monkeypatch.setitem(globals(), "PAINT", np.array([0.1, second]))
+        functions = {"at_point": painted, "reflectance": compiled(painted)}
+        own = {field: functions[field], "plain": lambda _: None}
+        register_shader(replace(nff.BSDF, name="own", **own))
         found.append(frame_key(order(), scene, 2))
     assert found[0] == found[2] != found[1]
 

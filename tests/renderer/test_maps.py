@@ -6,18 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import opened, passes
+from seen_vertices import vertex_at
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
 from renderer.camera_paths.scattering import cone_spread
 from renderer.scene.packed_scene import pack_scene
-from renderer.scene.photon_scene import SCALAR, TEXTURED
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
-from shaders.bsdf import sample
+from shaders.bsdfs.bsdf import LOBE_NONE, Seen
 from shaders.lights import emit_from, powers, sample_light
 from shaders.maps import LEAST_MIRRORED, mirroring_normal
-from shaders.surface import leaves, local, surface_at, world
-from shaders.textures import filtered, lookup
+from shaders.registry import get_shader
+from shaders.surface import emission_at
+from shaders.textures import images_of, level_of, lookup
+from shaders.vector import frame
 
 WHITE, BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
 #: Sides of a square that is as large as its texture, which is seen upright from above: v runs down, and y up.
@@ -43,8 +45,8 @@ def constant(*color, side=2):
 
 
 def hit_at(snapshot, wo=(0.0, 0.0, 1.0), place=(0.3, 0.4), **more):
-    """What there is to know of the first triangle."""
-    return surface_at(pack_scene(snapshot).surfaces, 0, *place, wo, **more)
+    """What loops know of the first triangle."""
+    return vertex_at(snapshot, 0, place, wo, **more)
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------
@@ -53,22 +55,22 @@ HALF, MEAN = (128, 64, 255), np.mean([128, 64, 255]) / 255.0
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "lobes"),
+    ("given", "field", "names"),
     [
         (Material(kind="mirror", specular=(0.9, 0.8, 0.7)), "specular_map", {"mirror"}),
-        (Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5), "specular_map", {"specular_lobe"}),
-        (Material(kind="plastic", diffuse=WHITE, ior=1.5), "specular_map", {"specular_lobe"}),
+        (Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5), "specular_map", {"specular"}),
+        (Material(kind="plastic", diffuse=WHITE, ior=1.5), "specular_map", {"specular"}),
         (Material(kind="nff", diffuse=BLACK, specular=(0.5,) * 3, exponent=9.0), "specular_map", {"phong", "mirror"}),
         (Material(kind="dielectric", transmittance=0.9, ior=1.5), "transmission_map", {"transmission"}),
         (Material(diffuse=(0.9, 0.8, 0.7)), "texture", {"diffuse"}),
     ],
 )
-def test_a_map_multiplies_its_colour_and_nothing_else(given, field, lobes):
-    plain = hit_at(square(given, constant(9, 9, 9))).bsdf
-    mapped = hit_at(square(replace(given, **{field: 0}), constant(*HALF), is_linear=True)).bsdf
+def test_a_map_multiplies_its_colour_and_nothing_else(given, field, names):
+    plain = get_shader(given.kind).pack(given)
+    mapped = hit_at(square(replace(given, **{field: 0}), constant(*HALF), is_linear=True)).parameters
     for name, before, after in zip(plain._fields, plain, mapped, strict=True):
         expected = before
-        if name in lobes:
+        if name in names:
             assert max(before) > 0.0
             expected = tuple(c * byte / 255.0 for c, byte in zip(before, HALF, strict=True))
         assert after == pytest.approx(expected, rel=1e-6), name
@@ -76,30 +78,15 @@ def test_a_map_multiplies_its_colour_and_nothing_else(given, field, lobes):
 
 def test_the_mean_of_a_roughness_map_multiplies_roughness():
     rough = Material(kind="metal", specular=WHITE, roughness=0.6)
-    mapped = hit_at(square(replace(rough, roughness_map=0), constant(*HALF), is_linear=True)).bsdf
+    mapped = hit_at(square(replace(rough, roughness_map=0), constant(*HALF), is_linear=True)).parameters
     assert mapped.alpha == pytest.approx((0.6 * MEAN) ** 2, rel=1e-6)
 
 
 @pytest.mark.parametrize("is_linear", [False, True])
 def test_bytes_are_srgb_unless_they_are_linear(is_linear):
     hit = hit_at(square(Material(diffuse=WHITE, texture=0), constant(188, 188, 188), is_linear=is_linear))
-    assert hit.bsdf.diffuse[0] == pytest.approx(188 / 255 if is_linear else 0.5028864580, rel=1e-6)
-
-
-def test_photons_know_which_materials_are_rich():
-    plain, glow = Material(texture=0), Material(emission_map=0, emission=WHITE)
-    for material, look, expected in [
-        (plain, {}, TEXTURED),
-        (plain, {"filter": "mip"}, TEXTURED),
-        (plain, {"filter": "nearest"}, SCALAR),
-        (plain, {"wrap": "clamp"}, SCALAR),
-        (plain, {"is_linear": True}, SCALAR),
-        (Material(normal_map=0), {}, SCALAR),
-        (Material(bump_map=0), {}, SCALAR),
-        (glow, {}, SCALAR),
-    ]:
-        flags = pack_scene(square(material, constant(9, 9, 9), **look)).photon_scene.flags
-        assert flags & (SCALAR | TEXTURED) == expected
+    color = hit.parameters.diffuse if is_linear else hit.weight  # bytes that are no sRGB are listed
+    assert color[0] == pytest.approx(188 / 255 if is_linear else 0.5028864580, rel=1e-6)
 
 
 # --- wrap and filters -------------------------------------------------------------------------------------------------
@@ -118,7 +105,6 @@ def test_what_is_at_the_edges_of_an_image_and_beyond(wrap, answers):
     textures = pack_scene(square(Material(texture=0), ROW, wrap=wrap, is_linear=True)).surfaces.textures
     for u, byte in answers.items():
         assert 255.0 * lookup(textures, 0, u, 0.5)[0] == pytest.approx(byte, abs=1e-4)
-        assert 255.0 * filtered(textures, 0, (u, -4.0), 0.0)[1] == pytest.approx(byte, abs=1e-4)
 
 
 def test_the_nearest_texel_alone():
@@ -146,22 +132,20 @@ def test_coarser_images_have_the_same_mean_down_to_one_texel(shape):
 def test_a_level_is_chosen_by_what_is_seen():
     pixels = np.random.default_rng(4).integers(0, 256, (16, 16, 3))
     textures = pack_scene(square(Material(texture=0), pixels, filter="mip")).surfaces.textures
-    uv = (0.3, 0.7)
-    assert filtered(textures, 0, uv, 0.0) == lookup(textures, 0, *uv)
-    assert filtered(textures, 0, uv, 1.0 / 16.0) == lookup(textures, 0, *uv)
-    assert filtered(textures, 0, uv, 4.0 / 16.0) == lookup(textures, 2, *uv)
-    between = np.mean([lookup(textures, 1, *uv), lookup(textures, 2, *uv)], axis=0)
-    assert filtered(textures, 0, uv, 2.0**1.5 / 16.0) == pytest.approx(between)
-    assert filtered(textures, 0, uv, 100.0) == lookup(textures, 4, *uv)
+    for texels, image, share in ((0.0, 0, 0.0), (1.0, 0, 0.0), (4.0, 2, 0.0), (2.0**1.5, 1, 0.5), (1600.0, 4, 0.0)):
+        found = level_of(images_of(textures), 0, np.float32(texels / 16.0))
+        assert found == (image, pytest.approx(share, abs=1e-6))
 
 
 def test_a_cone_sees_as_much_as_it_is_wide_over_the_cosine():
     snapshot = square(Material(diffuse=WHITE, texture=0), ROW * 4, filter="mip")
     textures = pack_scene(snapshot).surfaces.textures
     cosine, width = 0.5, 0.2
-    seen = width / cosine / math.sqrt(WIDE * HIGH)
     hit = hit_at(snapshot, (math.sqrt(1.0 - cosine**2), 0.0, cosine), width=width)
-    assert hit.bsdf.diffuse == pytest.approx(filtered(textures, 0, (0.7, 0.6), seen))
+    level = math.log2(width / cosine / math.sqrt(WIDE * HIGH) * 4)
+    finer, coarser = (np.array(lookup(textures, int(level) + step, 0.7, 0.6)) for step in (0, 1))
+    assert 0.1 < level % 1.0 < 0.9
+    assert hit.parameters.diffuse == pytest.approx(finer + (coarser - finer) * (level % 1.0), rel=1e-5)
 
 
 def test_a_cone_widens_by_scattering():
@@ -201,9 +185,9 @@ def test_a_flat_normal_map_changes_nothing(side):
     plain, mapped = (
         hit_at(square(Material(normal_map=index), constant(128, 128, 255), is_linear=True), wo) for index in (-1, 0)
     )
-    for before, after in zip(plain[:5], mapped[:5], strict=True):
-        assert after == pytest.approx(before, abs=1e-6)  # corners are float32
-    assert (mapped.outside, mapped.correction) == (plain.outside, pytest.approx(1.0))
+    for name in ("position", "normal", "shading"):
+        assert getattr(mapped, name) == pytest.approx(getattr(plain, name), abs=1e-6)
+    assert mapped.is_outside == plain.is_outside
 
 
 TILT = unit(*((np.array([200, 90, 230]) - 128.0) / 127.5))
@@ -222,15 +206,14 @@ def test_a_constant_tilt_is_a_plane_with_that_normal(side, uvs):
     expected = np.broadcast_to(np.float32([*normal, TILT[2]]), (2, 3, 3))
     plane = hit_at(replace(mapped, materials=(Material(),), normals=expected), wo)
     found = hit_at(mapped, wo)
-    assert found.shading_normal == pytest.approx(plane.shading_normal, abs=1e-6)
-    assert found.geom_normal == plane.geom_normal
-    assert found.outside == plane.outside
-    assert found.correction == pytest.approx(np.dot(found.shading_normal, wo) / np.dot(found.geom_normal, wo))
+    assert found.shading == pytest.approx(plane.shading, abs=1e-6)
+    assert found.normal == pytest.approx(plane.normal)
+    assert found.is_outside == plane.is_outside
 
 
 def test_a_scale_flattens_normals():
     hit = hit_at(square(Material(normal_map=0, normal_scale=0.5), constant(200, 90, 230), is_linear=True))
-    assert hit.shading_normal == pytest.approx(unit(0.5 * TILT[0], 0.5 * TILT[1], TILT[2]))
+    assert hit.shading == pytest.approx(unit(0.5 * TILT[0], 0.5 * TILT[1], TILT[2]), abs=1e-6)
 
 
 def ramp(across, down, side=16):
@@ -248,12 +231,12 @@ def test_a_ramp_of_heights_has_its_slope(across, down, side):
     slope_x = scale * across / 255.0 * 16 / WIDE
     slope_y = -scale * down / 255.0 * 16 / HIGH
     expected = np.array(unit(-slope_x, -slope_y, 1.0)) * side
-    assert hit_at(snapshot, (0.0, 0.0, side)).shading_normal == pytest.approx(expected, abs=1e-6)
+    assert hit_at(snapshot, (0.0, 0.0, side)).shading == pytest.approx(expected, abs=1e-6)
 
 
 def test_without_texture_coordinates_heights_tilt_nothing():
     snapshot = square(Material(bump_map=0, normal_map=0), constant(128, 128, 255), np.zeros((2, 3, 2)), is_linear=True)
-    assert hit_at(snapshot).shading_normal == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
+    assert hit_at(snapshot).shading == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
 
 
 def test_no_normal_mirrors_into_its_own_surface():
@@ -277,21 +260,32 @@ def test_no_normal_mirrors_into_its_own_surface():
 
 @pytest.mark.parametrize("kind", ["mirror", "metal", "plastic"])
 def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
-    """What `sample` draws goes below the surface or is kept; of mirrors all of it is kept."""
+    """What is drawn goes below the surface or is kept; of mirrors all of it is kept."""
     given = Material(kind=kind, specular=WHITE, diffuse=WHITE, ior=1.5, roughness=0.3, normal_map=0)
-    surfaces = pack_scene(square(given, constant(240, 60, 150), is_linear=True)).surfaces
+    snapshot, bsdf = square(given, constant(240, 60, 150), is_linear=True), get_shader(kind)
+    parameters = float32(bsdf.pack(given))
     random = np.random.default_rng(9)
     lost, count = 0, 400
     for _ in range(count):
         wo = unit(*random.normal(size=2), abs(random.normal()) + 1e-3)
-        hit = surface_at(surfaces, 0, 0.3, 0.4, wo)
-        drawn = sample(hit.bsdf, local(hit, wo), hit.outside, False, True, tuple(random.random(3)))
-        direction = world(hit, drawn.wi)
-        if leaves(hit, direction, drawn.wi):
-            assert direction[2] > 0.0 or max(drawn.weight) == 0.0
+        normal = hit_at(snapshot, wo).shading
+        axes = np.array([*frame(tuple(normal)), normal])
+        seen = Seen(float32(tuple(axes @ wo)), True, float32(WHITE), np.float32(1.0), 0)
+        drawn = bsdf.sample(parameters, seen, float32(tuple(random.random(3))))
+        direction = axes.T @ drawn.wi
+        if drawn.lobe == LOBE_NONE:
+            continue
+        if (direction[2] > 0.0) == (drawn.wi[2] > 0.0):
+            assert direction[2] > 0.0
         else:
             lost += 1
     assert lost <= {"mirror": 0.0, "metal": 0.3, "plastic": 0.4}[kind] * count
+
+
+def float32(numbers):
+    """A named tuple or a tuple with all its numbers as float32."""
+    kind = getattr(numbers, "_make", tuple)
+    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
 
 
 # --- pictures that glow -----------------------------------------------------------------------------------------------
@@ -314,11 +308,11 @@ def test_the_power_of_a_picture_is_that_of_its_mean():
     places = np.random.default_rng(6).random((2000, 2))
     places = np.where(places.sum(axis=1, keepdims=True) > 1.0, 1.0 - places, places)
     for light, triangle in ((0, 2), (1, 3)):
-        radiance = [surface_at(packed.surfaces, triangle, u, v, (0.0, 0.0, -1.0)).emission for u, v in places]
+        radiance = [emission_at(packed.surfaces, triangle, (u, v), (0.0, 0.0, -1.0)) for u, v in places]
         error = np.std(radiance, axis=0) / math.sqrt(len(places))
         expected = powers(packed.lights.rows)[light] / (math.pi * packed.lights.rows[light, 16])
         assert np.all(np.abs(np.mean(radiance, axis=0) - expected) < 4.0 * error)
-    assert surface_at(packed.surfaces, 2, 0.2, 0.2, (0.0, 0.0, 1.0)).emission == BLACK
+    assert emission_at(packed.surfaces, 2, (0.2, 0.2), (0.0, 0.0, 1.0)) == BLACK
 
 
 def test_what_a_picture_sends_is_what_is_seen_there():
@@ -333,7 +327,7 @@ def test_what_a_picture_sends_is_what_is_seen_there():
         s, t = np.linalg.lstsq(np.column_stack([corners[1] - corners[0], corners[2] - corners[0]]), place - corners[0])[
             0
         ]
-        seen = surface_at(packed.surfaces, 2 + light, float(s), float(t), (0.0, 0.0, -1.0)).emission
+        seen = emission_at(packed.surfaces, 2 + light, (float(s), float(t)), (0.0, 0.0, -1.0))
         assert np.multiply(arriving.irradiance, arriving.pdf_solid_angle) == pytest.approx(seen, rel=1e-4)
         area, share = packed.lights.rows[light, 16], packed.lights.probability[light]
         assert emitted.flux == pytest.approx(np.multiply(seen, math.pi * area / share), rel=1e-4)

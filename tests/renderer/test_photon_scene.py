@@ -10,21 +10,20 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import (
     BENT,
     EMITTER,
-    EYE_SCALAR,
     GLOWS,
+    LISTED,
     MATERIAL_MASK,
     MIXED,
-    SCALAR,
     SHEET,
     STORES,
     TEXTURED,
     TINTED,
     TRIANGLE_RECORD,
-    are_sheets,
     pack_aliases,
 )
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
+from shaders import registry
 from shaders.octahedral import unpack_unit
 
 
@@ -68,7 +67,15 @@ def test_flags_say_what_is_special():
     assert packed.records.ctypes.data % 64 == 0
 
 
-def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
+def kinds_of(materials, textures=()):
+    """Bits of the triangles of a box with materials, one of each."""
+    ids = np.arange(12) * len(materials) // 12
+    box = replace(flat_snapshot(closed_box(), materials, material_ids=ids), textures=tuple(textures))
+    kinds = pack_scene(box).photon_scene.records["kind"] & ~MATERIAL_MASK
+    return [int(kinds[np.flatnonzero(ids == index)[0]]) for index in range(len(materials))]
+
+
+def test_all_but_plain_surfaces_of_kind_nff_is_listed():
     materials = [
         Material(kind="metal", specular=(0.9, 0.9, 0.9)),
         Material(kind="plastic", diffuse=(0.5, 0.5, 0.5), ior=1.5),
@@ -77,10 +84,26 @@ def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
         Material(kind="dielectric", transmittance=1.0, ior=1.5),
         Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
     ]
-    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 2)).photon_scene
-    by_hit = SCALAR | EYE_SCALAR | BENT | MIXED
-    expected = [by_hit, by_hit | STORES, by_hit, MIXED, MIXED, STORES]
-    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::2]] == [int(flags) for flags in expected]
+    by_bsdf = LISTED | BENT | MIXED
+    assert kinds_of(materials) == [by_bsdf, by_bsdf | STORES, by_bsdf, MIXED, MIXED, STORES]
+
+
+def test_pictures_that_are_more_than_a_plain_texture_are_listed():
+    plain, glow = Material(texture=0), Material(emission_map=0, emission=(1.0, 1.0, 1.0))
+    for material, look, expected in [
+        (plain, {}, TEXTURED),
+        (plain, {"filter": "mip"}, LISTED),
+        (plain, {"filter": "nearest"}, LISTED),
+        (plain, {"wrap": "clamp"}, LISTED),
+        (plain, {"is_linear": True}, LISTED),
+        (Material(normal_map=0), {}, LISTED),
+        (Material(bump_map=0), {}, LISTED),
+        (Material(kind="mirror", specular=(0.9, 0.9, 0.9), specular_map=0), {}, LISTED),
+        (glow, {}, 0),
+    ]:
+        texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)
+        (flags,) = kinds_of([material], [texture])
+        assert flags & (LISTED | TEXTURED) == expected, (material, look)
 
 
 def test_sheets_that_bend_nothing_are_marked():
@@ -91,27 +114,29 @@ def test_sheets_that_bend_nothing_are_marked():
         replace(sheet, ior=1.5),
         replace(sheet, transmittance=0.0),
     ]
-    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)).photon_scene
-    expected = [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, 0]
-    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::3]] == [int(flags) for flags in expected]
-    assert are_sheets(pack_scene(flat_snapshot(closed_box(), [sheet])).surfaces.materials, np.array([7])).tolist() == [
-        False  # it has a shader of its own
-    ]
+    assert kinds_of(materials) == [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, 0]
 
 
-def test_what_eye_paths_alone_look_at_is_marked():
+@pytest.fixture
+def _own_registry(monkeypatch):
+    """Registrations are forgotten after the test."""
+    monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_what_a_function_looks_at_is_no_sheet_and_listed():
+    registry.register_shader(replace(registry.get_shader("dielectric"), name="stained", at_point=lambda p, own: own))
+    sheet = Material(kind="stained", transmittance=0.5, ior=1.0)
+    assert kinds_of([sheet]) == [LISTED | BENT | MIXED]
+
+
+def test_what_the_eye_alone_looks_at_is_marked():
     materials = [
         Material(diffuse=(0.0, 0.0, 0.0), emission=(0.0, 0.0, 1.0)),
         Material(diffuse=(0.0, 0.0, 0.0), backdrop=(1.0, 0.0, 0.0)),
-        Material(diffuse=(0.5, 0.5, 0.5), texture=0),
-        Material(diffuse=(0.5, 0.5, 0.5), texture=1),
+        Material(diffuse=(0.5, 0.5, 0.5)),
     ]
-    grey = np.full((2, 2, 3), 128, np.uint8)
-    textures = tuple(Texture(name=kind, pixels=grey, filter=kind) for kind in ("bilinear", "mip"))
-    box = flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)
-    packed = pack_scene(type(box)(**(vars(box) | {"textures": textures}))).photon_scene
-    expected = [GLOWS, GLOWS, STORES | TEXTURED, STORES | TEXTURED | EYE_SCALAR]
-    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::3]] == [int(flags) for flags in expected]
+    assert kinds_of(materials) == [GLOWS, GLOWS, STORES]
 
 
 @pytest.mark.parametrize(
@@ -155,13 +180,13 @@ def test_without_textures_there_are_no_texture_coordinates():
 
 
 @pytest.mark.parametrize("size", [(1, 65_535), (65_535, 1), (1, 65_536), (65_536, 1)])
-def test_images_with_longer_sides_than_a_record_has_room_for_are_read_hit_by_hit(size):
+def test_images_with_longer_sides_than_a_record_has_room_for_are_listed(size):
     image = Texture(name="long", pixels=np.full((*size, 3), 128, np.uint8))
     box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5), texture=0)])
     packed = pack_scene(type(box)(**(vars(box) | {"textures": (image,)}))).photon_scene
     fits = max(size) < 65_536
     assert packed.flags & TEXTURED == (TEXTURED if fits else 0)
-    assert packed.flags & SCALAR == (0 if fits else SCALAR)
+    assert packed.flags & LISTED == (0 if fits else LISTED)
     assert packed.textures["sides"].tolist() == ([size[1] | size[0] << 16] * 12 if fits else [])
 
 

@@ -18,8 +18,9 @@ from renderer.film.picture_file import read_picture
 from renderer.plugins import load_installed, load_plugin
 from scenes.errors import SceneError
 from shaders import registry
+from shaders.bsdfs import diffuse
 from shaders.errors import ShaderError
-from shaders.registry import Shader, get_shader, register_shader
+from shaders.registry import register_shader
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
 from tracecore.kernels import strategies
@@ -77,6 +78,61 @@ scenes.register_reader(".link", read)
 """
 
 
+BSDF = """
+from typing import NamedTuple
+from shaders.bsdfs.bsdf import LOBE_BASE, Bsdf, Drawn, Value
+from shaders.compilation import compiled
+from shaders.float32 import ONE, PI, ZERO, Float32
+from shaders.registry import register_shader
+from shaders.sampling import cosine_hemisphere
+from shaders.vector import BLACK, Color, scale
+
+KEEP = Float32(KEPT)
+
+
+class Chalk(NamedTuple):
+    unused: float
+    diffuse: Color
+
+
+@compiled
+def sample(chalk, seen, u):
+    return Drawn(cosine_hemisphere(u[1], u[2]), (ZERO, ZERO, ZERO), LOBE_BASE)
+
+
+@compiled
+def evaluate(chalk, wi, seen):
+    even = ONE / PI if wi[2] > ZERO else ZERO
+    return Value(scale(reflectance(chalk, wi), even), (ZERO, ZERO, ZERO), even * wi[2])
+
+
+@compiled
+def entering(chalk, w):
+    return (ONE, ONE, ONE)
+
+
+@compiled
+def reflectance(chalk, w):
+    return scale(chalk.diffuse, KEEP)
+
+
+register_shader(
+    Bsdf(
+        name="nff",
+        summary="chalk",
+        parameters=Chalk,
+        pack=lambda material: Chalk(7.0, material.diffuse),
+        sample=sample,
+        evaluate=evaluate,
+        entering=entering,
+        reflectance=reflectance,
+        albedo=reflectance,
+        stores=lambda chalk: True,
+    )
+)
+"""
+
+
 @pytest.fixture(autouse=True)
 def _own_registries() -> Iterator[None]:
     """What a test registers and loads is forgotten after it."""
@@ -127,6 +183,50 @@ def test_the_shader_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     assert (before > 0.0).all()
     assert np.allclose(np.minimum(abs(share - 0.2), abs(share - 1.0)), 0.0, atol=1e-5)
     assert {round(float(value), 3) for value in share.ravel()} == {0.2, 1.0}
+
+
+def test_a_bsdf_and_what_becomes_of_its_file(tmp_path: Path) -> None:
+    """All of the light that the floor reflects is the lamp's. Machine code of a file that has changed is not used."""
+    scene, few, many = write(tmp_path, "floor.nff", NFF), ("--photons", "100"), ("--photons", "20000")
+    drivers = {"path": (), "photon": few, "photons-only": many}
+    options = {driver: ("--driver", driver, *more) for driver, more in drivers.items()}
+    whole = {driver: render(scene, tmp_path, *options[driver]) for driver in drivers}
+    for kept, tried in ((0.5, list(drivers)), (0.25, ["path"])):
+        plugins._loaded.clear()  # as in another process
+        plugin = write(tmp_path, "chalk.py", BSDF.replace("KEPT", str(kept)))
+        for driver in tried:
+            own = render(scene, tmp_path, *options[driver], "--plugin", str(plugin))
+            assert (own > 0.0).all()
+            np.testing.assert_allclose(own, kept * whole[driver], rtol=1e-5)
+
+
+def test_a_bsdf_whose_function_does_not_compile_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene, text = write(tmp_path, "floor.nff", NFF), BSDF.replace("chalk.diffuse", "chalk.glitter")
+    plugin = write(tmp_path, "chalk.py", text.replace("KEPT", "0.5"))
+    arguments = ("render", str(scene), "--driver", "path", "--device", "cpu", "--quiet", "--plugin", str(plugin))
+    assert cli.main([*arguments, "-o", str(tmp_path / "a.npy")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tracecore: error: evaluate of shader 'nff' does not compile: ")
+    assert "glitter" in line
+
+
+def test_a_bsdf_that_packs_something_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = BSDF.replace("KEPT", "0.5").replace("Chalk(7.0, material", "Chalk(material.diffuse, material")
+    scene, plugin = write(tmp_path, "floor.nff", NFF), write(tmp_path, "chalk.py", text)
+    arguments = ("render", str(scene), "--device", "cpu", "--quiet", "--plugin", str(plugin))
+    assert cli.main([*arguments, "-o", str(tmp_path / "a.npy")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tracecore: error: shader 'nff': pack must return Chalk, got Chalk(unused=(0.8, 0.8, 0.8), ")
+
+
+def test_a_shader_that_is_not_as_it_is_to_be_fails_where_it_is_registered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = BSDF.replace("KEPT", "0.5").replace("    unused: float\n", "    unused: str\n")
+    plugin = write(tmp_path, "chalk.py", text)
+    found = error_of(capsys, "scene", "list", "--plugin", str(plugin))
+    assert f"plugin {plugin}:" in found
+    assert "ShaderError: shader 'nff': its parameter 'unused' must be a float or a Color, got <class 'str'>" in found
 
 
 def test_a_driver(tmp_path: Path) -> None:
@@ -228,10 +328,6 @@ def test_an_installed_package_that_fails_is_named(
 # What can be registered
 
 
-def shader(name: str) -> Shader:
-    return Shader(name=name, summary="as diffuse", mixture=get_shader("diffuse").mixture)
-
-
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "../a", "-a"])
 def test_names_are_checked(name: str) -> None:
     class Named(DRIVERS["whitted"]):  # type: ignore[misc]
@@ -249,7 +345,7 @@ def test_names_are_checked(name: str) -> None:
 @pytest.mark.parametrize("name", ["", " ", "a\nb", None])
 def test_names_of_shaders_are_lines_of_text(name: str) -> None:
     with pytest.raises(ShaderError, match="expected a shader's name"):
-        register_shader(shader(name))
+        register_shader(replace(diffuse.BSDF, name=name))  # type: ignore[arg-type]
 
 
 def test_names_that_are_taken() -> None:
@@ -265,5 +361,3 @@ def test_a_driver_must_be_able_to_render() -> None:
 
     with pytest.raises(UsageError, match="driver 'lazy' has no render_pass and no close"):
         register_driver(Lazy)  # type: ignore[type-var]
-    with pytest.raises(ShaderError, match="mixture must be a function"):
-        register_shader(Shader(name="lazy", summary="", mixture=None))  # type: ignore[arg-type]

@@ -246,6 +246,16 @@ def test_nothing_is_drawn_for_what_carries_nothing(bsdf, parameters, tables):
     assert np.all(base[1] + rest[1] == 0.0)
 
 
+@every_case
+def test_nothing_with_a_spread_lies_below_the_surface(bsdf, parameters, tables):
+    """Not even close to the mirror image of a grazing direction."""
+    x, y, z = slanted(0.1)
+    base, rest, pdf = evaluated(bsdf, parameters, seen_from((x, y, z), tables=tables), [(-x, -y, -z), (0.0, 0.0, -1.0)])
+    assert not base.any()
+    assert not rest.any()
+    assert not pdf.any()
+
+
 def test_lobes_are_chosen_by_what_they_would_carry():
     red_and_blue = nff.Nff((1.0, 0.0, 0.0), BLACK, (0.0, 0.0, 1.0), BLACK, 0.0, 1.0)
     for carried, share in (((1.0, 1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0), ((3.0, 0.0, 1.0), 0.25)):
@@ -307,6 +317,39 @@ def test_nff_splits_specular_by_its_exponent_or_as_it_is_told(changes, share):
     packed = nff.pack(material(**changes))
     assert packed.mirror == pytest.approx((0.4 * share, 0.2 * share, 0.0))
     assert packed.phong == pytest.approx((0.4 * (1.0 - share), 0.2 * (1.0 - share), 0.0))
+
+
+def test_nff_never_sums_to_more_than_one():
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        colors, through = random.random((2, 3)), float(random.uniform(-0.5, 1.0))
+        given, exponent = colors.sum(axis=0) + max(through, 0.0), random.uniform(0.0, 255.0)
+        packed = nff.pack(material(**dict(zip(("diffuse", "specular"), map(tuple, colors), strict=True)),
+            exponent=exponent, transmittance=through))  # fmt: skip
+        assert np.sum(packed[:4], axis=0) == pytest.approx(given / max(1.0, given.max()))
+        assert min(map(min, packed[:4])) >= 0.0
+
+
+def test_known_values_of_the_lobes_of_nff():
+    wo = slanted(0.5)
+    mirrored = (-wo[0], -wo[1], wo[2])
+    both = nff.Nff((0.5, 0.25, 0.0), (0.1, 0.2, 0.4), BLACK, BLACK, 6.0, 1.5)
+    base, rest, _ = evaluated(nff.BSDF, both, seen_from(wo), [mirrored])
+    assert base[0] == pytest.approx((0.5 / math.pi, 0.25 / math.pi, 0.0))
+    assert rest[0] == pytest.approx((0.4 / math.pi, 0.8 / math.pi, 1.6 / math.pi))
+    for alone, density in ((both._replace(diffuse=BLACK), 3.5), (both._replace(phong=BLACK), 0.5)):
+        pdf = evaluated(nff.BSDF, alone, seen_from(wo), [mirrored])[2]
+        assert pdf[0] == pytest.approx(density / math.pi, rel=1e-5)
+
+
+def test_a_mirror_turns_the_direction_about_the_normal_and_black_absorbs():
+    wo, red = slanted(0.3), (0.7, 0.2, 0.1)
+    black = nff.Nff(BLACK, BLACK, BLACK, BLACK, 0.0, 1.5)
+    wi, weight, lobe = drawn(nff.BSDF, black._replace(mirror=red), seen_from(wo), 100)
+    np.testing.assert_array_equal(wi, np.tile(float32((-wo[0], -wo[1], wo[2])), (100, 1)))
+    np.testing.assert_allclose(weight, np.tile(red, (100, 1)), rtol=1e-6)
+    assert np.all(lobe == LOBE_SHARP)
+    assert np.all(drawn(nff.BSDF, black, seen_from(wo), 100)[2] == LOBE_NONE)
 
 
 def test_simple_bsdfs_have_one_lobe_each():

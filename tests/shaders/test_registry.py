@@ -1,15 +1,22 @@
 """Shaders by name, and a new one."""
 
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
 import pytest
 
 from shaders import registry
-from shaders.bsdf import LOBE_ABSORBED, Bsdf, sample
+from shaders.bsdfs import diffuse, nff, plastic
+from shaders.bsdfs.bsdf import LOBE_NONE, Seen, Use
+from shaders.bsdfs.nff import Nff
+from shaders.compilation import compiled
 from shaders.errors import ShaderError, UnknownShaderError
-from shaders.registry import Shader, get_shader, register_shader, shader_names
-from shaders.vector import BLACK
+from shaders.registry import get_shader, register_shader, shader_names
+from shaders.vector import BLACK, Color
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _own_registry(monkeypatch):
     """Registrations are forgotten after the test."""
     monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))
@@ -17,15 +24,19 @@ def _own_registry(monkeypatch):
 
 def soot(material):
     """Nothing comes back."""
-    return Bsdf(BLACK, BLACK, BLACK, BLACK, 0.0, 1.0)
+    return Nff(BLACK, BLACK, BLACK, BLACK, 0.0, 1.0)
 
 
 def test_the_built_in_shaders_are_there():
     assert {"dielectric", "diffuse", "mirror", "nff"} <= set(shader_names())
     assert shader_names() == sorted(shader_names())
-    for name in shader_names():
-        assert get_shader(name).name == name
-        assert get_shader(name).summary
+
+
+@pytest.mark.parametrize("name", shader_names())
+def test_a_built_in_shader_has_a_line_and_could_be_registered(name):
+    assert get_shader(name).name == name
+    assert get_shader(name).summary
+    register_shader(get_shader(name))
 
 
 def test_an_unknown_name_is_an_error_that_lists_those_there_are():
@@ -36,16 +47,81 @@ def test_an_unknown_name_is_an_error_that_lists_those_there_are():
     assert isinstance(raised.value, ValueError)
 
 
-@pytest.mark.usefixtures("_own_registry")
 def test_a_new_shader_is_used_by_its_name():
-    register_shader(Shader(name="soot", summary="black", mixture=soot))
+    register_shader(replace(nff.BSDF, name="soot", summary="black", pack=soot))
     assert "soot" in shader_names()
-    scattered = sample(get_shader("soot").mixture(None), (0.0, 0.0, 1.0), True, True, True, (0.5, 0.5, 0.5))
-    assert scattered.lobe == LOBE_ABSORBED
+    found, one, none = get_shader("soot"), np.float32(1.0), np.float32(0.0)
+    parameters = Nff(*(tuple(map(np.float32, color)) for color in found.pack(None)[:4]), none, one)
+    seen = Seen(wo=(none, none, one), is_outside=True, carried=(one, one, one), follow=one, tables=0)
+    assert found.sample(parameters, seen, (np.float32(0.5),) * 3).lobe == LOBE_NONE
 
 
-@pytest.mark.usefixtures("_own_registry")
 def test_a_later_shader_of_the_same_name_replaces_the_earlier():
-    replacement = Shader(name="diffuse", summary="black", mixture=soot)
+    replacement = replace(diffuse.BSDF, summary="black", pack=soot)
     register_shader(replacement)
     assert get_shader("diffuse") is replacement
+
+
+class Long(NamedTuple):
+    """Has 18 numbers."""
+
+    a: Color
+    b: Color
+    c: Color
+    d: Color
+    e: Color
+    transmission: Color
+
+
+class Wordy(NamedTuple):
+    """Has a word."""
+
+    diffuse: Color
+    ground: str
+
+
+class Empty(NamedTuple):
+    """Has nothing."""
+
+
+@compiled
+def by_one(parameters):
+    return parameters.diffuse
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"parameters": Long}, "its parameters have 18 numbers, expected 1 to 16"),
+        ({"parameters": Empty}, "its parameters have 0 numbers, expected 1 to 16"),
+        ({"parameters": Wordy}, "its parameter 'ground' must be a float or a Color, got <class 'str'>"),
+        ({"parameters": dict}, "parameters must be a NamedTuple, got <class 'dict'>"),
+        ({"pack": None}, r"pack must be a function of (material), got None"),
+        ({"sample": None}, "sample must be a function of (parameters, seen, u), got None"),
+        ({"sample": lambda numbers, seen, u: 1}, "sample must have the decorator `compiled` of shaders.compilation"),
+        ({"reflectance": by_one}, "reflectance must be a function of (parameters, w), got one of (parameters)"),
+        ({"albedo": by_one}, "albedo must be a function of (parameters, wo), got one of (parameters)"),
+        ({"stores": None}, "stores must be a function of (parameters), got None"),
+        ({"at_point": lambda point: point}, "at_point must be a function of (point, parameters), got one of (point)"),
+        ({"maps": {"texture": (Use("paint"),)}}, "texture multiplies 'paint', expected one of diffuse, phong, mirror"),
+        (
+            {"reflectance": compiled(lambda nff, w: nff.phong)},
+            "its `plain` goes with the functions of shader 'diffuse'; give it another, such as one to None",
+        ),
+        (
+            {"parameters": plastic.BSDF.parameters, "maps": {}},
+            "with an eta its parameters must have `transmission`, a Color, and `ior`, a float",
+        ),
+    ],
+)
+def test_a_shader_that_loops_could_not_call_is_refused_at_once_in_one_line(changes, words):
+    with pytest.raises(ShaderError) as raised:
+        register_shader(replace(nff.BSDF, name="own", **changes))
+    assert str(raised.value).startswith(f"shader 'own': {words}")
+    assert "\n" not in str(raised.value)
+    assert "own" not in shader_names()
+
+
+def test_something_else_is_no_shader():
+    with pytest.raises(ShaderError, match=r"expected a shaders\.bsdfs\.bsdf\.Bsdf, got <function soot"):
+        register_shader(soot)

@@ -123,7 +123,7 @@ def test_an_error_in_a_unit_comes_to_the_caller(tmp_path: Path) -> None:
     assert told == "odd\n"
 
 
-def test_helpers_compile_what_they_are_told(tmp_path: Path) -> None:
+def test_helpers_compile_what_they_are_told_and_can(tmp_path: Path) -> None:
     told = Place(tmp_path, processes=2).run(
         """
 import called, json
@@ -134,7 +134,8 @@ from tracecore.compilation.side_by_side import HELP, start
 from tracecore.compilation.unit_calls import Call
 calls = [Call("called", name, (types.float64, *more)) for name, more in (("third", ()), ("quarter", (types.boolean,)))]
 before = [one.is_on_disk() for one in calls]
-status = start(HELP, dumps(calls)).wait()
+wrong = Call("called", "third", (types.unicode_type,))
+status = start(HELP, dumps([wrong, *calls])).wait()
 calls.append(Call("called", "half", (types.float64,)))
 print(json.dumps([before, status, [one.is_on_disk() for one in calls]]))
 """

@@ -112,6 +112,9 @@ def start(program: str, text: bytes) -> "subprocess.Popen[bytes]":
 
 
 def help_to_compile() -> None:
-    """Compiles the units that standard input names."""
+    """Compiles the units that standard input names, as far as their functions are found in this process too: the one
+    that asks compiles the others, and tells what is wrong with them.
+    """
     for one in busy_last(loads(sys.stdin.buffer.read())):
-        one.prepare()
+        with suppress(Exception):
+            one.prepare()

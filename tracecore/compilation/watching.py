@@ -85,31 +85,32 @@ def made(parts: Callable[[], set[Any]]) -> None:
 
 def reached(function: Any, is_left_out: Callable[[Any], bool]) -> set[Any]:
     """Returns the Python functions of a function and of all that its code names and that names lead to from there, as
-    far as they can be compiled (have a `py_func`).
+    far as they are to be compiled (have a `py_func`).
 
     is_left_out: says of such a one whether it, and what it alone leads to, is not wanted.
     """
     found: set[Any] = set()
     left = [function]
     while left:
-        one = left.pop().py_func
+        one = left.pop()
+        one = getattr(one, "py_func", one)
         if one not in found:
             found.add(one)
-            left += [other for other in _named(one) if hasattr(other, "py_func") and not is_left_out(other)]
+            left += [other for _, other in named(one) if hasattr(other, "py_func") and not is_left_out(other)]
     return found
 
 
-def _named(function: FunctionType) -> Iterator[Any]:
+def named(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yields what the names of a function's code stand for: globals, what they have, and variables around it."""
     names = _names(function.__code__)
     for name in names:
         value = function.__globals__.get(name)
-        yield value
+        yield name, value
         if isinstance(value, ModuleType):
-            yield from (vars(value).get(other) for other in names)
-    for cell in function.__closure__ or ():
+            yield from ((f"{name}.{other}", vars(value).get(other)) for other in names)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            yield cell.cell_contents
+            yield name, cell.cell_contents
         except ValueError:  # not assigned yet
             continue
 
