@@ -27,6 +27,11 @@ MATERIALS = {
     "metal-rough": '{ kind = "metal", metal = "copper", roughness = 0.5 }',
     "plastic": '{ kind = "plastic", diffuse = [0.08, 0.35, 0.12] }',
     "plastic-rough": '{ kind = "plastic", diffuse = [0.08, 0.35, 0.12], roughness = 0.5 }',
+    "principled": '{ kind = "principled", diffuse = [0.6, 0.12, 0.1], metalness = 0.5, roughness = 0.5, coat = 1 }',
+    "oren_nayar": '{ kind = "oren_nayar", diffuse = [0.6, 0.3, 0.15], roughness = 1 }',
+    "anisotropic": '{ kind = "anisotropic", metal = "copper", roughness = 0.5, anisotropy = 0.9 }',
+    "measured": '{ kind = "measured", file = "satin.binary" }',
+    "sheen": '{ kind = "sheen", diffuse = [0.05, 0.08, 0.3], sheen = [0.7, 0.7, 0.9], roughness = 0.6 }',
     "dielectric": '{ kind = "dielectric" }',
     "dielectric-rough": '{ kind = "dielectric", roughness = 0.4 }',
     "dielectric-absorbing": '{ kind = "dielectric", absorption = [0.2, 1.4, 2.4] }',
@@ -157,7 +162,8 @@ def scene_file(path: Path, ball: str, lights: str) -> str:
 
 
 def write_images(folder: Path) -> None:
-    """Writes the picture of a stained window, and a sky that is blue with a sun in it."""
+    """Writes the picture of a stained window, a sky that is blue with a sun in it, and a file as of the MERL database, of
+    a satin that nobody has measured: blue with a highlight of gold."""
     colors = np.array([[230, 60, 40], [250, 200, 60], [60, 160, 90], [60, 90, 220]], np.uint8)
     rows, columns = np.indices((4, 4))
     window = np.kron(colors[(rows + columns) % 4], np.ones((8, 8, 1), np.uint8))
@@ -168,6 +174,11 @@ def write_images(folder: Path) -> None:
     sky[:32] = (1.0 - height) * np.float32([0.9, 0.85, 0.8]) + height * np.float32([0.2, 0.4, 0.9])
     sky[14:16, 92:94] = 400.0
     np.save(folder / "sky.npy", sky)
+    cosine = np.cos(((np.arange(90) + 0.5) / 90.0) ** 2 * np.pi / 2.0)[:, None]
+    values = np.array([0.03, 0.06, 0.25]) / np.pi + np.array([0.9, 0.7, 0.3]) * cosine**40
+    numbers = (values / (np.array([1.0, 1.15, 1.66]) / 1500.0)).T[..., None]
+    shape = np.array([90, 90, 180], "<i4").tobytes()
+    (folder / "satin.binary").write_bytes(shape + np.repeat(numbers, 90 * 180, axis=2).astype("<f8").tobytes())
 
 
 if __name__ == "__main__":

@@ -130,9 +130,15 @@ class Dressed:
 def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
     """Returns a material with its BSDF. textures: of the snapshot.
 
-    Raises `ShaderError` where what the BSDF packs are not its parameters.
+    Raises `ShaderError` where the material has keys of its own that its kind has not, or where what the BSDF packs are
+    not its parameters.
     """
     bsdf = get_shader(material.kind)
+    if unknown := material.own.keys() - bsdf.keys.keys():
+        known = ", ".join(bsdf.keys) or "none"
+        raise ShaderError(
+            f"material {material.name!r}: unknown key {min(unknown)!r} of kind {material.kind!r}; there are: {known}"
+        )
     parameters = bsdf.pack(material)
     expected = list(sizes_of(bsdf.parameters).values())
     if not isinstance(parameters, bsdf.parameters) or [np.size(value) for value in parameters] != expected:

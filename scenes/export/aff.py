@@ -22,7 +22,7 @@ from scenes.document import Document, KeyedTriangles, LightSource, Part, triangl
 from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
 from scenes.export.keyed import with_keys
-from scenes.export.pictures import write_pictures
+from scenes.export.pictures import evened, write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
 from scenes.lights import PointSource
@@ -121,7 +121,8 @@ class AffWriter:
         current = ""
         for part in self.document.parts:
             if triangle_count(part.shape):
-                material = material_line(self.document.materials[material_of(part)])
+                own = self.document.materials[material_of(part)]
+                material = material_line(evened(own, self.document.textures))
                 change = [] if material == current else [material]
                 current = material
                 yield part.transform, self.part_lines(part, change)

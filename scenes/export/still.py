@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scenes.export.pictures import evened
 from scenes.export.text import words
 from scenes.model import Floats, Indices, Material, Snapshot
 from scenes.scene import Scene
@@ -35,7 +36,7 @@ def groups(snapshot: Snapshot) -> list[Group]:
     """Makes the groups, in the order of their materials. Materials without triangles have none."""
     order = np.argsort(snapshot.material_ids, kind="stable").astype(np.int32)
     used, starts = np.unique(snapshot.material_ids[order], return_index=True)
-    materials = [snapshot.materials[number] for number in used]
+    materials = [evened(snapshot.materials[number], snapshot.textures) for number in used]
     names = words(material.name for material in materials)
     parts = np.split(order, starts[1:])
     return [Group(name, material, part, snapshot) for name, material, part in zip(names, materials, parts, strict=True)]

@@ -123,6 +123,15 @@ def test_how_a_texture_is_looked_at_is_in_the_key_of_a_frame(field):
     assert frame_key(order(), replace(scene, textures=(other,)), 2) != frame_key(order(), scene, 2)
 
 
+def test_what_a_file_of_a_material_holds_is_in_the_key_of_a_frame(tmp_path):
+    (tmp_path / "a.binary").write_bytes(b"one")
+    scene = replace(everything(), materials=(Material(own={"file": str(tmp_path / "a.binary")}),))
+    before = frame_key(order(), scene, 2)
+    assert frame_key(order(), scene, 2) == before
+    (tmp_path / "a.binary").write_bytes(b"two")
+    assert frame_key(order(), scene, 2) != before
+
+
 @pytest.mark.parametrize("base", [Texture, Material, Environment, PointLight, Camera, Snapshot])
 def test_a_field_that_nobody_thought_of_is_in_the_key(base):
     kind = make_dataclass("Newer", [("novelty", float, 0.0)], bases=(base,), frozen=True, kw_only=True)

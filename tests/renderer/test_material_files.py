@@ -9,7 +9,8 @@ from driver_passes import passes
 from gltf_file import GltfBuilder
 
 from scenes import PointLight, load
-from scenes.model import Camera
+from scenes.model import Camera, Material
+from shaders.errors import ShaderError
 
 EYE, LAMP, INTENSITY = np.array([0.0, -2.0, 1.5]), np.array([0.2, 0.6, 1.8]), np.array([3.0, 4.0, 5.0])
 WIDTH, HEIGHT = 32, 16
@@ -90,6 +91,20 @@ def test_what_was_measured_is_seen_as_the_files_have_it(measured_floor, driver):
     for half in (np.s_[4:12, 8:14], np.s_[4:12, 18:24]):
         assert found[half].mean(axis=(0, 1)) == pytest.approx(expected[half].mean(axis=(0, 1)), rel=0.03)
         assert np.ptp(expected[half][..., 0]) > 0.3 * expected[half][..., 0].mean()  # there is a highlight
+
+
+def test_keys_that_a_kind_has_not_are_an_error(measured_floor):
+    snapshot = replace(measured_floor, materials=(Material(name="a", kind="principled", own={"metalnes": 1.0}),) * 2)
+    message = "material 'a': unknown key 'metalnes' of kind 'principled'; there are: metalness, specular_weight, coat,"
+    with pytest.raises(ShaderError, match=message):
+        passes(snapshot, "path", 1)
+
+
+def test_a_file_that_is_none_of_the_database_is_an_error(tmp_path, measured_floor):
+    (tmp_path / "a.binary").write_bytes(b"nothing")
+    none = Material(name="a", kind="measured", own={"file": str(tmp_path / "a.binary")})
+    with pytest.raises(ShaderError, match=r"a\.binary: expected a BRDF of the MERL database"):
+        passes(replace(measured_floor, materials=(none, none)), "path", 1)
 
 
 #: Red of a picture says nothing, green is the roughness and blue the metalness of a texel.

@@ -505,6 +505,23 @@ ICE = Material(
 )
 
 
+@pytest.mark.parametrize("suffix", [".glb", ".obj", ".aff", ".xml"])
+def test_pictures_of_metalness_and_roughness_leave_their_means(suffix, tmp_path):
+    document = animated()
+    pixels = np.array([[[51, 51, 0], [51, 51, 255]]], np.uint8)
+    texture = document.add_texture(Texture(name="m", pixels=pixels, is_linear=True))
+    even = replace(CAR, own={"metalness": 0.125}, roughness=0.5 * float(pixels.mean()) / 255.0)
+    picture = replace(CAR, own={"metalness": 0.25}, metalness_map=texture, roughness_map=texture)
+    found = []
+    for folder, material in (("even", even), ("picture", picture)):
+        document.materials = [*document.materials[:3], material]
+        (tmp_path / folder).mkdir()
+        exported = export(scene(document), tmp_path / folder / f"copy{suffix}", 0.0)
+        found.append(load(exported.files[0]).at(0.0).materials)
+    assert found[0] == found[1]
+    assert "material 'car' has lost its roughness map, metalness map" in exported.losses
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".glb", ".obj", ".aff"])
 def test_surfaces_of_microfacets(suffix, tmp_path):
     """Of TOML all comes back, of glTF what is not inside; MTL and AFF have Phong's shine for them."""
