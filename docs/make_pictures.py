@@ -162,8 +162,8 @@ def scene_file(path: Path, ball: str, lights: str) -> str:
 
 
 def write_images(folder: Path) -> None:
-    """Writes the picture of a stained window, a sky that is blue with a sun in it, and a file as of the MERL database: a
-    satin that nobody has measured, blue with a highlight of gold."""
+    """Writes the picture of a stained window, a sky that is blue with a sun in it, and a file as of the MERL database:
+    a satin that nobody has measured, blue with a highlight of gold."""
     colors = np.array([[230, 60, 40], [250, 200, 60], [60, 160, 90], [60, 90, 220]], np.uint8)
     rows, columns = np.indices((4, 4))
     window = np.kron(colors[(rows + columns) % 4], np.ones((8, 8, 1), np.uint8))
