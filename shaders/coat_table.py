@@ -160,3 +160,17 @@ def coat_value(ior: float, alpha: float, wi: Vec3, wo: Vec3) -> float:
 def _between(near: float, far: float, aside: float) -> float:
     """Returns what is a share of the way from near to far; where there is none, far need not be read."""
     return between(near, far, aside) if aside > ZERO else near
+
+
+@compiled
+def lacquer_albedo(share: float, alpha: float, cosine: float) -> float:
+    """Returns what lacquer reflects that covers a share of a surface; where none does, nothing is looked up."""
+    reflected = share * coat_albedo(LACQUER, alpha, cosine)
+    return reflected if share > ZERO else ZERO
+
+
+@compiled
+def lacquer_value(share: float, alpha: float, wi: Vec3, wo: Vec3) -> float:
+    """Returns the value, in 1/sr, of lacquer that covers a share of a surface, where it spreads light."""
+    value = share * coat_value(LACQUER, max(alpha, LEAST_ALPHA), wi, wo)
+    return value if (share > ZERO) & (alpha >= LEAST_ALPHA) else ZERO

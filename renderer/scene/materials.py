@@ -5,7 +5,7 @@ loops of its own. All else is listed: shaded BSDF by BSDF, after its maps.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,7 +222,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
             tables.append(one.bsdf.table(one.material))
         flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
-        row["bsdf"] = _place(number_of(one.bsdf), bsdfs)
+        row["bsdf"] = _place(number_of(lacking(one.bsdf, all_dressed)), bsdfs)
         row["ior_number"] = one.ior_number
         row["is_mapped"] = MAPPED if one.is_mapped else 0
         if one.bsdf.at_point is not None:
@@ -234,6 +234,18 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
         shaders=np.array(shaders, np.int64),
         tables=joined(tables),
     )
+
+
+def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed]) -> Bsdf:
+    """Returns a BSDF without the numbers that it may lack and no material of the scene has.
+
+    Functions of the user's own may give them any.
+    """
+    own = [one for one in all_dressed if one.plain is None and one.bsdf.sample is bsdf.sample]
+    if any(one.bsdf.at_point is not None for one in own):
+        return bsdf
+    lacks = [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one in own)]
+    return replace(bsdf, lacks=tuple(lacks))
 
 
 def _place(value: int, values: list[int]) -> int:

@@ -11,6 +11,7 @@ photons and eye paths are compiled once for all BSDFs, also for those that are y
 import hashlib
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -41,21 +42,22 @@ class BsdfKind(types.Type):
     module: whose row, `BSDF`, other processes find.
     code: a hash of what its functions are made of, since machine code that is kept on disk is found by this type's
         name.
+    lacks: see `Bsdf`.
     """
 
-    def __init__(self, module: str, code: str) -> None:
-        super().__init__(name=f"BsdfKind({module}, {code})")
-        self.module, self.code = module, code
+    def __init__(self, module: str, code: str, lacks: tuple[str, ...]) -> None:
+        super().__init__(name=f"BsdfKind({', '.join((module, code, *lacks))})")
+        self.module, self.code, self.lacks = module, code, lacks
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str, tuple[str, ...]]:
         """Returns what tells two kinds apart."""
-        return self.module, self.code
+        return self.module, self.code, self.lacks
 
     @property
     def row(self) -> Bsdf:
         """Returns the BSDF. Raises `ShaderError` in another process that does not find it."""
-        if self not in _rows and kind_of(importlib.import_module(self.module).BSDF) != self:
+        if self not in _rows and kind_of(replace(importlib.import_module(self.module).BSDF, lacks=self.lacks)) != self:
             raise ShaderError(f"the BSDF of {self.module} is not that of the process which asks for its loops")
         return _rows[self]
 
@@ -75,16 +77,17 @@ CALLED = ("sample", "evaluate", "entering", "reflectance", "albedo", "eta")
 def kind_of(bsdf: Bsdf) -> BsdfKind:
     """Returns the kind of a BSDF: the same for all whose loops are the same."""
     parameters: Any = bsdf.parameters
-    kind = _kind_of(tuple(getattr(bsdf, name) for name in CALLED), parameters, bsdf.has_tangent)
+    functions = tuple(getattr(bsdf, name) for name in CALLED)
+    kind = BsdfKind(functions[0].__module__, _code_of(functions, parameters, bsdf.has_tangent), bsdf.lacks)
     _rows.setdefault(kind, bsdf)
     return kind
 
 
 @cache
-def _kind_of(functions: tuple[Any, ...], parameters: Any, has_tangent: bool) -> BsdfKind:
+def _code_of(functions: tuple[Any, ...], parameters: Any, has_tangent: bool) -> str:
     code = code_hash(one for one in functions if one is not None)
     shape = f"{code} {functions[-1] is None} {sizes_of(parameters)} {has_tangent}"
-    return BsdfKind(functions[0].__module__, hashlib.sha256(shape.encode()).hexdigest()[:16])
+    return hashlib.sha256(shape.encode()).hexdigest()[:16]
 
 
 #: Addresses of the loops of all BSDFs that were ever met, (MOST_KINDS, MOST_LOOPS), and which they are.
@@ -207,11 +210,15 @@ def numbers_at(typing: Any, kind: Any, columns: Any, i: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, columns, i = arguments
-        numbers = (builder.load(_place(builder, columns, i, k), align=WORD_BYTES) for k in range(_size(result)))
-        fields = [
-            next(numbers) if kind == types.float32 else context.make_tuple(builder, kind, [*take3(numbers)])
-            for kind in result.types
-        ]
+        fields, k = [], 0
+        for name, own in zip(result.fields, result.types, strict=True):
+            places = range(k, k + (1 if own == types.float32 else 3))
+            k = places.stop
+            if name in kind.lacks:
+                numbers = [FLOAT(0.0) for _ in places]
+            else:
+                numbers = [builder.load(_place(builder, columns, i, place), align=WORD_BYTES) for place in places]
+            fields.append(numbers[0] if own == types.float32 else context.make_tuple(builder, own, numbers))
         return context.make_tuple(builder, result, fields)
 
     return result(kind, types.int64, i), emit
@@ -233,15 +240,6 @@ def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -
     return types.void(kind, types.int64, i, parameters), emit
 
 
-def take3(numbers: Any) -> Any:
-    """Yields the next three numbers."""
-    return (next(numbers) for _ in range(3))
-
-
-def _size(parameters: Any) -> int:
-    return sum(1 if kind == types.float32 else 3 for kind in parameters.types)
-
-
 def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
     column = builder.inttoptr(builder.add(columns, I64(number * COLUMN_BYTES)), FLOAT.as_pointer())
     return builder.gep(column, [i])
@@ -250,7 +248,7 @@ def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
 @emitting
 def call_at(typing: Any, place: Any, arguments: Any) -> Any:
     """Calls the loop at an address, which is compiled for some kind, with a tuple of its other arguments."""
-    kinds = (BsdfKind("", ""), *map(types.unliteral, arguments.types))
+    kinds = (BsdfKind("", "", ()), *map(types.unliteral, arguments.types))
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         convention, (where, others) = context.call_conv, values

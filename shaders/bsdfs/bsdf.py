@@ -102,6 +102,8 @@ class Bsdf:
     stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
     is_sharp: the same, to whether a lobe without spread turns light.
     plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
+    may_lack: numbers that are 0 of most materials. A scene where they are of all has loops without them.
+    lacks: those of them that are 0 in these loops.
     has_tangent: whether the frame's x axis lies along the u of textures.
     is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
     at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
@@ -124,6 +126,8 @@ class Bsdf:
     stores: Callable[[Any], bool] = lambda parameters: False
     is_sharp: Callable[[Any], bool] = lambda parameters: False
     plain: Callable[[Any], Any] = lambda parameters: None
+    may_lack: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     has_tangent: bool = False
     is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, Mirrored, Shares, Widths, draw, lifted, none_below, pdf_of
-from shaders.coat_table import LACQUER, coat_albedo, coat_value
+from shaders.coat_table import lacquer_albedo, lacquer_value
 from shaders.compilation import compiled
 from shaders.conductor import reflectance_alike
 from shaders.float32 import ONE, ZERO
@@ -69,7 +69,7 @@ def lobe_of(metal: Metal) -> SpecularLobe:
 def shares_of(metal: Metal, seen: Seen) -> Shares:
     """Returns what each layer carries on."""
     wo, carried, lobe = seen.wo, seen.carried, lobe_of(metal)
-    coat = metal.coat * coat_albedo(LACQUER, metal.coat_alpha, wo[2])
+    coat = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
     more = dot(carried, bounced_more(lobe, metal.alpha, wo[2])) * (ONE - coat)
     once = dot(carried, bounced_once(lobe, metal.alpha, wo[2])) * (ONE - coat)
     return Shares(ZERO, more, once, coat * (carried[0] + carried[1] + carried[2]))
@@ -78,7 +78,7 @@ def shares_of(metal: Metal, seen: Seen) -> Shares:
 @compiled
 def sample(metal: Metal, seen: Seen, u: tuple[float, float, float]) -> Drawn:
     """Draws a direction."""
-    coat = metal.coat * coat_albedo(LACQUER, metal.coat_alpha, seen.wo[2])
+    coat = lacquer_albedo(metal.coat, metal.coat_alpha, seen.wo[2])
     once = scale(facet_reflectance(lobe_of(metal), seen.wo[2]), ONE - coat)
     widths, mirrored = Widths(metal.alpha, metal.coat_alpha), Mirrored(once, (coat, coat, coat))
     return draw(shares_of(metal, seen), widths, mirrored, seen.wo, u)
@@ -88,12 +88,11 @@ def sample(metal: Metal, seen: Seen, u: tuple[float, float, float]) -> Drawn:
 def evaluate(metal: Metal, wi: Vec3, seen: Seen) -> Value:
     """Returns the value of all that spreads light."""
     wo, raised = seen.wo, lifted(wi)
-    covered = max(coat_albedo(LACQUER, metal.coat_alpha, wo[2]), coat_albedo(LACQUER, metal.coat_alpha, raised[2]))
-    below = ONE - metal.coat * covered
+    covered = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
+    below = ONE - max(covered, lacquer_albedo(metal.coat, metal.coat_alpha, raised[2]))
     once = specular_value(lobe_of(metal), max(metal.alpha, LEAST_ALPHA), raised, wo)
-    coat = metal.coat * coat_value(LACQUER, max(metal.coat_alpha, LEAST_ALPHA), raised, wo)
+    coat = lacquer_value(metal.coat, metal.coat_alpha, raised, wo)
     once = scale(once, below if metal.alpha >= LEAST_ALPHA else ZERO)
-    coat = coat if metal.coat_alpha >= LEAST_ALPHA else ZERO
     rest = (once[0] + coat, once[1] + coat, once[2] + coat)
     pdf = pdf_of(shares_of(metal, seen), Widths(metal.alpha, metal.coat_alpha), raised, wo)
     return Value(NOTHING, none_below(wi, rest), pdf if wi[2] > ZERO else ZERO)
@@ -114,7 +113,7 @@ def reflectance(metal: Metal, w: Vec3) -> Color:
 @compiled
 def albedo(metal: Metal, wo: Vec3) -> Color:
     """Returns what is reflected; below lacquer, about that."""
-    coat = metal.coat * coat_albedo(LACQUER, metal.coat_alpha, wo[2])
+    coat = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
     red, green, blue = scale(specular_albedo(lobe_of(metal), metal.alpha, wo[2]), ONE - coat)
     return (red + coat, green + coat, blue + coat)
 
@@ -138,4 +137,5 @@ BSDF = Bsdf(
     is_sharp=lambda metal: metal.alpha < LEAST_ALPHA or (metal.coat > 0.0 and metal.coat_alpha < LEAST_ALPHA),
     maps={"specular_map": (Use("specular"),), "roughness_map": (Use("alpha", is_squared=True),)},
     keys=COAT_KEYS,
+    may_lack=("coat", "coat_alpha", "eta", "k", "like"),
 )

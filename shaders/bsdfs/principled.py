@@ -25,7 +25,7 @@ from shaders.bsdfs.layers import (
 )
 from shaders.bsdfs.metal import COAT_KEYS
 from shaders.bsdfs.plastic import WEIGHT_KEY
-from shaders.coat_table import LACQUER, coat_albedo, coat_value, mean_coat_albedo
+from shaders.coat_table import LACQUER, coat_albedo, coat_value, lacquer_albedo, lacquer_value, mean_coat_albedo
 from shaders.compilation import compiled
 from shaders.float32 import ONE, PI, ZERO
 from shaders.ggx import LEAST_ALPHA
@@ -80,7 +80,7 @@ def metal_of(surface: Principled) -> SpecularLobe:
 @compiled
 def lacquer_of(surface: Principled, w: Vec3) -> float:
     """Returns the share of light from w that the lacquer reflects."""
-    return surface.coat * coat_albedo(LACQUER, surface.coat_alpha, w[2])
+    return lacquer_albedo(surface.coat, surface.coat_alpha, w[2])
 
 
 @compiled
@@ -103,6 +103,7 @@ def base_under(surface: Principled) -> tuple[Color, Color]:
     that has come there: its colour, as if the coat threw none of it back, but for white, of which no light is lost."""
     coat = (ONE - surface.coat) * mean_coat_albedo(surface.ior, surface.alpha)
     lacquer = surface.coat * mean_coat_albedo(LACQUER, surface.coat_alpha)
+    lacquer = lacquer if surface.coat > ZERO else ZERO
     red, green, blue = scale(surface.specular, coat)
     mean_over = (red + lacquer, green + lacquer, blue + lacquer)
     red, green, blue = mean_entering = rest_of(mean_over)
@@ -147,8 +148,7 @@ def evaluate(surface: Principled, wi: Vec3, seen: Seen) -> Value:
     metal = scale(specular_value(metal_of(surface), alpha, raised, wo), surface.metalness * below)
     coat = (ONE - surface.coat) * (ONE - surface.metalness) * coat_value(surface.ior, alpha, raised, wo)
     facets = scale(add(metal, scale(surface.specular, coat)), ONE if surface.alpha >= LEAST_ALPHA else ZERO)
-    lacquer = surface.coat * coat_value(LACQUER, max(surface.coat_alpha, LEAST_ALPHA), raised, wo)
-    lacquer = lacquer if surface.coat_alpha >= LEAST_ALPHA else ZERO
+    lacquer = lacquer_value(surface.coat, surface.coat_alpha, raised, wo)
     rest = (facets[0] + lacquer, facets[1] + lacquer, facets[2] + lacquer)
     pdf = pdf_of(shares_of(surface, seen), Widths(surface.alpha, surface.coat_alpha), raised, wo)
     return Value(none_below(wi, base), none_below(wi, rest), pdf if wi[2] > ZERO else ZERO)
@@ -200,4 +200,5 @@ BSDF = Bsdf(
         "specular_weight": WEIGHT_KEY,
         **COAT_KEYS,
     },
+    may_lack=("coat", "coat_alpha"),
 )
