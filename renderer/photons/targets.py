@@ -5,8 +5,9 @@ import numpy.typing as npt
 
 from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
+from renderer.scene.photon_scene import join_triangles, pack_emitters
 from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
+from shaders.alias_table import pack_aliases
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
