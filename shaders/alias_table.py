@@ -58,8 +58,9 @@ def fill_aliases(probability: Doubles, aliases: npt.NDArray[np.uint32]) -> None:
                 last -= 1
                 waiting[poor] = giver
                 poor += 1
-        for k in range(rich, last):
-            aliases[row, waiting[k], 0], aliases[row, waiting[k], 1] = FULL, waiting[k]
+        for k in range(count):  # of each of the others about as much as a cell is left: but for rounding, exactly
+            if k < poor or rich <= k < last:
+                aliases[row, waiting[k], 0], aliases[row, waiting[k], 1] = FULL, waiting[k]
 
 
 @compiled
