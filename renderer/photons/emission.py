@@ -10,8 +10,19 @@ from numba import types
 from numba.extending import models, register_model
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
-from renderer.scene.photon_scene import EMITTER, ONE_BY_ONE, PLAIN, PhotonScene
-from renderer.scene.projection import GUIDE_COLUMNS, is_projected, project
+from renderer.scene.photon_scene import BY_EMIT, EMITTER, PLAIN, PhotonScene
+from renderer.scene.projection import (
+    AIM,
+    AS_EVER,
+    GUIDE_COLUMNS,
+    ONE_BY_ONE,
+    TO_BOX,
+    before_sphere,
+    enter_box,
+    is_projected,
+    project,
+    shadows_of_faces,
+)
 from renderer.simd.columns import (
     CHUNK,
     ELEMENTS,
@@ -32,7 +43,7 @@ from renderer.simd.columns import (
 )
 from renderer.simd.rows import gather_columns
 from shaders.environment import Sky, sky_of
-from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Float32, Int
 from shaders.lights import (
     LIGHT_KIND,
     LIGHT_NORMAL,
@@ -48,7 +59,7 @@ from shaders.lights import (
 )
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
-from shaders.vector import Vec3, along, scale
+from shaders.vector import Vec3, along, chosen, scale
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, emitting
@@ -61,6 +72,7 @@ GOLDEN = np.uint32(2654435769)
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize
+AIM_BYTES, AIM_QUADS = AIM.itemsize, (0, 16, 32)
 #: Where words of an emitter begin, by fours: of a point, and of all.
 POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
 
@@ -249,7 +261,7 @@ def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
     """Let the photons of a chunk leave lights of which some are neither point nor area."""
     each(take_kind, whole(fresh), (data, address(scene.kinds)))
     for_each_way(launch_listed, (scene, fresh, data))
-    for k in range(list_kind(ONE_BY_ONE, fresh, data)):
+    for k in range(list_words(address(data.chunk.kind), BY_EMIT, fresh, data)):
         i = int(get_int(address(data.chunk.listed), k))
         light = int(scene.others[get_int(address(data.chunk.light), i)])
         photon = emit_from(scene.lights, light, fine_numbers(i, data))
@@ -304,7 +316,8 @@ def for_each_way(typing: Any, loop: Any, more: Any) -> Any:
 def launch_listed(way: Leaving, kind: int, more: tuple[PhotonScene, int, Launch]) -> None:
     """Let those photons of a chunk leave whose lights are of one kind."""
     scene, fresh, data = more
-    count, chunk = list_kind(kind, fresh, data), data.chunk
+    chunk = data.chunk
+    count = list_words(address(chunk.kind), kind, fresh, data)
     if count > 0:
         each(take_owner, whole(count), data)
         columns = (EMITTER_QUADS, address(chunk.corner))
@@ -313,11 +326,11 @@ def launch_listed(way: Leaving, kind: int, more: tuple[PhotonScene, int, Launch]
 
 
 @inlined
-def list_kind(kind: int, fresh: int, data: Launch) -> int:
-    """List the photons of a chunk whose lights are of a kind. Returns how many there are; what fills the last vector is
-    the first one again."""
-    kinds, listed = address(data.chunk.kind), address(data.chunk.listed)
-    count = list_indices(kinds, (ALL_BITS, np.uint32(kind)), fresh, listed)
+def list_words(words: int, word: int, fresh: int, data: Launch) -> int:
+    """List the photons of a chunk that have a word in a column. Returns how many there are; what fills the last vector
+    is the first one again."""
+    listed = address(data.chunk.listed)
+    count = list_indices(words, (ALL_BITS, np.uint32(word)), fresh, listed)
     for k in range(ELEMENTS):
         put(listed, count + k, get_int(listed, 0))
     return count
@@ -392,11 +405,16 @@ def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
 
 @compiled
 def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
-    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`.
-    Returns how many of them were aimed."""
-    chunk, step, aimed = data.chunk, data.step, 0
+    """Send a chunk's photons where they matter: origin, direction and flux become those of `project`. Returns how many
+    of them were aimed."""
+    chunk, step, pairs = data.chunk, data.step, whole_pairs(count)
+    columns = (AIM_QUADS, address(chunk.low))
+    gather_columns(address(scene.projection.aims), AIM_BYTES, address(chunk.light), pairs, columns)
+    each(send_to_box, whole(count), data)
+    aimed = list_words(address(chunk.way), TO_BOX, count, data)
     guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
-    for i in range(count):
+    for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
+        i = int(get_int(address(chunk.listed), k))
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
@@ -409,6 +427,25 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
         put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
         aimed += 1 if photon.is_aimed else 0
     return aimed
+
+
+@inlined
+def send_to_box(i: int, data: Launch) -> None:
+    """Send a photon to the box around the scene, if it comes from outside: it stands for what falls on the box. A box
+    without a shadow gets none, and the photon is left AS_EVER."""
+    chunk, step, directions, fluxes = data.chunk, data.step, data.rays, data.paths + PATH_FLUX * data.step
+    directions += RAY_DIRECTION * step
+    direction, origin, flux = get3(directions, step, i), get3(data.rays, step, i), get3(fluxes, step, i)
+    bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+    sides, radius, way = column(chunk.sides, i), get(address(chunk.radius), i), get_int(address(chunk.way), i)
+    faces = shadows_of_faces(sides, direction)
+    shadow = faces[0] + faces[1] + faces[2]
+    is_sent = (way == TO_BOX) & (shadow > ZERO)
+    point = enter_box(column(chunk.low, i), sides, direction, (unit32(bits[1]), unit32(bits[2])))
+    start = before_sphere(column(chunk.middle, i), radius, direction, point)
+    put3(data.rays, step, i, chosen(is_sent, start, origin))
+    put3(fluxes, step, i, scale(flux, shadow / (PI * radius * radius) if is_sent else ONE))
+    put(address(chunk.way), i, AS_EVER if (way == TO_BOX) & (not is_sent) else way)
 
 
 @inlined

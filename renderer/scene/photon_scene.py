@@ -104,7 +104,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
 #: How photons leave points, triangles and parallelograms, and lights of kinds that have no `leave`.
-PLAIN, ONE_BY_ONE = np.int32(-1), np.int32(-2)
+PLAIN, BY_EMIT = np.int32(-1), np.int32(-2)
 
 #: Columns of a light's strength.
 STRENGTHS = list(range(LIGHT_STRENGTH, LIGHT_STRENGTH + 3))
@@ -126,7 +126,7 @@ class PhotonScene(NamedTuple):
     flags: all bits that some triangle record has, and maybe HAS_MEDIA.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
-    kinds: (lights,) int32, how photons leave an emitter: PLAIN, ONE_BY_ONE, or the number of a kind with a `leave`;
+    kinds: (lights,) int32, how photons leave an emitter: PLAIN, BY_EMIT, or the number of a kind with a `leave`;
         empty where all are PLAIN.
     are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
@@ -352,7 +352,7 @@ def pack_kinds(rows: Doubles) -> npt.NDArray[np.int32]:
     """`PhotonScene.kinds` of rows of the emitters."""
     numbers = rows[:, LIGHT_KIND].astype(np.int32)
     is_plain, leaves = np.isin(numbers, (POINT, TRIANGLE)), np.isin(numbers, [kind.number for kind in leaving()])
-    kinds = np.select([is_plain, leaves], [PLAIN, numbers], ONE_BY_ONE).astype(np.int32)
+    kinds = np.select([is_plain, leaves], [PLAIN, numbers], BY_EMIT).astype(np.int32)
     return kinds[:0] if is_plain.all() else kinds
 
 

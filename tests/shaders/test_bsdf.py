@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 from shaders.bsdf import (
     LOBE_ABSORBED,
     LOBE_DIFFUSE,
@@ -26,6 +25,7 @@ from shaders.bsdf import (
     sample,
     specular_lobe_of,
 )
+
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel
 from shaders.ggx import LEAST_ALPHA

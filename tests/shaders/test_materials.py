@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from shaders.bsdf import LOBE_SPECULAR, sample
+
 from shaders.registry import get_shader
 from shaders.vector import BLACK
 

@@ -1,9 +1,9 @@
 """Shaders by name, and a new one."""
 
 import pytest
+from shaders.bsdf import LOBE_ABSORBED, Bsdf, sample
 
 from shaders import registry
-from shaders.bsdf import LOBE_ABSORBED, Bsdf, sample
 from shaders.errors import ShaderError, UnknownShaderError
 from shaders.registry import Shader, get_shader, register_shader, shader_names
 from shaders.vector import BLACK
