@@ -1,16 +1,13 @@
 """Fresh photons: where they leave the lights, in which direction, and what flux they carry."""
 
-# Numba's interface for extensions carries no types.
-# mypy: disable-error-code="misc, no-untyped-call"
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import models, register_model
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
-from renderer.scene.photon_scene import BY_EMIT, EMITTER, PLAIN, PhotonScene
+from renderer.photons.leaving import Leaving, for_each_way, leave_from, leave_plain
+from renderer.scene.photon_scene import BY_EMIT, EMITTER, PhotonScene
 from renderer.scene.projection import (
     AIM,
     AS_EVER,
@@ -26,7 +23,6 @@ from renderer.scene.projection import (
 from renderer.simd.columns import (
     CHUNK,
     ELEMENTS,
-    I32,
     WORD_BYTES,
     column,
     each,
@@ -54,15 +50,14 @@ from shaders.lights import (
     Source,
     emit_from,
     is_outside,
-    leaving,
     triple,
 )
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
-from shaders.vector import Vec3, along, chosen, scale
+from shaders.vector import Vec3, chosen, scale
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
-from tracecore.compilation.vector import address, emitting
+from tracecore.compilation.vector import address
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
@@ -246,70 +241,18 @@ def depart(i: int, photon: Emission, data: Launch) -> None:
     put3(data.rays + RAY_DIRECTION * data.step, data.step, i, photon.direction)
 
 
-@inlined
-def leave_plain(light: Emitter, bits: Bits4) -> Emission:
-    """Returns a photon that leaves a point, triangle or parallelogram."""
-    s, t = unit32(bits[2]), unit32(bits[3])
-    is_beyond = s + t > ONE + light.size  # the other half of the square, where the light has none
-    s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
-    origin = along(along(light.corner, light.edge_1, s), light.edge_2, t)
-    return Emission(origin, lambertian(light.normal, unit32(bits[0]), unit32(bits[1])), light.flux)
-
-
 @compiled
 def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
     """Let the photons of a chunk leave lights of which some are neither point nor area."""
     each(take_kind, whole(fresh), (data, address(scene.kinds)))
     for_each_way(launch_listed, (scene, fresh, data))
     for k in range(list_words(address(data.chunk.kind), BY_EMIT, fresh, data)):
-        i = int(get_int(address(data.chunk.listed), k))
-        light = int(scene.others[get_int(address(data.chunk.light), i)])
+        i = get_int(address(data.chunk.listed), k)
+        light = scene.others[get_int(address(data.chunk.light), i)]
         photon = emit_from(scene.lights, light, fine_numbers(i, data))
         flux = singles(scale(photon.flux, data.per_unit))
         depart(i, Emission(singles(photon.origin), singles(photon.direction), flux), data)
         put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
-
-
-class Leaving(types.Type):
-    """Is Numba's type of a way to leave lights: loops are compiled for each.
-
-    function: from an emitter, the sky and random bits to a photon.
-    """
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(name=f"Leaving({function.__module__}.{function.__name__})")
-        self.function = function._numba_type_
-
-
-@register_model(Leaving)
-class LeavingModel(models.OpaqueModel):
-    """Says that a way to leave lights holds nothing."""
-
-
-@emitting
-def leave_from(typing: Any, way: Any, light: Any, sky: Any, bits: Any) -> Any:
-    """Returns the photon that leaves a light in some way."""
-    called = typing.resolve_function_type(way.function, (light, sky, bits), {})
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.get_function(way.function, called)(builder, arguments[1:])
-
-    return called.return_type(way, light, sky, bits), emit
-
-
-@emitting
-def for_each_way(typing: Any, loop: Any, more: Any) -> Any:
-    """Calls loop(way, kind, more) for each way to leave lights, with the number that `PhotonScene.kinds` has for it."""
-    numbered = [(leave_from_plain, PLAIN), *((kind.leave, kind.number) for kind in leaving())]
-    ways = [(Leaving(function), int(number)) for function, number in numbered]
-    calls = [typing.resolve_function_type(loop, (way, types.int32, more), {}) for way, _ in ways]
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        for (_, number), call in zip(ways, calls, strict=True):
-            context.get_function(loop, call)(builder, (context.get_dummy_value(), I32(number), arguments[1]))
-        return context.get_dummy_value()
-
-    return types.void(loop, more), emit
 
 
 @inlined
@@ -357,12 +300,6 @@ def leave_listed(k: int, data: tuple[Leaving, Sky, Launch]) -> None:
     photon = leave_from(way, emitter_at(k, start), sky, bits_of(np.uint32(i), start.bits))
     depart(i, photon, start)
     put3(start.paths + PATH_FLUX * start.step, start.step, i, photon.flux)
-
-
-@inlined
-def leave_from_plain(light: Emitter, _sky: Sky, bits: Bits4) -> Emission:
-    """Returns a photon as `leave_plain` does, beside lights of other kinds."""
-    return leave_plain(light, bits)
 
 
 @inlined
@@ -414,7 +351,7 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
     aimed = list_words(address(chunk.way), TO_BOX, count, data)
     guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
     for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
-        i = int(get_int(address(chunk.listed), k))
+        i = get_int(address(chunk.listed), k)
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
