@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from tracecore.compilation.merging import Merged
-from tracecore.compilation.vector import address, get, get_int
+from tracecore.compilation.vector import address, get, get_int, get_word
 
-__all__ = ["address", "called", "compiled", "get", "get_int"]
+__all__ = ["address", "called", "compiled", "get", "get_int", "get_word"]
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import compiled
+from shaders.alias_table import ALIAS, draw_alias, pack_aliases
+from shaders.compilation import address, compiled, get
 from shaders.elementary import greatest, sine_cosine, turns_to
-from shaders.float32 import HALF, TWO, Float32
+from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
 from shaders.sampling import interval
 from shaders.series import cosine
 from shaders.vector import Color, Vec3
@@ -26,6 +27,10 @@ Doubles = npt.NDArray[np.float64]
 #: Row and column.
 Texel = tuple[int, int]
 
+#: A row as photons draw it: an ALIAS, y of its upper edge, and how far down the lower one is.
+SKY_ROW = np.dtype([*((name, ALIAS[name]) for name in ("share", "alias")), ("top", "<f4"), ("depth", "<f4")])
+ROW_WORDS, TEXEL_WORDS = Int(SKY_ROW.itemsize // 4), Int(ALIAS.itemsize // 4)
+
 
 class EnvironmentArrays(NamedTuple):
     """Holds the image of a sky, and running sums by which directions are drawn.
@@ -34,12 +39,25 @@ class EnvironmentArrays(NamedTuple):
     edges: (h + 1,) float64, y of the edges between the rows, from 1 to -1.
     rows: (h,) float64, running sum of the rows' shares of the power, the last exactly 1.
     columns: (h, w) float64, running sum of the texels' shares of their row, the last exactly 1; zeros in a black row.
+    sky_rows, sky_texels: (h,) SKY_ROW and (h, w) ALIAS, by which photons draw rows, and texels of a row.
     """
 
     radiance: npt.NDArray[np.float32]
     edges: Doubles
     rows: Doubles
     columns: Doubles
+    sky_rows: npt.NDArray[np.void]
+    sky_texels: npt.NDArray[np.void]
+
+
+class Sky(NamedTuple):
+    """Is the image of a sky as vector loops read it: addresses, and its height and width."""
+
+    rows: int
+    texels: int
+    radiance: int
+    height: np.uint64
+    width: np.uint64
 
 
 def edges_of(height: int) -> Doubles:
@@ -59,14 +77,22 @@ def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
     """Packs an image (h, w, 3) with the shares of its texels, by the mean of its channels. An image of no rows is no
     sky."""
     height, width, _ = radiance.shape
-    columns = radiance.mean(axis=2, dtype=np.float64)
-    rows = np.zeros(height)
+    edges, columns = edges_of(height), radiance.mean(axis=2, dtype=np.float64)
+    rows = columns.sum(axis=1) * solid_angles(height, width) if height else np.zeros(0)
+    columns /= np.where(columns.any(axis=1), columns.sum(axis=1), 1.0)[:, None]
+    rows /= rows.sum() if rows.any() else 1.0
+    sky_rows, sky_texels, of_rows = np.zeros(height, SKY_ROW), pack_aliases(columns), pack_aliases(rows)
     if height:
-        np.cumsum(columns, axis=1, out=columns)
-        rows = np.cumsum(columns[:, -1] * solid_angles(height, width))
-        columns /= np.where(columns[:, -1:] > 0.0, columns[:, -1:], 1.0)
-        rows /= rows[-1] if rows[-1] > 0.0 else 1.0
-    return EnvironmentArrays(np.ascontiguousarray(radiance, np.float32), edges_of(height), rows, columns)
+        sky_rows["top"], sky_rows["depth"] = edges[:-1], edges[:-1] - edges[1:]
+        sky_rows["share"], sky_rows["alias"] = of_rows["share"], of_rows["alias"]
+    image = np.ascontiguousarray(radiance, np.float32)
+    return EnvironmentArrays(image, edges, running_sums(rows), running_sums(columns), sky_rows, sky_texels)
+
+
+def running_sums(shares: Doubles) -> Doubles:
+    """Returns the running sums of shares (..., n) of one each; the last are exactly 1 but where all shares are 0."""
+    sums: Doubles = np.cumsum(shares, axis=-1)
+    return sums / np.where(sums[..., -1:] > 0.0, sums[..., -1:], 1.0)
 
 
 def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
@@ -82,6 +108,33 @@ def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
     means = radiance.mean(axis=2, dtype=np.float64)
     bright = means > 0.0
     return float((radiance.max(axis=2)[bright] / means[bright]).max(initial=0.0))
+
+
+@compiled
+def sky_of(environment: EnvironmentArrays) -> Sky:
+    """Returns the image as vector loops read it."""
+    height, width, _ = environment.radiance.shape
+    rows, texels = address(environment.sky_rows), address(environment.sky_texels)
+    return Sky(rows, texels, address(environment.radiance), np.uint64(height), np.uint64(width))
+
+
+@compiled
+def draw_texel(sky: Sky, bits: tuple[np.uint32, np.uint32]) -> tuple[Vec3, Color]:
+    """Draws a texel in proportion to its power, for vector loops. Returns a unit direction to it in the frame of the
+    image, and its radiance; float32."""
+    row, down = draw_alias((sky.rows, Int(0), ROW_WORDS), sky.height, bits[0])
+    first = Int(row * Int(sky.width))
+    column, across = draw_alias((sky.texels, Int(first * TEXEL_WORDS), TEXEL_WORDS), sky.width, bits[1])
+    start, channel = Int(row * ROW_WORDS), Int(Int(first + column) * Int(3))
+    y = get(sky.rows, Int(start + Int(2))) - get(sky.rows, Int(start + Int(3))) * down
+    radius = math.sqrt(greatest(ONE - y * y, ZERO))
+    sine, away = sine_cosine((Float32(column) + across) / Float32(Int(sky.width)))  # from +z, the edge, on
+    radiance = (
+        get(sky.radiance, channel),
+        get(sky.radiance, Int(channel + Int(1))),
+        get(sky.radiance, Int(channel + Int(2))),
+    )
+    return (-radius * sine, y, radius * away), radiance
 
 
 @compiled

@@ -77,10 +77,16 @@ def uniform_triangle(u1: float, u2: float) -> tuple[float, float]:
 @compiled
 def uniform_cone(u1: float, u2: float, cosine: float) -> Vec3:
     """Draws a unit vector within an angle about +z, given by its cosine; pdf_solid_angle = 1 / (2 pi (1 - cosine))."""
-    below = u1 * (1.0 - cosine)  # how far below the tip, without the cancellation where the cone is narrow
-    radius = math.sqrt(below * (2.0 - below))
+    return uniform_cap(u1, u2, ONE - cosine)
+
+
+@compiled
+def uniform_cap(u1: float, u2: float, depth: float) -> Vec3:
+    """Draws a unit vector as `uniform_cone` does. depth: how far the edge is below the tip, 1 - cosine."""
+    below = u1 * depth  # without the cancellation where the cone is narrow
+    radius = math.sqrt(below * (TWO - below))
     sine, cosine_of_turn = sine_cosine(u2)
-    return (radius * cosine_of_turn, radius * sine, 1.0 - below)
+    return (radius * cosine_of_turn, radius * sine, ONE - below)
 
 
 @compiled

@@ -75,7 +75,9 @@ HIT_COLUMNS = np.dtype(
     ]
 )
 
-#: Columns of a chunk of photons that leave lights: EMITTER, and which of them.
+#: Columns of a chunk of photons that leave lights: EMITTER, and for each photon the index of its own and how photons
+#: leave it (`PhotonScene.kinds`). listed: indices in the chunk of photons that do so in one way; owner: their emitters,
+#: whose numbers then come first in the columns of EMITTER. low and all below are `renderer.scene.projection.AIM`.
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
@@ -83,8 +85,17 @@ LAUNCH_COLUMNS = np.dtype(
         ("normal", "<f4", _VECTOR),
         ("edge_1", "<f4", _VECTOR),
         ("edge_2", "<f4", _VECTOR),
-        ("is_square", "<f4", _SCALAR),
+        ("size", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
+        ("kind", "<i4", _SCALAR),
+        ("listed", "<i4", _SCALAR),
+        ("owner", "<i4", _SCALAR),
+        ("low", "<f4", _VECTOR),
+        ("sides", "<f4", _VECTOR),
+        ("middle", "<f4", _VECTOR),
+        ("radius", "<f4", _SCALAR),
+        ("way", "<i4", _SCALAR),
+        ("unused", "<i4", _SCALAR),
     ]
 )
 

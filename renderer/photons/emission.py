@@ -6,10 +6,23 @@ import numpy as np
 from numba import types
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
-from renderer.scene.photon_scene import EMITTER, PhotonScene
-from renderer.scene.projection import GUIDE_COLUMNS, is_projected, project
+from renderer.photons.leaving import Leaving, for_each_way, leave_from, leave_plain
+from renderer.scene.photon_scene import BY_EMIT, EMITTER, PhotonScene
+from renderer.scene.projection import (
+    AIM,
+    AS_EVER,
+    GUIDE_COLUMNS,
+    ONE_BY_ONE,
+    TO_BOX,
+    before_sphere,
+    enter_box,
+    is_projected,
+    project,
+    shadows_of_faces,
+)
 from renderer.simd.columns import (
     CHUNK,
+    ELEMENTS,
     WORD_BYTES,
     column,
     each,
@@ -18,17 +31,30 @@ from renderer.simd.columns import (
     get3,
     get_int,
     get_word,
+    list_indices,
     put,
     put3,
     whole,
     whole_pairs,
 )
 from renderer.simd.rows import gather_columns
-from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, Source, emit_from, is_outside, triple
+from shaders.environment import Sky, sky_of
+from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.lights import (
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    POINT,
+    TRIANGLE,
+    Emission,
+    Emitter,
+    Source,
+    emit_from,
+    is_outside,
+    triple,
+)
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
-from shaders.vector import Vec3, along, scale
+from shaders.vector import Vec3, chosen, scale
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -41,31 +67,23 @@ GOLDEN = np.uint32(2654435769)
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize
+AIM_BYTES, AIM_QUADS = AIM.itemsize, (0, 16, 32)
 #: Where words of an emitter begin, by fours: of a point, and of all.
 POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
 
 #: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
 PROJECTION_STEP = np.uint32(2)
 
+ALL_BITS = np.uint32(0xFFFFFFFF)
+
 #: The normal of a light without one.
 NO_NORMAL = (0.0, 0.0, 0.0)
-
-
-class Light(NamedTuple):
-    """A light that photons leave, see EMITTER. flux: of a photon, in units of the task's."""
-
-    corner: Vec3
-    edge_1: Vec3
-    edge_2: Vec3
-    normal: Vec3
-    flux: Vec3
-    is_square: float
 
 
 class Launch(NamedTuple):
     """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
     first one's index. bits: its random numbers. per_unit: 1 over the task's unit of flux. only: the light, where there
-    is but one. shift, lights, aliases: how one of several is chosen."""
+    is but one, its flux in that unit. shift, lights, aliases: how one of several is chosen."""
 
     rays: int
     paths: int
@@ -75,7 +93,7 @@ class Launch(NamedTuple):
     per_unit: float
     key: Bits4
     chunk: Chunk
-    only: Light
+    only: Emitter
     shift: np.uint32
     lights: np.uint64
     aliases: int
@@ -88,12 +106,13 @@ def is_all_alike(scene: PhotonScene) -> bool:
 
 
 @inlined
-def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
-    """Returns the first light, which is that of all photons where these are all alike."""
+def only_light(scene: PhotonScene, task: PhotonTask) -> Emitter:
+    """Returns the first light, which is that of all photons where these are all alike. Its flux is in units of the
+    task's."""
     row = address(scene.emitters)
     flux = scale(get3(row, WORD_BYTES, 3), Float32(1.0 / task.flux_unit))
     corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 9), get3(row, WORD_BYTES, 12)
-    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 6), flux, get(row, 15))
+    return Emitter(corner, edge_1, edge_2, get3(row, WORD_BYTES, 6), flux, get(row, 15))
 
 
 @unit(types.int64)
@@ -168,30 +187,39 @@ def leave_lights(scene: PhotonScene, fresh: int, data: Launch) -> int:
         gather_columns(rows, EMITTER_BYTES, lights, pairs, (POINT_QUADS, columns))
         each_pair(leave_point, pairs, data)
         return 0
-    gather_columns(rows, EMITTER_BYTES, lights, pairs, (EMITTER_QUADS, columns))
-    each_pair(leave_light, pairs, data)
-    if len(scene.others) > 0:
-        leave_others(scene, fresh, data)
+    if len(scene.kinds) > 0:
+        leave_by_kind(scene, fresh, data)
+    else:
+        gather_columns(rows, EMITTER_BYTES, lights, pairs, (EMITTER_QUADS, columns))
+        each_pair(leave_light, pairs, data)
     return leave_projected(scene, fresh, data) if is_projected(scene.projection) else 0
 
 
 @inlined
 def leave_point(i: int, data: Launch) -> None:
     """Let a photon leave one of several points."""
-    u1, u2, _, _ = numbers(i, data)
+    bits = bits_of(np.uint32(i), data.bits)
+    direction = lambertian((ZERO, ZERO, ZERO), unit32(bits[0]), unit32(bits[1]))
     put3(data.rays, data.step, i, column(data.chunk.corner, i))
-    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, lambertian((ZERO, ZERO, ZERO), u1, u2))
+    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, direction)
     put3(data.paths + PATH_FLUX * data.step, data.step, i, scale(column(data.chunk.emitted, i), data.per_unit))
 
 
 @inlined
 def leave_light(i: int, data: Launch) -> None:
     """Let a photon leave one of several lights."""
+    light = emitter_at(i, data)
+    leave(i, light, data)
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, light.flux)
+
+
+@inlined
+def emitter_at(i: int, data: Launch) -> Emitter:
+    """Returns number i of the lights of a chunk, its flux in units of the task's."""
     chunk = data.chunk
     corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
     flux = scale(column(chunk.emitted, i), data.per_unit)
-    leave(i, Light(corner, edge_1, edge_2, column(chunk.normal, i), flux, chunk.is_square[i]), data)
-    put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
+    return Emitter(corner, edge_1, edge_2, column(chunk.normal, i), flux, get(address(chunk.size), i))
 
 
 @inlined
@@ -201,14 +229,77 @@ def leave_only_light(i: int, data: Launch) -> None:
 
 
 @inlined
-def leave(i: int, light: Light, data: Launch) -> None:
-    """Write origin and direction of a photon that leaves a light."""
-    step = data.step
-    u1, u2, s, t = numbers(i, data)
-    is_beyond = s + t > ONE + light.is_square  # the other half of the square, where the light has none
-    s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
-    put3(data.rays, step, i, along(along(light.corner, light.edge_1, s), light.edge_2, t))
-    put3(data.rays + RAY_DIRECTION * step, step, i, lambertian(light.normal, u1, u2))
+def leave(i: int, light: Emitter, data: Launch) -> None:
+    """Write origin and direction of a photon that leaves a point, triangle or parallelogram."""
+    depart(i, leave_plain(light, bits_of(np.uint32(i), data.bits)), data)
+
+
+@inlined
+def depart(i: int, photon: Emission, data: Launch) -> None:
+    """Write origin and direction of a photon."""
+    put3(data.rays, data.step, i, photon.origin)
+    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, photon.direction)
+
+
+@compiled
+def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
+    """Let the photons of a chunk leave lights of which some are neither point nor area."""
+    each(take_kind, whole(fresh), (data, address(scene.kinds)))
+    for_each_way(launch_listed, (scene, fresh, data))
+    for k in range(list_words(address(data.chunk.kind), BY_EMIT, fresh, data)):
+        i = get_int(address(data.chunk.listed), k)
+        light = scene.others[get_int(address(data.chunk.light), i)]
+        photon = emit_from(scene.lights, light, fine_numbers(i, data))
+        flux = singles(scale(photon.flux, data.per_unit))
+        depart(i, Emission(singles(photon.origin), singles(photon.direction), flux), data)
+        put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
+
+
+@inlined
+def launch_listed(way: Leaving, kind: int, more: tuple[PhotonScene, int, Launch]) -> None:
+    """Let those photons of a chunk leave whose lights are of one kind."""
+    scene, fresh, data = more
+    chunk = data.chunk
+    count = list_words(address(chunk.kind), kind, fresh, data)
+    if count > 0:
+        each(take_owner, whole(count), data)
+        columns = (EMITTER_QUADS, address(chunk.corner))
+        gather_columns(address(scene.emitters), EMITTER_BYTES, address(chunk.owner), whole(count), columns)
+        each(leave_listed, whole(count), (way, sky_of(scene.lights.environment), data))
+
+
+@inlined
+def list_words(words: int, word: int, fresh: int, data: Launch) -> int:
+    """List the photons of a chunk that have a word in a column. Returns how many there are; what fills the last vector
+    is the first one again."""
+    listed = address(data.chunk.listed)
+    count = list_indices(words, (ALL_BITS, np.uint32(word)), fresh, listed)
+    for k in range(ELEMENTS):
+        put(listed, count + k, get_int(listed, 0))
+    return count
+
+
+@inlined
+def take_kind(i: int, data: tuple[Launch, int]) -> None:
+    """Write how a photon leaves its light. data: also has the address of the kinds of lights."""
+    start, kinds = data
+    put(address(start.chunk.kind), i, get_int(kinds, get_int(address(start.chunk.light), i)))
+
+
+@inlined
+def take_owner(k: int, data: Launch) -> None:
+    """Write the light of photon k of the list."""
+    put(address(data.chunk.owner), k, get_int(address(data.chunk.light), get_int(address(data.chunk.listed), k)))
+
+
+@inlined
+def leave_listed(k: int, data: tuple[Leaving, Sky, Launch]) -> None:
+    """Let photon k of the list leave its light."""
+    way, sky, start = data
+    i = get_int(address(start.chunk.listed), k)
+    photon = leave_from(way, emitter_at(k, start), sky, bits_of(np.uint32(i), start.bits))
+    depart(i, photon, start)
+    put3(start.paths + PATH_FLUX * start.step, start.step, i, photon.flux)
 
 
 @inlined
@@ -249,33 +340,18 @@ def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
     )
 
 
-@inlined
-def numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
-    """Returns a photon's uniform numbers: two for its direction and two for its place on the light."""
-    bits = bits_of(np.uint32(i), data.bits)
-    return unit32(bits[0]), unit32(bits[1]), unit32(bits[2]), unit32(bits[3])
-
-
-@compiled
-def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
-    """Write origin, direction and flux of those photons of a chunk whose light is neither point nor area."""
-    chunk, step = data.chunk, data.step
-    for i in range(count):
-        light = scene.others[get_int(address(chunk.light), i)]
-        if light >= 0:
-            photon = emit_from(scene.lights, light, fine_numbers(i, data))
-            put3(data.rays, step, i, singles(photon.origin))
-            put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
-            put3(data.paths + PATH_FLUX * step, step, i, singles(scale(photon.flux, data.per_unit)))
-
-
 @compiled
 def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
-    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`.
-    Returns how many of them were aimed."""
-    chunk, step, aimed = data.chunk, data.step, 0
+    """Send a chunk's photons where they matter: origin, direction and flux become those of `project`. Returns how many
+    of them were aimed."""
+    chunk, step, pairs = data.chunk, data.step, whole_pairs(count)
+    columns = (AIM_QUADS, address(chunk.low))
+    gather_columns(address(scene.projection.aims), AIM_BYTES, address(chunk.light), pairs, columns)
+    each(send_to_box, whole(count), data)
+    aimed = list_words(address(chunk.way), TO_BOX, count, data)
     guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
-    for i in range(count):
+    for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
+        i = get_int(address(chunk.listed), k)
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
@@ -291,11 +367,31 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
 
 
 @inlined
+def send_to_box(i: int, data: Launch) -> None:
+    """Send a photon to the box around the scene, if it comes from outside: it stands for what falls on the box. A box
+    without a shadow gets none, and the photon is left AS_EVER."""
+    chunk, step, directions, fluxes = data.chunk, data.step, data.rays, data.paths + PATH_FLUX * data.step
+    directions += RAY_DIRECTION * step
+    direction, origin, flux = get3(directions, step, i), get3(data.rays, step, i), get3(fluxes, step, i)
+    bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+    sides, radius, way = column(chunk.sides, i), get(address(chunk.radius), i), get_int(address(chunk.way), i)
+    faces = shadows_of_faces(sides, direction)
+    shadow = faces[0] + faces[1] + faces[2]
+    is_sent = (way == TO_BOX) & (shadow > ZERO)
+    point = enter_box(column(chunk.low, i), sides, direction, (unit32(bits[1]), unit32(bits[2])))
+    start = before_sphere(column(chunk.middle, i), radius, direction, point)
+    put3(data.rays, step, i, chosen(is_sent, start, origin))
+    put3(fluxes, step, i, scale(flux, shadow / (PI * radius * radius) if is_sent else ONE))
+    put(address(chunk.way), i, AS_EVER if (way == TO_BOX) & (not is_sent) else way)
+
+
+@inlined
 def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction: Vec3) -> Source:
     """Returns the light of a chunk's photon i, which leaves it in a direction."""
-    row = int(scene.others[get_int(address(chunk.light), i)]) if len(scene.others) > 0 else -1
+    light = int(get_int(address(chunk.light), i))
+    row = int(scene.others[light]) if len(scene.others) > 0 else -1
     if row < 0:
-        normal = doubles(column(chunk.normal, i))
+        normal = doubles(get3(address(scene.emitters) + EMITTER_BYTES * light, WORD_BYTES, 6))
         return Source(POINT if normal == NO_NORMAL else TRIANGLE, row, origin, normal)
     kind = scene.lights.rows[row, LIGHT_KIND]
     return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))

@@ -5,8 +5,9 @@ import numpy.typing as npt
 
 from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
-from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
+from renderer.scene.photon_scene import join_triangles, pack_emitters
+from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, pack_aims, reach, reach_around
+from shaders.alias_table import pack_aliases
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -59,7 +60,8 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
     around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
         return scene
-    projection = Projection(targets, share if len(targets) else 0.0, around)
+    aims = pack_aims(rows, around, len(targets) > 0)
+    projection = Projection(targets, share if len(targets) else 0.0, around, aims)
     budgets = light_budgets(lights._replace(rows=rows), power, is_square, projection)
     shared = lights._replace(
         probability=budgets_of_rows(lights, rows, budgets),
@@ -81,7 +83,7 @@ def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.boo
     is_in_doubt = is_bounded & np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE))
     if not is_in_doubt.any():  # as where all lights are in a room: then `reaches` need not even be compiled
         return around
-    sent = reaches(lights, Projection(NO_PROJECTION.targets, 0.0, around), is_square)[:, 1]
+    sent = reaches(lights, NO_PROJECTION._replace(around=around), is_square)[:, 1]
     return np.where((is_in_doubt & (sent >= 1.0))[:, None, None], ENDLESS, around)
 
 

@@ -15,6 +15,7 @@ from renderer.scene.media import Media
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
 from scenes.srgb import decoded
+from shaders.alias_table import pack_aliases
 from shaders.lights import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
@@ -25,7 +26,11 @@ from shaders.lights import (
     LIGHT_STRENGTH,
     POINT,
     TRIANGLE,
+    Extent,
     LightArrays,
+    leaving,
+    numbers_of,
+    powers_per_strength,
 )
 from shaders.octahedral import pack_unit
 from shaders.surface import ORIGIN_OFFSET, SurfaceArrays
@@ -75,9 +80,10 @@ MATERIAL = np.dtype([("phong", "<f4", 3), ("mirror", "<f4", 3), ("transmission",
 TRIANGLE_TEXTURE = np.dtype([("uvs", "<f4", (3, 2)), ("texels", "<i4"), ("sides", "<u4")])
 SIDE_MASK, HEIGHT_SHIFT = np.uint32(0xFFFF), np.uint32(16)
 
-#: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
+#: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, of size 1.
 #: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all. Of other kinds,
-#: `PhotonScene.others`, a record means nothing.
+#: `PhotonScene.others`, it is the row of the light, and the size of those outside of the scene is the radius of the
+#: sphere around it.
 EMITTER = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -85,13 +91,9 @@ EMITTER = np.dtype(
         ("normal", "<f4", 3),
         ("edge_1", "<f4", 3),
         ("edge_2", "<f4", 3),
-        ("is_square", "<f4"),
+        ("size", "<f4"),
     ]
 )
-
-#: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
-#: Variables with General Distributions, 1977): the light of the cell up to a share of 2^32, the alias from there on.
-ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
 
 Records = npt.NDArray[np.void]
 #: One of them.
@@ -100,6 +102,9 @@ Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
+
+#: How photons leave points, triangles and parallelograms, and lights of kinds that have no `leave`.
+PLAIN, BY_EMIT = np.int32(-1), np.int32(-2)
 
 #: Columns of a light's strength.
 STRENGTHS = list(range(LIGHT_STRENGTH, LIGHT_STRENGTH + 3))
@@ -115,12 +120,14 @@ class PhotonScene(NamedTuple):
     materials: (m,) MATERIAL.
     textures: (n,) TRIANGLE_TEXTURE; no rows where no triangle is textured.
     emitters: (lights,) EMITTER.
-    aliases: (lights,) ALIAS.
+    aliases: (lights,) ALIAS, the table that photons choose a light by.
     texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
     decoded: (256,) float32, linear values of sRGB bytes.
     flags: all bits that some triangle record has, and maybe HAS_MEDIA.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
+    kinds: (lights,) int32, how photons leave an emitter: PLAIN, BY_EMIT, or the number of a kind with a `leave`;
+        empty where all are PLAIN.
     are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
     media: what is inside of solids.
@@ -135,6 +142,7 @@ class PhotonScene(NamedTuple):
     decoded: Floats
     flags: np.uint32
     others: npt.NDArray[np.int32]
+    kinds: npt.NDArray[np.int32]
     are_points: bool
     lights: LightArrays
     projection: Projection
@@ -162,6 +170,7 @@ def pack_photon_scene(
         decoded=DECODED,
         flags=flags,
         others=pack_others(rows, lights.rows),
+        kinds=pack_kinds(rows),
         are_points=bool((rows[:, LIGHT_KIND] == POINT).all()),
         lights=lights,
         projection=NO_PROJECTION,
@@ -319,13 +328,13 @@ def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Reco
     corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
     reach = np.abs(corners).max(axis=(0, 2), initial=0.0)
     emitters = np.zeros(len(rows), EMITTER)
-    emitters["origin"] = corner + normal * (ORIGIN_OFFSET * reach)[:, None]
+    is_triangle, is_outside = rows[:, LIGHT_KIND] == TRIANGLE, np.isin(rows[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
+    emitters["origin"] = corner + normal * np.where(is_triangle, ORIGIN_OFFSET * reach, 0.0)[:, None]
     emitters["edge_1"], emitters["edge_2"] = edge_1, edge_2
     emitters["normal"] = np.where(is_point[:, None], 0.0, normal)
-    emitters["is_square"] = is_square
+    emitters["size"] = np.where(is_outside, np.sqrt(rows[:, LIGHT_AREA] / math.pi), is_square)
     share = np.where(probability > 0.0, probability, 1.0)
-    per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, LIGHT_AREA]) / share
-    emitters["flux"] = per_strength[:, None] * rows[:, STRENGTHS]
+    emitters["flux"] = (powers_per_strength(rows) / share)[:, None] * rows[:, STRENGTHS]
     return emitters
 
 
@@ -339,21 +348,12 @@ def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
     return others
 
 
-def pack_aliases(probability: Doubles) -> Records:
-    """Returns the alias table, (lights,) ALIAS. A light of probability 0 is never chosen."""
-    aliases = np.zeros(len(probability), ALIAS)
-    rest = probability * len(probability)
-    aliases["alias"] = np.argmax(probability) if len(probability) else 0
-    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
-    while poor and rich:
-        taker, giver = poor.pop(), rich[-1]
-        aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
-        rest[giver] -= 1.0 - rest[taker]
-        if rest[giver] < 1.0:
-            poor.append(rich.pop())
-    full = np.array(rich, np.int64)
-    aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
-    return aliases
+def pack_kinds(rows: Doubles) -> npt.NDArray[np.int32]:
+    """`PhotonScene.kinds` of rows of the emitters."""
+    numbers = rows[:, LIGHT_KIND].astype(np.int32)
+    is_plain, leaves = np.isin(numbers, (POINT, TRIANGLE)), np.isin(numbers, [kind.number for kind in leaving()])
+    kinds = np.select([is_plain, leaves], [PLAIN, numbers], BY_EMIT).astype(np.int32)
+    return kinds[:0] if is_plain.all() else kinds
 
 
 @compiled

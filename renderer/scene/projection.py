@@ -25,13 +25,19 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
 from shaders.elementary import greatest, least, sine_cosine
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.fma import fma
 from shaders.lights import (
+    LIGHT_AREA,
+    LIGHT_KIND,
     LIGHT_POSITION,
+    Extent,
     LightArrays,
     Source,
     is_outside,
     is_surface,
     light_reach,
+    numbers_of,
     outer_radius,
     photon_density,
     triple,
@@ -47,8 +53,29 @@ MOST_GUIDED = 0.5
 #: Measures of a guide: no light goes there, or f alone has all light that does.
 UNLIT, CROSSED = 0.0, -1.0
 
+#: A smaller face of a box is taken for one of this area.
+LEAST_AREA = Float32(2.0**-126)
+
 #: Columns of guides, as they are kept while a photon is drawn.
 GUIDE_COLUMNS = 5
+
+
+#: Where photons of an emitter are sent: nowhere in particular; to the box around the scene, as those from outside where
+#: there are no targets; or wherever `project` says, one by one.
+AS_EVER, TO_BOX, ONE_BY_ONE = np.int32(0), np.int32(1), np.int32(2)
+
+#: The box of an emitter, as vector loops read it, which has a way of TO_BOX or another. low: corner; sides: their
+#: lengths; middle, radius: of the sphere around the scene. All but the way mean nothing where it is not TO_BOX.
+AIM = np.dtype(
+    [
+        ("low", "<f4", 3),
+        ("sides", "<f4", 3),
+        ("middle", "<f4", 3),
+        ("radius", "<f4"),
+        ("way", "<i4"),
+        ("unused", "<i4"),
+    ]
+)
 
 
 class Projection(NamedTuple):
@@ -58,11 +85,13 @@ class Projection(NamedTuple):
     share: of the photons, 0..1, that go there.
     around: (emitters, 2, 3) float64, corners of the box around all that each emitter can light; one that is outside of
     it sends its other photons into a cone over it, or to its shadow. It is endless for those that are not outside.
+    aims: (emitters,) AIM.
     """
 
     targets: Doubles
     share: float
     around: Doubles
+    aims: npt.NDArray[np.void]
 
 
 class Guide(NamedTuple):
@@ -105,7 +134,7 @@ class Departure(NamedTuple):
 #: The box of an emitter that is not outside of what it can light.
 ENDLESS = np.array([3 * (-np.inf,), 3 * (np.inf,)])
 
-NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.empty((0, 2, 3)))
+NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.empty((0, 2, 3)), np.empty(0, AIM))
 
 #: Photons that f is narrowed for leave their surface at least so steeply: the cosine.
 LEAST_COSINE = 1e-6
@@ -115,6 +144,18 @@ LEAST_COSINE = 1e-6
 def is_projected(projection: Projection) -> bool:
     """Returns whether the projection changes anything."""
     return len(projection.around) > 0
+
+
+def pack_aims(rows: Doubles, around: Doubles, has_targets: bool) -> npt.NDArray[np.void]:
+    """Returns how emitters send their photons, (emitters,) AIM. rows: of their lights."""
+    aims, is_bounded = np.zeros(len(rows), AIM), np.isfinite(around).any(axis=(1, 2))
+    is_outer = np.isin(rows[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
+    aims["way"] = ONE_BY_ONE if has_targets else np.select([~is_bounded, is_outer], [AS_EVER, TO_BOX], ONE_BY_ONE)
+    sent = aims["way"] == TO_BOX
+    aims["low"][sent], aims["sides"][sent] = around[sent, 0], around[sent, 1] - around[sent, 0]
+    aims["middle"][sent] = rows[sent, LIGHT_POSITION : LIGHT_POSITION + 3]
+    aims["radius"][sent] = np.sqrt(rows[sent, LIGHT_AREA] / math.pi)
+    return aims
 
 
 @inlined
@@ -256,7 +297,7 @@ def guide_around(lights: LightArrays, box: Doubles, source: Source) -> Guide:
     if box[0, 0] == -np.inf:
         return Guide(source.axis, 1.0, CROSSED)
     if is_outside(source.kind):
-        faces = shadows_of_faces(box, source.axis)
+        faces = shadows_of_faces(sides_of(box), source.axis)
         return Guide(source.axis, 1.0, faces[0] + faces[1] + faces[2])
     if is_in_box(box, source.origin):
         return Guide(source.axis, 1.0, CROSSED)
@@ -286,11 +327,50 @@ def edge_around(box: Doubles, axis: Vec3, origin: Vec3) -> float:
 
 
 @inlined
-def shadows_of_faces(box: Doubles, direction: Vec3) -> Vec3:
+def sides_of(box: Doubles) -> Vec3:
+    """Returns the lengths of the sides of a box."""
+    return (box[1, 0] - box[0, 0], box[1, 1] - box[0, 1], box[1, 2] - box[0, 2])
+
+
+@inlined
+def shadows_of_faces(sides: Vec3, direction: Vec3) -> Vec3:
     """Returns the areas of the shadows that the lit faces of a box throw across parallel light of a unit direction; the
-    first one is that of the face across x, and so on."""
-    x, y, z = box[1, 0] - box[0, 0], box[1, 1] - box[0, 1], box[1, 2] - box[0, 2]
+    first one is that of the face across x, and so on. sides: of the box, their lengths."""
+    x, y, z = sides
     return (y * z * abs(direction[0]), z * x * abs(direction[1]), x * y * abs(direction[2]))
+
+
+@inlined
+def enter_box(low: Vec3, sides: Vec3, direction: Vec3, u: tuple[float, float]) -> Vec3:
+    """Returns a point of the lit faces of a box that is drawn evenly over its shadow, in the precision of the arguments
+    and without branches.
+
+    low: corner of the box.
+    sides: their lengths.
+    direction: unit, of parallel light.
+    u: uniform numbers.
+    """
+    faces = shadows_of_faces(sides, direction)
+    two = faces[0] + faces[1]
+    pick = u[0] * (two + faces[2])
+    is_x, is_z = pick < faces[0], pick >= two
+    before, face = faces[0] if not is_x else ZERO, faces[0] if is_x else faces[1]
+    before, face = two if is_z else before, faces[2] if is_z else face
+    s, t = least(greatest(pick - before, ZERO) / greatest(face, LEAST_AREA), ONE), u[1]
+    # across x the numbers go along y and z, across y along z and x, across z along x and y
+    x, y, z = s if is_z else t, t if is_z else s, t if is_x else s
+    is_y = (not is_x) & (not is_z)
+    x = (ONE if direction[0] < ZERO else ZERO) if is_x else x
+    y = (ONE if direction[1] < ZERO else ZERO) if is_y else y
+    z = (ONE if direction[2] < ZERO else ZERO) if is_z else z
+    return (fma(x, sides[0], low[0]), fma(y, sides[1], low[1]), fma(z, sides[2], low[2]))
+
+
+@inlined
+def before_sphere(middle: Vec3, radius: float, direction: Vec3, point: Vec3) -> Vec3:
+    """Returns where a photon that goes in a direction through a point starts: on the plane that touches the sphere
+    around the scene."""
+    return along(point, direction, -dot(subtract(point, middle), direction) - radius)
 
 
 @inlined
@@ -320,9 +400,15 @@ def depart(lights: LightArrays, source: Source, guide: Guide, u: tuple[float, fl
     sine, cosine = sine_cosine(u[2])
     beside = guide.edge * math.sqrt(u[1])
     position = along(along(guide.axis, tangent, beside * cosine), bitangent, beside * sine)
-    ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), source.axis)
-    origin = along(position, source.axis, -ahead - outer_radius(lights, source.row))
-    return Departure(origin, source.axis, 1.0, True)
+    return Departure(before_light(lights, source, position), source.axis, 1.0, True)
+
+
+@inlined
+def before_light(lights: LightArrays, source: Source, point: Vec3) -> Vec3:
+    """Returns where a photon of a light outside that goes through a point starts."""
+    return before_sphere(
+        triple(lights, source.row, LIGHT_POSITION), outer_radius(lights, source.row), source.axis, point
+    )
 
 
 @inlined
@@ -339,16 +425,8 @@ def depart_around(
         return Departure(source.origin, narrowed(usual, source.axis, guide), 1.0, True)
     if not is_outside(source.kind):
         return depart(lights, source, guide, u)
-    direction, faces = source.axis, shadows_of_faces(box, source.axis)
-    pick, across = u[1] * guide.measure, 0
-    while across < 2 and pick >= faces[across]:
-        pick -= faces[across]
-        across += 1
-    shares = (least(pick / faces[across], 1.0) if faces[across] > 0.0 else 0.5, u[2])
-    position = point_of_face(box, across, direction[across] < 0.0, shares)
-    ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), direction)
-    origin = along(position, direction, -ahead - outer_radius(lights, source.row))
-    return Departure(origin, direction, 1.0, True)
+    position = enter_box((box[0, 0], box[0, 1], box[0, 2]), sides_of(box), source.axis, (u[1], u[2]))
+    return Departure(before_light(lights, source, position), source.axis, 1.0, True)
 
 
 @inlined
@@ -368,33 +446,6 @@ def narrowed(usual: Vec3, normal: Vec3, cone: Guide) -> Vec3:
     seen = add(scale(across, cone.edge), scale(flat, sine))
     rise = math.sqrt(greatest(1.0 - dot(seen, seen), LEAST_COSINE * LEAST_COSINE))
     return along(seen, normal, rise)
-
-
-@inlined
-def point_of_face(box: Doubles, across: int, is_upper: bool, shares: tuple[float, float]) -> Vec3:
-    """Returns a point of a face of a box.
-
-    across: the axis that is perpendicular to the face.
-    is_upper: which one of two faces it is.
-    shares: 0..1, where it lies along the next axis and the one after that.
-    """
-    x = share_of_side(across, 0, is_upper, shares)
-    y = share_of_side(across, 1, is_upper, shares)
-    z = share_of_side(across, 2, is_upper, shares)
-    low = (box[0, 0], box[0, 1], box[0, 2])
-    return (
-        low[0] + x * (box[1, 0] - low[0]),
-        low[1] + y * (box[1, 1] - low[1]),
-        low[2] + z * (box[1, 2] - low[2]),
-    )
-
-
-@inlined
-def share_of_side(across: int, axis: int, is_upper: bool, shares: tuple[float, float]) -> float:
-    """Returns where along an axis of the box a point of a face lies, 0..1; see `point_of_face`."""
-    if axis == across:
-        return 1.0 if is_upper else 0.0
-    return shares[0] if axis == (across + 1) % 3 else shares[1]
 
 
 @inlined

@@ -14,6 +14,7 @@ from shaders.lights.arrays import (
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
+    Emitter,
     LightArrays,
     LightSample,
     Row,
@@ -37,10 +38,10 @@ from shaders.lights.dispatch import (
 from shaders.lights.distant import distant_row
 from shaders.lights.kind import Extent
 from shaders.lights.outside import BEYOND
-from shaders.lights.packing import NO_SKY, pack_lights, powers
+from shaders.lights.packing import NO_SKY, pack_lights, powers, powers_per_strength
 from shaders.lights.picture import picture_row
 from shaders.lights.point import POINT, point_row
-from shaders.lights.registry import light_row, numbers_of
+from shaders.lights.registry import leaving, light_row, numbers_of
 from shaders.lights.sky import sky_row
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
@@ -59,6 +60,7 @@ __all__ = [
     "SHADOW_END",
     "TRIANGLE",
     "Emission",
+    "Emitter",
     "Extent",
     "LightArrays",
     "LightSample",
@@ -71,6 +73,7 @@ __all__ = [
     "emit_from",
     "is_outside",
     "is_surface",
+    "leaving",
     "light_pdf",
     "light_reach",
     "light_row",
@@ -82,6 +85,7 @@ __all__ = [
     "picture_row",
     "point_row",
     "powers",
+    "powers_per_strength",
     "sample_light",
     "sky_row",
     "spot_row",

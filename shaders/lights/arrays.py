@@ -82,6 +82,22 @@ class Emission(NamedTuple):
     flux: Color
 
 
+class Emitter(NamedTuple):
+    """This is a light as vector loops of photons read it, float32; see `renderer.scene.photon_scene.EMITTER`.
+
+    corner, edge_1, edge_2, normal: those columns of its row.
+    flux: of a photon that stands for all.
+    size: of a light outside of the scene the radius of the sphere, else 1 of a parallelogram and 0 of others.
+    """
+
+    corner: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Color
+    size: float
+
+
 class Source(NamedTuple):
     """This is a light as one photon leaves it.
 

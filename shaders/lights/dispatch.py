@@ -27,10 +27,11 @@ OUTSIDE, SURFACE = numbers_of(Extent.OUTSIDE), numbers_of(Extent.SURFACE)
 
 def by_kind(field: str) -> Any:
     """Returns a function for compiled code, which takes the number of a kind and the arguments of the kind's function
-    in a field of `LightKind`, and calls that; what two kinds share is there once."""
+    in a field of `LightKind`, and calls that; what two kinds share is there once. Kinds without one are left out."""
     numbers: dict[Any, list[float]] = {}
     for kind in KINDS:
         numbers.setdefault(getattr(kind, field), []).append(kind.number)
+    numbers.pop(None, None)
 
     def of_kind(typing: Any, number: Any, *arguments: Any) -> Any:
         functions = [function._numba_type_ for function in numbers]
@@ -95,13 +96,15 @@ def outer_radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
 
 @compiled
 def emit(lights: LightArrays, pick: float, u: tuple[float, float, float, float]) -> Emission:
-    """Emits a photon from a light chosen by pick, its origin and direction by u. Its mean flux is the lights' power."""
+    """Emits a photon from a light chosen by pick, its origin and direction by u. Its mean flux is the lights' power.
+    All lights must be of kinds that have `emit`."""
     return emit_from(lights, choose(lights, pick), u)
 
 
 @compiled
 def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
-    """Returns a photon from one light, its direction by u[0] and u[1], its place by u[2] and u[3]."""
+    """Returns a photon from one light of a kind that has `emit`, its direction by u[0] and u[1], its place by u[2] and
+    u[3]."""
     return emit_of_kind(lights.rows[index, LIGHT_KIND], lights, index, u)
 
 

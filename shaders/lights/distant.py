@@ -1,7 +1,7 @@
 """This module holds the light `distant`: a disc far away, as the sun is, or parallel light.
 
 The row has the direction along the light for a normal, the irradiance across it for a strength, and in place of an edge
-the cosine of the angle that the disc ends at.
+the cosine of the angle that the disc ends at, and what 1 is above it.
 """
 
 import math
@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.environment import Sky
+from shaders.float32 import ONE
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
@@ -18,6 +20,7 @@ from shaders.lights.arrays import (
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
     Emission,
+    Emitter,
     LightArrays,
     LightSample,
     Row,
@@ -27,13 +30,14 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
-from shaders.sampling import uniform_cone
+from shaders.random import Bits4, unit32
+from shaders.sampling import uniform_cap, uniform_cone
 from shaders.series import cosine as cosine_of
 from shaders.vector import BLACK, Color, Vec3, dot, frame, scale, to_world
 
 DISTANT = 3.0
 
-COS_DISC = LIGHT_EDGE_1 + 1
+COS_DISC, DEPTH = LIGHT_EDGE_1 + 1, LIGHT_EDGE_1 + 2
 
 
 def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -> Row:
@@ -45,7 +49,7 @@ def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Spher
     """
     row = outer_row(DISTANT, irradiance, sphere)
     row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
-    row[COS_DISC] = cosine
+    row[COS_DISC], row[DEPTH] = cosine, 1.0 - cosine
     return row
 
 
@@ -96,10 +100,12 @@ def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
 
 
 @compiled
-def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
+def leave(light: Emitter, _sky: Sky, bits: Bits4) -> Emission:
     """Returns a photon of the disc."""
-    light = sample(lights, index, BLACK, (u[0], u[1]))
-    return outside.emit_towards(lights, index, light, (u[2], u[3]))
+    tangent, bitangent = frame(light.normal)
+    own = uniform_cap(unit32(bits[0]), unit32(bits[1]), light.edge_1[2])
+    towards = scale(to_world(own, tangent, bitangent, light.normal), -ONE)
+    return outside.leave_towards(light, towards, light.flux, (bits[2], bits[3]))
 
 
 KIND = LightKind(
@@ -109,7 +115,7 @@ KIND = LightKind(
     row=row,
     power_per_strength=power_per_strength,
     sample=sample,
-    emit=emit,
+    leave=leave,
     density=density,
     radiance=radiance,
     photon_density=outside.photon_density,

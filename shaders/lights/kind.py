@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
-from shaders.lights.arrays import Emission, LightArrays, LightSample, Row, Source, Sphere
+from shaders.environment import Sky
+from shaders.lights.arrays import Emission, Emitter, LightArrays, LightSample, Row, Source, Sphere
+from shaders.random import Bits4
 from shaders.vector import BLACK, Color, Vec3, dot
 
 Doubles = npt.NDArray[np.float64]
@@ -69,7 +71,9 @@ class LightKind:
     extent: what it fills.
     power_per_strength: from rows (n, LIGHT_COLUMNS) to (n,), the power in W over the strength.
     sample: (lights, index, point, (u1, u2)), from two uniform numbers to the light that a point gets, a `LightSample`.
-    emit: (lights, index, u), from four uniform numbers to a photon, an `Emission`.
+    emit: (lights, index, u), from four uniform numbers to a photon, an `Emission`; None where there is `leave`.
+    leave: (emitter, sky, bits), from four times 32 random bits to a photon: for vector loops, float32 and without
+        branches. Photons of kinds without it are emitted one by one.
     row: from a light of the scene and the sphere around it to its row.
     density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
         the light.
@@ -86,7 +90,8 @@ class LightKind:
     extent: Extent
     power_per_strength: Callable[[Doubles], Doubles]
     sample: Callable[[LightArrays, int, Vec3, tuple[float, float]], LightSample]
-    emit: Callable[[LightArrays, int, tuple[float, float, float, float]], Emission]
+    emit: Callable[[LightArrays, int, tuple[float, float, float, float]], Emission] | None = None
+    leave: Callable[[Emitter, Sky, Bits4], Emission] | None = None
     row: Callable[[Any, Sphere], Row] = no_row
     density: Callable[[LightArrays, int, Vec3, float], float] = no_density
     radiance: Callable[[LightArrays, int, Vec3], Color] = no_radiance

@@ -3,18 +3,21 @@ disc."""
 
 import math
 
+import numpy as np
+
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
+from shaders.float32 import ONE
 from shaders.lights.arrays import (
     LIGHT_AREA,
-    LIGHT_POSITION,
     Emission,
+    Emitter,
     LightArrays,
     LightSample,
     Source,
     outer_radius,
-    triple,
 )
+from shaders.random import unit32
 from shaders.vector import BLACK, Color, Vec3, add, frame, scale, to_world
 
 #: A shadow ray to a light outside goes this many radii of the sphere around the scene.
@@ -31,16 +34,14 @@ def arriving(lights: LightArrays, index: int, direction: Vec3, pdf: float, radia
 
 
 @compiled
-def emit_towards(lights: LightArrays, index: int, light: LightSample, u: tuple[float, float]) -> Emission:
-    """Emits a photon against the direction of a sample, from the disc that touches the sphere around the scene and is
+def leave_towards(light: Emitter, towards: Vec3, flux: Color, bits: tuple[np.uint32, np.uint32]) -> Emission:
+    """Returns a photon that comes from a unit direction, from the disc that touches the sphere around the scene and is
     perpendicular to it."""
-    tangent, bitangent = frame(light.direction)
-    reach = outer_radius(lights, index)
-    sine, cosine = sine_cosine(u[1])
-    beside = reach * math.sqrt(u[0])
-    offset = to_world((beside * cosine, beside * sine, reach), tangent, bitangent, light.direction)
-    origin = add(triple(lights, index, LIGHT_POSITION), offset)
-    return Emission(origin, scale(light.direction, -1.0), scale(light.irradiance, lights.rows[index, LIGHT_AREA]))
+    tangent, bitangent = frame(towards)
+    sine, cosine = sine_cosine(unit32(bits[1]))
+    beside = light.size * math.sqrt(unit32(bits[0]))
+    offset = to_world((beside * cosine, beside * sine, light.size), tangent, bitangent, towards)
+    return Emission(add(light.corner, offset), scale(towards, -ONE), flux)
 
 
 @compiled

@@ -16,13 +16,18 @@ NO_SKY = np.zeros((0, 0, 3), np.float32)
 NO_TEXTURES = pack_textures([])
 
 
-def powers(rows: Doubles) -> Doubles:
-    """Returns the power of lights, (n, 3) W per channel."""
+def powers_per_strength(rows: Doubles) -> Doubles:
+    """Returns the power of lights over their strength, (n,)."""
     per_strength = np.zeros(len(rows))
     for kind in KINDS:
         own = rows[:, LIGHT_KIND] == kind.number
         per_strength[own] = kind.power_per_strength(rows[own])
-    power: Doubles = per_strength[:, None] * rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
+    return per_strength
+
+
+def powers(rows: Doubles) -> Doubles:
+    """Returns the power of lights, (n, 3) W per channel."""
+    power: Doubles = powers_per_strength(rows)[:, None] * rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
     return power
 
 

@@ -18,6 +18,11 @@ def numbers_of(extent: Extent) -> tuple[float, ...]:
     return tuple(kind.number for kind in KINDS if kind.extent is extent)
 
 
+def leaving() -> tuple[LightKind, ...]:
+    """Returns the kinds whose photons leave in vector loops, each by its `leave`."""
+    return tuple(kind for kind in KINDS if kind.leave is not None)
+
+
 def light_row(light: Any, sphere: Sphere) -> Row:
     """Returns the row of a light of the scene, by the name that it has for its `kind`.
 

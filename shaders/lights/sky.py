@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.environment import mean_radiance, sample_sky, texel_of, texel_pdf, texel_radiance
+from shaders.elementary import greatest
+from shaders.environment import Sky, draw_texel, mean_radiance, sample_sky, texel_of, texel_pdf, texel_radiance
+from shaders.float32 import Float32
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
@@ -17,6 +19,7 @@ from shaders.lights.arrays import (
     LIGHT_EDGE_2,
     LIGHT_NORMAL,
     Emission,
+    Emitter,
     LightArrays,
     LightSample,
     Row,
@@ -25,9 +28,13 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
-from shaders.vector import BLACK, Color, Vec3, to_local, to_world
+from shaders.random import Bits4
+from shaders.vector import Color, Vec3, mean, scale, to_local, to_world
 
 SKY = 4.0
+
+#: A mean below it is taken for it.
+LEAST_RADIANCE = Float32(2.0**-126)
 
 
 def sky_row(image: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sphere: Sphere) -> Row:
@@ -94,10 +101,12 @@ def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
 
 
 @compiled
-def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
-    """Returns a photon of a texel."""
-    light = sample(lights, index, BLACK, (u[0], u[1]))
-    return outside.emit_towards(lights, index, light, (u[2], u[3]))
+def leave(light: Emitter, sky: Sky, bits: Bits4) -> Emission:
+    """Returns a photon of a texel: all have the same flux, in its colour."""
+    own, radiance = draw_texel(sky, (bits[0], bits[1]))
+    towards = to_world(own, light.edge_1, light.edge_2, light.normal)
+    flux = scale(radiance, mean(light.flux) / greatest(mean(radiance), LEAST_RADIANCE))
+    return outside.leave_towards(light, towards, flux, (bits[2], bits[3]))
 
 
 KIND = LightKind(
@@ -106,7 +115,7 @@ KIND = LightKind(
     extent=Extent.OUTSIDE,
     power_per_strength=power_per_strength,
     sample=sample,
-    emit=emit,
+    leave=leave,
     density=density,
     radiance=radiance,
     photon_density=outside.photon_density,

@@ -211,7 +211,7 @@ def test_lamps_in_a_room_are_not_asked_what_they_reach(monkeypatch):
 def test_objects_far_apart_have_spheres_of_their_own():
     places = np.array([(0, 0, 0), (5, 0, 0), (5, 4, 0), (0, 0, 9)])
     stones = np.concatenate([octahedron(place, 0.3 + 0.1 * k) for k, place in enumerate(places)])
-    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [GLASS])).surfaces)
+    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [GLASS])))
     order = np.argsort(spheres[:, 3])
     np.testing.assert_allclose(spheres[order], np.column_stack([places, [0.3, 0.4, 0.5, 0.6]]), atol=1e-3)
 
@@ -219,7 +219,7 @@ def test_objects_far_apart_have_spheres_of_their_own():
 def test_many_objects_share_a_few_spheres():
     generator = np.random.default_rng(3)
     stones = np.concatenate([octahedron(generator.uniform(-5.0, 5.0, 3), 0.1) for _ in range(60)])
-    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [MIRROR])).surfaces)
+    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [MIRROR])))
     assert len(spheres) == MOST_TARGETS
     assert spheres[:, 3].max() < 5.0
     reach = np.linalg.norm(stones.reshape(-1, 1, 3) - spheres[None, :, :3], axis=2) <= spheres[:, 3]

@@ -224,7 +224,7 @@ def test_two_halves_of_a_parallelogram_are_one_light(first, second, swapped):
     np.testing.assert_allclose(
         np.unique(corners.round(3), axis=0), [(0, 0, 1), (1, 1, 1), (2, 0, 1), (3, 1, 1)], atol=1e-3
     )
-    assert light["is_square"] == 1.0
+    assert light["size"] == 1.0
     assert light["normal"].tolist() == [0.0, 0.0, 1.0]
     np.testing.assert_allclose(light["flux"], np.pi * 2.0 * np.array([1.0, 2.0, 3.0]), rtol=1e-6)  # area 2
 
@@ -235,19 +235,19 @@ def test_other_triangles_are_lights_of_their_own():
     back_to_back = np.stack([LOZENGE[0], LOZENGE[1][::-1]])
     for pair in (kite, bent, back_to_back):
         lights, _ = emitters(pair)
-        assert lights["is_square"].tolist() == [0.0, 0.0]
+        assert lights["size"].tolist() == [0.0, 0.0]
     dim = Material(emission=(0.5, 1.0, 1.5))
     lights, _ = emitters(LOZENGE, [GLOW, dim], material_ids=[0, 1])
-    assert lights["is_square"].tolist() == [0.0, 0.0]
+    assert lights["size"].tolist() == [0.0, 0.0]
 
 
 def test_each_triangle_is_in_one_light():
     """Three halves in a row: the second and the third could be one light too, but the second is taken."""
     strip = np.concatenate([LOZENGE, quad((2, 0, 1), (4, 0, 1), (5, 1, 1), (3, 1, 1))])
     lights, _ = emitters([LOZENGE[0], LOZENGE[1], LOZENGE[0] + np.float32([1, 1, 0])])
-    assert lights["is_square"].tolist() == [1.0, 0.0]
+    assert lights["size"].tolist() == [1.0, 0.0]
     lights, _ = emitters(strip, lights=[PointLight(position=(0.0, 0.0, 0.0), intensity=(1.0, 1.0, 1.0))])
-    assert sorted(lights["is_square"].tolist()) == [0.0, 1.0, 1.0]
+    assert sorted(lights["size"].tolist()) == [0.0, 1.0, 1.0]
     point = lights[~lights["normal"].any(axis=1)]
     assert len(point) == 1
     assert not point["edge_1"].any()

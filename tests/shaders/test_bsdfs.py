@@ -392,7 +392,7 @@ def test_numbers_come_from_the_material():
     own = {"coat": 0.5, "coat_roughness": 0.3}
     assert packed(METAL, own, roughness=0.5).alpha == np.float32(0.25)
     assert packed(METAL, own).coat_alpha == np.float32(0.09)
-    assert METAL.pack(SimpleNamespace(specular=AMBER, eta=BLACK, k=BLACK, roughness=0.0)).coat == 0.0
+    assert METAL.pack(SimpleNamespace(specular=AMBER, eta=BLACK, k=BLACK, roughness=0.0, own={})).coat == 0.0
     assert packed(PRINCIPLED, own | {"metalness": 0.2}, diffuse=AMBER, ior=1.0).ior == np.float32(1.5)
     assert packed(PLASTIC, ior=0.0).ior == 1.0
     for bsdf in (METAL, PLASTIC, GLASS, PRINCIPLED):
