@@ -7,7 +7,7 @@ An Efficient Method for Generating Discrete Random Variables with General Distri
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import called, compiled, get_int, get_word
+from shaders.compilation import compiled, get_int, get_word, kept
 from shaders.elementary import least
 from shaders.float32 import ONE, Int
 from shaders.random import unit32
@@ -30,7 +30,7 @@ def pack_aliases(probability: Doubles) -> npt.NDArray[np.void]:
     return aliases
 
 
-@called
+@kept
 def fill_aliases(probability: Doubles, aliases: npt.NDArray[np.uint32]) -> None:
     """Writes the shares and aliases of rows of probabilities, (rows, n): (rows, n, 2)."""
     count = probability.shape[1]

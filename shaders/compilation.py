@@ -1,13 +1,14 @@
 """This module says how shading functions are compiled: they are inlined in the loops of whoever calls them, which keep
-the machine code."""
+the machine code. What Python calls is `kept` on disk."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from tracecore.compilation.cached import compiled as kept
 from tracecore.compilation.merging import Merged
 from tracecore.compilation.vector import address, get, get_int, get_word
 
-__all__ = ["address", "called", "compiled", "get", "get_int", "get_word"]
+__all__ = ["address", "called", "compiled", "get", "get_int", "get_word", "kept"]
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -253,4 +253,4 @@ def test_a_bsdf_with_one_other_function_has_loops_of_its_own():
     assert kind_of(own).row is own
     assert kind_of(replace(nff.BSDF, name="other", at_point=unchanged)) == kind_of(nff.BSDF)
     with pytest.raises(ShaderError, match=r"the BSDF of shaders\.bsdfs\.nff is not that of the process which asks"):
-        BsdfKind("shaders.bsdfs.nff", "another").row  # noqa: B018
+        BsdfKind("shaders.bsdfs.nff", "another", ()).row  # noqa: B018

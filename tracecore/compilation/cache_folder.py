@@ -23,7 +23,11 @@ from tracecore.compilation.private_folder import PrivateFolder, UnsafeFolderErro
 log = logging.getLogger(__name__)
 
 #: Which packages' compiled functions a package's compiled functions may call.
-REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
+REACH = {
+    "tracecore": ("tracecore",),
+    "shaders": ("tracecore", "shaders"),
+    "renderer": ("tracecore", "shaders", "renderer"),
+}
 #: How names of files of machine code end.
 CODE_SUFFIX = ".nbc"
 
