@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import renderer
-from renderer import cli
-from renderer.drivers import DRIVERS
+from renderer import cli, drivers
 from renderer.drivers.driver import Work
 from renderer.drivers.shares import MapShare, PhotonShare, Share
 from renderer.errors import UsageError
@@ -316,7 +315,7 @@ def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
     try:
         assert run("--plugin", plugin, "--driver", "flat", "--gpus", 2, "-o", tmp_path / "a.npy") == 2
     finally:
-        DRIVERS.pop("flat", None)  # which the plugin has registered for good
+        drivers.DRIVERS.pop("flat", None)  # which the plugin has registered for good
     assert "driver flat makes its passes one after the other; leave out --gpus and --cluster" in capsys.readouterr().err
 
 
