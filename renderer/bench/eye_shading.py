@@ -54,7 +54,7 @@ class Steps(NamedTuple):
 def eye_job(snapshot: Snapshot, diffuse: int) -> EyeJob:
     """Returns a pass without photons. diffuse: what its paths do with diffuse reflection, see `camera_paths.task`."""
     scene = pack_scene(snapshot)
-    make_eye_paths_ready(scene.bsdfs)
+    make_eye_paths_ready(scene.bsdfs, diffuse)
     samples = min(int(np.count_nonzero(scene.lights.probability)), MAX_LIGHT_SAMPLES)
     return EyeJob(
         scene=scene,

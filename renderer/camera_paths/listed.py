@@ -11,6 +11,7 @@ from numba import types
 
 from renderer.camera_paths.lighting import path_weight
 from renderer.camera_paths.paths import EYE_COLUMNS, EYE_LOBE_ABSORBED, EyeChunk, bounces_of
+from renderer.camera_paths.task import FOLLOW, NOTHING
 from renderer.camera_paths.vertices import Rules, may_go_on
 from renderer.photons.batch import (
     PHOTON_LOBE_DIFFUSE,
@@ -164,11 +165,17 @@ def scatter_path(k: int, data: Seeing) -> None:
     put(address(chunk.gain), i, radiance_gain(kind, parameters, ahead.wi, seen))
 
 
-def make_eye_paths_ready(table: BsdfTable) -> None:
-    """Has the loops of the BSDFs of a scene be there, before eye paths call them."""
+def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = False) -> None:
+    """Has the loops of the BSDFs of a scene be there, before eye paths call them.
+
+    diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
+    has_features: whether features are looked at too (`renderer.camera_paths.features`).
+    """
     rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, ZERO, False)
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, numba.typeof(rules), types.int64)
-    loops = {SHOW: show_bases, LIGHT: light_vertices, SCATTER: scatter_paths, ALBEDO: show_albedos}
+    loops = {LIGHT: light_vertices, SCATTER: scatter_paths}
+    loops |= {} if diffuse in (FOLLOW, NOTHING) else {SHOW: show_bases}
+    loops |= {ALBEDO: show_albedos} if has_features else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
     make_shaders_ready(table, AT_POINT, chunk)

@@ -165,7 +165,7 @@ class EyeDriver:
         self.settings = settings
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
-        make_eye_paths_ready(self.scene.bsdfs)
+        make_eye_paths_ready(self.scene.bsdfs, self.diffuse, self._has_features)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
         self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes
@@ -259,12 +259,17 @@ class EyeDriver:
         image = self.trace_pass(share.index, site)
         carried = self.carries()
         crew.release_next()
-        if share.index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
+        if share.index < FEATURE_PASSES and self._has_features:
             features = self._eye_job(site, self._eye_task(share.index), no_photons(), image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
         values = within_crop(image, self.settings) if share.parts == 1 else image[site.pixels]
         return MadeShare(values, site.work, carried)
+
+    @property
+    def _has_features(self) -> bool:
+        """Returns whether pictures have layers of what the eye meets first."""
+        return LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
