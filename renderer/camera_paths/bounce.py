@@ -23,6 +23,7 @@ from renderer.camera_paths.paths import (
     EyeJob,
     Long,
     ShadowRays,
+    limit_ray,
 )
 from renderer.camera_paths.photon_light import add_photon_light
 from renderer.camera_paths.sampler import draw
@@ -44,7 +45,6 @@ from renderer.simd.columns import (
     each,
     list_indices,
     pack_columns,
-    put,
     set_column,
     three,
     whole,
@@ -193,7 +193,5 @@ def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
     sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
     targets = three(rays, step) + three(rays + RAY_DIRECTION * step, step) + (view.kept_paths + EYE_PIXEL * step,)
     kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    for i in range(kept):
-        put(rays + 3 * step, i, ZERO)
-        put(rays + 7 * step, i, reach)
+    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, reach))
     return kept

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
+from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays, limit_ray
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import Vertices
@@ -27,7 +27,6 @@ from renderer.simd.columns import (
     get3,
     list_indices,
     pack_columns,
-    put,
     set_column,
     three,
     whole,
@@ -291,7 +290,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
         three(rays, step) + three(rays + RAY_DIRECTION * step, step) + three(radiance, step) + (paths, paths + step)
     )
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step))
+    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))
     shadows.counts[sample] += kept
 
 
@@ -311,10 +310,3 @@ def keep_shadow_media(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: i
     step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
     kept = (address(shadows.paths) + (SHADOW_WORDS * sample + SHADOW_MEDIA) * step + first,)
     pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, (address(chunk.shadow_media),), kept)
-
-
-@inlined
-def limit_ray(i: int, columns: tuple[int, int]) -> None:
-    """Have a shadow ray end where the light is. columns: addresses of t_min and t_max."""
-    put(columns[0], i, ZERO)
-    put(columns[1], i, ONE)

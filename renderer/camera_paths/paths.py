@@ -16,9 +16,9 @@ from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
 from renderer.shading.maps import MAP_COLUMNS
-from renderer.simd.columns import COLUMN
+from renderer.simd.columns import COLUMN, put
 from shaders.compilation import compiled as inlined
-from shaders.float32 import Int
+from shaders.float32 import ZERO, Int
 from shaders.vector import Color, Vec3, subtract
 from tracecore.rays import MISS, Floats, Ids
 
@@ -201,6 +201,14 @@ class ShadowRays(NamedTuple):
 def bounces_of(state: np.uint32) -> int:
     """Returns how many surfaces a path has left behind, but for sheets that it went straight through."""
     return Int(Int(state & DEPTH_MASK) - Int(state >> SHEET_SHIFT))
+
+
+@inlined
+def limit_ray(i: int, data: tuple[int, int, float]) -> None:
+    """Have a ray begin where it starts and end at a multiple of its direction. data: addresses of t_min and t_max, and
+    that multiple."""
+    put(data[0], i, ZERO)
+    put(data[1], i, data[2])
 
 
 @inlined

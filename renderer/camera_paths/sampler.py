@@ -17,7 +17,7 @@ from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.film.halves import half_of
 from renderer.simd.columns import each, whole
 from shaders.compilation import compiled as inlined
-from shaders.random import HALF_BITS, LOW, STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, philox, random4
+from shaders.random import HALF_BITS, LOW, STREAM_CAMERA, philox, random4
 from shaders.sobol import NO_PASS, sobol4, sobol_bits
 from tracecore.compilation.cached import compiled
 
@@ -53,33 +53,6 @@ def camera_numbers(task: EyeTask, pixel: int) -> tuple[Pair, Pair]:
 
 
 @inlined
-def light_numbers(task: EyeTask, pixel: int, bounce: int, step: int) -> tuple[float, float, float]:
-    """Returns what `sample_light` takes: a number for the choice of a light, and a pair for the place on it.
-
-    step: each shadow ray of a path has its own.
-    """
-    if task.sampler == SOBOL and bounce < SOBOL_BOUNCES:
-        u = sobol_numbers(task, pixel, STREAM_LIGHT, step)
-    else:
-        u = random4(task.seed, task.sequence, pixel, STREAM_LIGHT, step)
-    return u[2], u[0], u[1]
-
-
-@inlined
-def scatter_numbers(task: EyeTask, pixel: int, bounce: int) -> tuple[tuple[float, float, float], float]:
-    """Returns the numbers of the way on from a hit: what `sample` takes, and one for whether there is a way on.
-
-    Those of `sample` are a number for the choice of the lobe, which is a pair with the last one, and a pair for the
-    direction.
-    """
-    if task.sampler == SOBOL and bounce < SOBOL_BOUNCES:
-        u = sobol_numbers(task, pixel, STREAM_SCATTER, bounce)
-    else:
-        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, bounce)
-    return (u[2], u[0], u[1]), u[3]
-
-
-@inlined
 def sobol_numbers(task: EyeTask, pixel: int, stream: int, step: int) -> tuple[float, float, float, float]:
     """Returns two points of the unit square, (u[0], u[1]) and (u[2], u[3]), each evenly spread over a half of the
     passes: what belongs together takes a whole point."""
@@ -105,7 +78,7 @@ class Draw(NamedTuple):
 
 @compiled
 def draw(task: EyeTask, chunk: EyeChunk, count: int, has_first: bool, purpose: tuple[int, int, int]) -> None:
-    """Write the random bits of the first `count` paths of a chunk, as the functions above draw them one by one.
+    """Write the random bits of the first `count` paths of a chunk.
 
     has_first: whether some of them may have met no surface before.
     purpose: the stream, how many steps a bounce has, and which of them it is.

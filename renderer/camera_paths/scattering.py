@@ -23,6 +23,7 @@ from renderer.camera_paths.paths import (
     EyeChunk,
     Long,
     bounces_of,
+    limit_ray,
 )
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
@@ -35,7 +36,6 @@ from renderer.photons.batch import (
     RAY_DIRECTION,
 )
 from renderer.photons.chunk_views import ALL_BITS, MIRROR_BYTES, ONE_BOUNCE, TRANSMISSION_BYTES, View
-from renderer.photons.landing import chosen
 from renderer.photons.scattering import at_border, list_lobe, lobe_indices, material_color
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import LISTED, MIXED, SHEET
@@ -59,7 +59,7 @@ from shaders.elementary import power
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
 from shaders.sampling import cosine_hemisphere, cosine_power
-from shaders.vector import Color, Vec3, along, dot, frame, largest, multiply, scale, to_local, to_world
+from shaders.vector import Color, Vec3, along, chosen, dot, frame, largest, multiply, scale, to_local, to_world
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -328,12 +328,5 @@ def keep_paths(view: View, hits: int) -> int:
         + (paths + EYE_BEHIND * step,)
     )
     kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(open_ray, whole(kept), (rays + 3 * step, rays + 7 * step))
+    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, INFINITY))
     return kept
-
-
-@inlined
-def open_ray(i: int, columns: tuple[int, int]) -> None:
-    """Let a ray go on without limits. columns: addresses of t_min and t_max."""
-    put(columns[0], i, ZERO)
-    put(columns[1], i, INFINITY)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.scene.materials import dressed
+from renderer.scene.materials import Dressed, dressed
 from scenes.model import Material, Snapshot
 
 
@@ -14,11 +14,16 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     Returns None where there is no such light.
     """
     lights = unseen_lights(caustics_of(driver), snapshot)
-    used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
-    sharp = [material for material in used if dressed(material, snapshot.textures).is_sharp]
-    if not lights or not sharp or not any(dressed(material, snapshot.textures).stores for material in used):
+    used = used_materials(snapshot)
+    sharp = [one.material for one in used if one.is_sharp]
+    if not lights or not sharp or not any(one.stores for one in used):
         return None
     return f"light of {' and '.join(lights)} that comes through mirrors or glass ({listed(sharp)})"
+
+
+def used_materials(snapshot: Snapshot) -> list[Dressed]:
+    """Returns the materials that some triangle has, with their BSDFs."""
+    return [dressed(snapshot.materials[i], snapshot.textures) for i in sorted(set(snapshot.material_ids.tolist()))]
 
 
 def listed(materials: Iterable[Material]) -> str:
@@ -32,8 +37,7 @@ def solid_sheets(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     """Describes what lets light straight through and is solid to a driver. Returns None where there is nothing."""
     if not getattr(driver, "is_opaque", False):
         return None
-    used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
-    sheets = [material for material in used if dressed(material, snapshot.textures).is_sheet]
+    sheets = [one.material for one in used_materials(snapshot) if one.is_sheet]
     return f"sheets that let light straight through ({listed(sheets)})" if sheets else None
 
 

@@ -13,7 +13,6 @@ from renderer.photons.chunk_views import (
     WAITING_STEP,
     View,
 )
-from renderer.photons.landing import chosen
 from renderer.photons.store import (
     PHOTON_BLOCK_BYTES,
     PHOTONS_ABSORBED,
@@ -43,7 +42,7 @@ from renderer.simd.columns import (
 from shaders.compilation import compiled as inlined
 from shaders.random import unit32
 from shaders.sampling import lambertian
-from shaders.vector import Vec3
+from shaders.vector import Vec3, chosen
 from tracecore.compilation.vector import address
 
 

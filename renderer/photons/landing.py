@@ -27,7 +27,7 @@ from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Color, Vec3, along, dot, multiply, scale
+from shaders.vector import Color, Vec3, along, chosen, dot, multiply, scale
 from tracecore.compilation.vector import address
 
 
@@ -201,12 +201,6 @@ def bend_normal(k: int, view: View) -> None:
     seen = dot(shading, ray) < -LEAST_BENT_COSINE  # else from behind the bent normal: only the flat one makes sense
     put(address(chunk.is_outside), i, Int(outside))
     set_column(chunk.shading, i, chosen(seen, shading, flat))
-
-
-@inlined
-def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
-    """Returns a where the condition holds, else b."""
-    return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
 
 
 @inlined

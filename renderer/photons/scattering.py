@@ -21,7 +21,7 @@ from renderer.photons.chunk_views import (
     View,
 )
 from renderer.photons.keeping import next_direction
-from renderer.photons.landing import bounces_of, chosen, power_of, roulette
+from renderer.photons.landing import bounces_of, power_of, roulette
 from renderer.scene.photon_scene import LISTED, MATERIAL_MASK, MIXED, SHEET, TINTED
 from renderer.simd.columns import (
     COLUMN_BYTES,
@@ -42,7 +42,7 @@ from shaders.float32 import ONE, TWO, ZERO, Int
 from shaders.random import unit32
 from shaders.sampling import cosine_power
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Vec3, add, along, dot, frame, scale, subtract, to_world
+from shaders.vector import Vec3, add, along, chosen, dot, frame, scale, subtract, to_world
 from tracecore.compilation.vector import address
 
 

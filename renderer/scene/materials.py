@@ -6,6 +6,7 @@ loops of its own. All else is listed: shaded BSDF by BSDF, after its maps.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +84,7 @@ class Dressed:
     plain: Any
     is_sheet: bool
 
-    @property
+    @cached_property
     def maps(self) -> Record:
         """Returns its record of `renderer.scene.map_records.MAPS`."""
         return maps_of(self.material, self.bsdf)
@@ -91,8 +92,9 @@ class Dressed:
     @property
     def is_mapped(self) -> bool:
         """Returns whether its loops have to look at texture coordinates."""
-        maps = self.maps
-        has_pictures = (maps["uses"]["image"] >= 0).any() or max(maps["normal_map"], maps["bump_map"]) >= 0
+        has_pictures = (self.maps["uses"]["image"] >= 0).any() or max(
+            self.maps["normal_map"], self.maps["bump_map"]
+        ) >= 0
         return self.plain is None and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
 
     @property
@@ -210,6 +212,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
     """Returns the numbers and BSDFs of materials."""
     numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
     numbers["bsdf"], numbers["shader"] = -1, -1
+    loops: dict[int, int] = {}  # of each BSDF, by its identity
     bsdfs: list[int] = []
     shaders: list[int] = []
     tables: list[npt.NDArray[np.float32]] = []
@@ -222,7 +225,9 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
             tables.append(one.bsdf.table(one.material))
         flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
-        row["bsdf"] = _place(number_of(lacking(one.bsdf, all_dressed)), bsdfs)
+        if id(one.bsdf) not in loops:
+            loops[id(one.bsdf)] = number_of(lacking(one.bsdf, all_dressed))
+        row["bsdf"] = _place(loops[id(one.bsdf)], bsdfs)
         row["ior_number"] = one.ior_number
         row["is_mapped"] = MAPPED if one.is_mapped else 0
         if one.bsdf.at_point is not None:
@@ -257,7 +262,7 @@ def _place(value: int, values: list[int]) -> int:
 
 def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:
     """Returns the maps of materials; those that are not listed have none."""
-    records = np.array([maps_of(one.material, one.bsdf) if one.plain is None else NO_MAPS for one in all_dressed], MAPS)
+    records = np.array([one.maps if one.plain is None else NO_MAPS for one in all_dressed], MAPS)
     has_any = any(one.is_mapped for one in all_dressed)
     if has_any:
         need(MAPPED_SURFACES)

@@ -14,7 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
-from shaders.bsdfs.layers import lifted
+from shaders.bsdfs.layers import lifted, no_base
 from shaders.compilation import compiled
 from shaders.conductor import reflectance_alike
 from shaders.elementary import sine_cosine
@@ -165,18 +165,6 @@ def evaluate(metal: Anisotropic, wi: Vec3, seen: Seen) -> Value:
 
 
 @compiled
-def entering(metal: Anisotropic, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return (ZERO, ZERO, ZERO)
-
-
-@compiled
-def reflectance(metal: Anisotropic, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return (ZERO, ZERO, ZERO)
-
-
-@compiled
 def albedo(metal: Anisotropic, wo: Vec3) -> Color:
     """Returns what a metal reflects whose facets lean over as much in all azimuths."""
     lobe, alpha = lobe_of(metal), mean_alpha(metal)
@@ -197,8 +185,8 @@ BSDF = Bsdf(
     pack=pack,
     sample=sample,
     evaluate=evaluate,
-    entering=entering,
-    reflectance=reflectance,
+    entering=no_base,
+    reflectance=no_base,
     albedo=albedo,
     maps={
         "specular_map": (Use("specular"),),

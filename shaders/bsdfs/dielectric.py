@@ -6,8 +6,8 @@ An index of 1 is no border, and light goes straight through.
 from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
-from shaders.bsdfs.layers import NOTHING
-from shaders.bsdfs.nff import Nff
+from shaders.bsdfs.layers import NOTHING, no_base
+from shaders.bsdfs.nff import Nff, eta
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
@@ -65,27 +65,9 @@ def evaluate(glass: Dielectric, wi: Vec3, seen: Seen) -> Value:
 
 
 @compiled
-def entering(glass: Dielectric, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return NOTHING
-
-
-@compiled
-def reflectance(glass: Dielectric, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return NOTHING
-
-
-@compiled
 def albedo(glass: Dielectric, wo: Vec3) -> Color:
     """Returns what is reflected and let through."""
     return glass.transmission
-
-
-@compiled
-def eta(glass: Dielectric, is_outside: bool) -> float:
-    """Returns the index of the far side over that of the near one."""
-    return glass.ior if is_outside else ONE / glass.ior
 
 
 BSDF = Bsdf(
@@ -95,8 +77,8 @@ BSDF = Bsdf(
     pack=pack,
     sample=sample,
     evaluate=evaluate,
-    entering=entering,
-    reflectance=reflectance,
+    entering=no_base,
+    reflectance=no_base,
     albedo=albedo,
     eta=eta,
     is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,

@@ -4,7 +4,7 @@ Lambert's law, facets above it with more bounces between them, and a coat over a
 Facets narrower than `LEAST_ALPHA` mirror light without spread.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Drawn
 from shaders.compilation import compiled
@@ -116,3 +116,9 @@ def _to_and_fro(diffuse: float, out: float) -> float:
     """Returns the sum of diffuse^(n + 1) (1 - out)^n over n from 0 on. out: the share of light from below that gets
     through the coat."""
     return diffuse / max(ONE - diffuse * (ONE - out), LEAST_SHARE)
+
+
+@compiled
+def no_base(parameters: Any, w: Vec3) -> Color:
+    """Returns black: what `Bsdf.entering` and `Bsdf.reflectance` are of a surface without a base."""
+    return NOTHING

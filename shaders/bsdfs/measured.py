@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, Drawn, Key, Seen, Value
+from shaders.bsdfs.nff import entering
 from shaders.compilation import compiled, get
 from shaders.elementary import turns_to
 from shaders.errors import ShaderError
@@ -273,12 +274,6 @@ def evaluate(measured: Measured, wi: Vec3, seen: Seen) -> Value:
     from_lobe = rest_probability * measured.glossy_share
     pdf = (base_probability + rest_probability - from_lobe) * above[2] / PI + from_lobe * glossy
     return Value(scale(even, is_above), scale(rest, is_above), is_above * pdf)
-
-
-@compiled
-def entering(measured: Measured, w: Vec3) -> Color:
-    """Returns white: nothing lies above the base."""
-    return (ONE, ONE, ONE)
 
 
 @compiled

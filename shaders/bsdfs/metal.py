@@ -7,7 +7,7 @@ it: the smaller of both shares counts, so that none is gained.
 from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
-from shaders.bsdfs.layers import NOTHING, Mirrored, Shares, Widths, draw, lifted, none_below, pdf_of
+from shaders.bsdfs.layers import NOTHING, Mirrored, Shares, Widths, draw, lifted, no_base, none_below, pdf_of
 from shaders.coat_table import lacquer_albedo, lacquer_value
 from shaders.compilation import compiled
 from shaders.conductor import reflectance_alike
@@ -99,18 +99,6 @@ def evaluate(metal: Metal, wi: Vec3, seen: Seen) -> Value:
 
 
 @compiled
-def entering(metal: Metal, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return NOTHING
-
-
-@compiled
-def reflectance(metal: Metal, w: Vec3) -> Color:
-    """Returns black: there is no base."""
-    return NOTHING
-
-
-@compiled
 def albedo(metal: Metal, wo: Vec3) -> Color:
     """Returns what is reflected; below lacquer, about that."""
     coat = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
@@ -131,8 +119,8 @@ BSDF = Bsdf(
     pack=pack,
     sample=sample,
     evaluate=evaluate,
-    entering=entering,
-    reflectance=reflectance,
+    entering=no_base,
+    reflectance=no_base,
     albedo=albedo,
     is_sharp=lambda metal: metal.alpha < LEAST_ALPHA or (metal.coat > 0.0 and metal.coat_alpha < LEAST_ALPHA),
     maps={"specular_map": (Use("specular"),), "roughness_map": (Use("alpha", is_squared=True),)},

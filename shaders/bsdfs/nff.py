@@ -136,9 +136,10 @@ def albedo(nff: Nff, wo: Vec3) -> Color:
 
 
 @compiled
-def eta(nff: Nff, is_outside: bool) -> float:
-    """Returns the index of the far side over that of the near one."""
-    return nff.ior if is_outside else ONE / nff.ior
+def eta(glass: Any, is_outside: bool) -> float:
+    """Returns the index of the far side over that of the near one. glass: parameters that have an `ior`."""
+    index: float = glass.ior
+    return index if is_outside else ONE / index
 
 
 BSDF = Bsdf(
