@@ -73,13 +73,14 @@ _CALLED = {
     "pack": "material",
     "stores": "parameters",
     "is_sharp": "parameters",
-    "plain": "parameters",
+    "is_clear": "parameters",
+    "simpler": "parameters",
     "at_point": "point, parameters",
 }
 _MAY_BE_NONE = ("eta", "at_point")
 
-#: What says that a BSDF never means what kind nff can.
-_NEVER_PLAIN = Bsdf.__dataclass_fields__["plain"].default
+#: What says that no BSDF is simpler.
+_NEVER = Bsdf.__dataclass_fields__["simpler"].default
 
 
 def _faults(bsdf: Bsdf) -> Iterator[str]:
@@ -100,8 +101,8 @@ def _faults(bsdf: Bsdf) -> Iterator[str]:
         yield "with an eta its parameters must have `transmission`, a Color, and `ior`, a float"
     for other in _shaders.values():
         is_same = all(getattr(bsdf, name) is getattr(other, name) for name in _COMPILED)
-        if bsdf.plain is other.plain and bsdf.plain is not _NEVER_PLAIN and not is_same:
-            yield f"its `plain` goes with the functions of shader {other.name!r}; give it another, such as one to None"
+        if bsdf.simpler is other.simpler and bsdf.simpler is not _NEVER and not is_same:
+            yield f"its `simpler` goes with the functions of shader {other.name!r}; give it one of its own, as to None"
     for picture, uses in bsdf.maps.items():
         for use in uses:
             if use.parameter not in sizes:

@@ -24,18 +24,11 @@ from shaders.vector import (
 
 Floats = npt.NDArray[np.float32]
 
-#: What lamps, sheets and the loops of kind nff read of a material. diffuse to ior: of kind nff (`shaders.bsdfs.nff`),
-#: black where another loop shades it. emission, backdrop: radiances, of which the second lights nothing. through: share
-#: of light that goes straight through a sheet. texture, emission_map, through_map: textures that multiply diffuse and
-#: backdrop, emission, and through, or -1.
+#: What lamps and sheets are by their material. emission, backdrop: radiances, of which the second lights nothing.
+#: through: share of light that goes straight through a sheet. texture, emission_map, through_map: textures that
+#: multiply backdrop, emission, and through, or -1.
 MATERIAL = np.dtype(
     [
-        ("diffuse", "<f8", 3),
-        ("phong", "<f8", 3),
-        ("mirror", "<f8", 3),
-        ("transmission", "<f8", 3),
-        ("exponent", "<f8"),
-        ("ior", "<f8"),
         ("emission", "<f8", 3),
         ("backdrop", "<f8", 3),
         ("through", "<f8", 3),

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tracecore
+from renderer.camera_paths.bounce import make_eye_paths_ready
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-from renderer.camera_paths.listed import make_eye_paths_ready
 from renderer.camera_paths.loops import EyeBatches, advance_batch, new_eye_batches
 from renderer.camera_paths.paths import EyeJob, Longs
 from renderer.camera_paths.task import EyeTask

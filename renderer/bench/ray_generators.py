@@ -16,7 +16,7 @@ import numpy.typing as npt
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import new_batch
-from renderer.photons.listed import make_photons_ready
+from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import shade_batch
 from renderer.photons.store import PhotonStore
 from renderer.run.halton import radical_inverse

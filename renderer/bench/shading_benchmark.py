@@ -16,8 +16,8 @@ import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
-from renderer.photons.listed import make_photons_ready
 from renderer.photons.photon_map import Words
+from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import shade_batch, shade_rays
 from renderer.photons.store import PhotonOutput, PhotonStore
 from renderer.photons.tracing import Longs

@@ -1,18 +1,17 @@
 """What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
 
-from renderer.camera_paths.bounce import places_of
+from renderer.camera_paths.bounce import places_of, view_of
 from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
 from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob, Long
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
-from renderer.photons.chunk_views import MIRROR_BYTES, PHONG_BYTES, TRANSMISSION_BYTES, View
-from renderer.photons.scattering import material_color
-from renderer.scene.photon_scene import LISTED, MIXED
-from renderer.shading.listed import ALBEDO, for_each_bsdf
-from renderer.simd.columns import column, set_column
+from renderer.shading.chunks import View
+from renderer.shading.queues import Queue, queue_of, sort_rays
+from renderer.shading.scattering import ALBEDO
+from renderer.simd.bsdf_kinds import call_at
+from renderer.simd.columns import column
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE
-from shaders.vector import add
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import address
@@ -26,41 +25,32 @@ FEATURE_PASSES = 16
 def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     """Add the features of what the camera rays of a batch met to their columns of the job's image."""
     job, batch = borrowed(job), borrowed(batch)
-    image, first = job.image, Long(0)
+    image, table, places = job.image, job.scene.bsdfs, places_of(batch)
     for i in range(active):
         image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
-    while first < active:
-        view = View(*places_of(job.scene, batch, first, first), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
-        hits, rays = pick_vertices(view, active - first)
-        first += rays
-        if hits > 0:
-            look_at_surfaces(job.scene, view, hits)
-            add_features_of(job, view, hits)
+    sort_rays(job.scene, places.triangles, places.words, active)
+    for own in range(len(table.bsdfs)):
+        queue, first = queue_of(table, own, places.triangles, places.words), Long(0)
+        while first < active:
+            view = view_of(job.scene, batch, queue, (first, first))
+            hits, rays = pick_vertices(queue, view, active - first)
+            first += rays
+            if hits > 0:
+                look_at_surfaces(job.scene, queue, view, hits)
+                add_features_of(job, queue, view, hits)
 
 
 @inlined
-def add_features_of(job: EyeJob, view: View, hits: int) -> None:
+def add_features_of(job: EyeJob, queue: Queue, view: View, hits: int) -> None:
     """Add the features of the vertices of a chunk."""
-    chunk, image, flags = view.chunk, job.image, job.scene.photon_scene.flags
-    if flags & MIXED:
-        for i in range(hits):
-            add_lobes(i, view)
-    if flags & LISTED:
-        for_each_bsdf(job.scene.bsdfs, ALBEDO, chunk, hits, (rules_of(job.task, 0.0), address(job.scene.bsdfs.tables)))
+    chunk, image, table = view.chunk, job.image, job.scene.bsdfs
+    call_at(table.loops[queue.bsdf, ALBEDO], (chunk, hits, rules_of(job.task, 0.0), address(table.tables)))
     for i in range(hits):
         pixel, color = Long(chunk.pixel[i]), column(chunk.weight, i)
         add_color(image, pixel, LAYER_ALBEDO, (min(color[0], ONE), min(color[1], ONE), min(color[2], ONE)))
         add_color(image, pixel, LAYER_NORMAL, column(chunk.shading, i))
         image[pixel, LAYER_DEPTH] += chunk.distance[i]
         image[pixel, LAYER_SEEN] += 1.0
-
-
-@inlined
-def add_lobes(i: int, view: View) -> None:
-    """Add to the diffuse colour of a vertex what its material reflects and lets through beside."""
-    for field in (PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES):
-        color = add(column(view.chunk.weight, i), material_color(i, field, view))
-        set_column(view.chunk.weight, i, color)
 
 
 @compiled

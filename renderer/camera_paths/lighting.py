@@ -6,18 +6,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays, limit_ray
+from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays, bounces_of, limit_ray
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
-from renderer.camera_paths.vertices import Vertices
+from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.batch import RAY_DIRECTION
-from renderer.photons.chunk_views import ALL_BITS
 from renderer.photons.media import Inside, border_at
 from renderer.scene.light_records import LIGHT_RECORD
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import HAS_MEDIA, MIXED
-from renderer.shading.listed import LIGHT, for_each_bsdf
+from renderer.scene.photon_scene import HAS_MEDIA
+from renderer.shading.chunks import ALL_BITS, NO_BITS
+from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
+from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -34,7 +35,6 @@ from renderer.simd.columns import (
 from renderer.simd.rows import gather_columns
 from shaders.compilation import called
 from shaders.compilation import compiled as inlined
-from shaders.elementary import power
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import SHADOW_END, LightArrays, LightSample, sample_light
 from shaders.random import STREAM_LIGHT, unit32
@@ -85,12 +85,7 @@ def add_shadow_rays(
     for sample in range(task.light_samples):
         draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
         sample_lights(scene, vertices, hits, sample)
-        if scene.photon_scene.flags & MIXED:
-            if not vertices.are_listed:
-                each(cast_mixed, whole(hits), vertices)
-            for_each_bsdf(scene.bsdfs, LIGHT, chunk, hits, (vertices.rules, address(scene.bsdfs.tables)))
-        else:
-            each(cast_diffuse, whole(hits), vertices)
+        call_at(scene.bsdfs.loops[vertices.bsdf, LIGHT], (chunk, hits, vertices.rules, address(scene.bsdfs.tables)))
         if scene.photon_scene.flags & HAS_MEDIA:
             each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
             keep_shadow_media(chunk, hits, shadows, sample)
@@ -224,53 +219,38 @@ def path_weight(own: float, light_pdf: float, samples: float) -> float:
     return ONE / (ONE + ratio * ratio) if light_pdf > ZERO else ONE
 
 
-@inlined
-def cast_diffuse(i: int, data: Vertices) -> None:
-    """Write the shadow ray of a vertex whose lobe is diffuse."""
-    chunk = data.chunk
-    cosine = dot(column(chunk.to_light, i), column(chunk.shading, i))
-    weight = path_weight(chunk.diffuse_pdf[i] * cosine, chunk.light_pdf[i], data.rules.samples)
-    reflected = column(chunk.diffuse_light, i)
-    cast(i, scale(reflected, chunk.follow[i] * weight + data.rules.alone), cosine, data)
+@unit(types.none)
+def light_vertices(kind: BsdfKind, chunk: EyeChunk, count: int, rules: Rules, tables: int) -> None:
+    """Write the shadow rays of the first `count` vertices, towards the lights that were chosen for them."""
+    each(light_vertex, whole(count), Seeing(kind, chunk, rules, tables))
 
 
 @inlined
-def cast_mixed(i: int, data: Vertices) -> None:
-    """Write the shadow ray of a vertex that may have other lobes than the diffuse one."""
-    chunk, direction = data.chunk, column(data.chunk.to_light, i)
-    cosine = dot(direction, column(chunk.shading, i))
-    lobe = power(max(dot(direction, column(chunk.axis, i)), ZERO), chunk.exponent[i])
-    lobe = lobe if dot(direction, column(chunk.axis, i)) > ZERO else ZERO
-    pdf = chunk.diffuse_pdf[i] * cosine + chunk.phong_pdf[i] * lobe
-    weight = path_weight(pdf, chunk.light_pdf[i], data.rules.samples)
-    diffuse, phong = column(chunk.diffuse_light, i), column(chunk.phong_light, i)
-    diffuse_weight, phong_weight = chunk.follow[i] * weight + data.rules.alone, lobe * weight
+def light_vertex(i: int, data: Seeing) -> None:
+    """Write the shadow ray of a vertex, whether it carries something or not."""
+    chunk, kind, rules = data.chunk, data.kind, data.rules
+    own, parameters, direction = frame_at(kind, i, chunk), parameters_at(kind, i, chunk), column(chunk.to_light, i)
+    seen = seen_at(i, own, chunk, EVEN, chunk.follow[i], data.tables)
+    wi = in_frame(direction, own)
+    value = evaluate(kind, parameters, wi, seen)
+    weight = path_weight(may_go_on(i, chunk, rules) * value.pdf, chunk.light_pdf[i], rules.samples)
+    base, rest = chunk.follow[i] * weight + rules.alone, weight * radiance_gain(kind, parameters, wi, seen)
+    is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
+    seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
     reflected = (
-        diffuse[0] * diffuse_weight + phong[0] * phong_weight,
-        diffuse[1] * diffuse_weight + phong[1] * phong_weight,
-        diffuse[2] * diffuse_weight + phong[2] * phong_weight,
+        value.base[0] * base + value.rest[0] * rest,
+        value.base[1] * base + value.rest[1] * rest,
+        value.base[2] * base + value.rest[2] * rest,
     )
-    cast(i, reflected, cosine, data)
-
-
-@inlined
-def cast(i: int, reflected: tuple[float, float, float], cosine: float, data: Vertices) -> None:
-    """Write a shadow ray, whether it carries something or not.
-
-    reflected: share of the irradiance that reaches the eye.
-    cosine: of the light's direction and the shading normal.
-    """
-    chunk = data.chunk
-    normal = column(chunk.normal, i)
-    radiance = scale(multiply(reflected, column(chunk.irradiance, i)), cosine)
-    above = dot(column(chunk.to_light, i), normal) > ZERO
-    is_lit = (cosine > ZERO) & above & (largest(radiance) > ZERO)
-    clear = scale(normal, chunk.clearance[i])
+    radiance = multiply(multiply(seen_share, reflected), column(chunk.irradiance, i))
+    start, position = next_origin(i, direction, chunk), column(chunk.position, i)
+    above = dot(direction, column(chunk.normal, i)) > ZERO
+    is_lit = (above == (wi[2] > ZERO)) & (largest(radiance) > ZERO)
     set_column(chunk.radiance, i, radiance)
-    set_column(chunk.start, i, along(column(chunk.position, i), normal, chunk.clearance[i]))
+    set_column(chunk.start, i, start)
     # From off the surface to where the light is: along the direction alone, the ray would end behind a close light.
-    set_column(chunk.shadow_direction, i, subtract(column(chunk.target, i), clear))
-    chunk.carries[i] = ALL_BITS if is_lit else np.uint32(0)
+    set_column(chunk.shadow_direction, i, subtract(column(chunk.target, i), subtract(start, position)))
+    chunk.carries[i] = ALL_BITS if is_lit else NO_BITS
 
 
 @inlined

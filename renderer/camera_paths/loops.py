@@ -15,6 +15,7 @@ from renderer.camera_paths.paths import (
     EYE_WORDS,
     LOOKUP_NANOSECONDS,
     SHADOW_WORDS,
+    SPARE_ROWS,
     EyeBatch,
     EyeJob,
     Long,
@@ -60,6 +61,7 @@ class EyeBatches(NamedTuple):
     words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
     counters: (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons.
     scratch: (1,) EYE_COLUMNS.
+    spare: (SPARE_ROWS, column) uint32, of `EyeBatch`.
     search: (1,) SEARCH_COLUMNS.
     """
 
@@ -75,6 +77,7 @@ class EyeBatches(NamedTuple):
     words: Ids
     counters: Longs
     scratch: Records
+    spare: Ids
     search: Records
 
 
@@ -94,6 +97,7 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
         words=port.hits.view(np.uint32),
         counters=np.zeros(EYE_COUNTERS, np.int64),
         scratch=np.zeros(1, EYE_COLUMNS),
+        spare=np.zeros((SPARE_ROWS, column), np.uint32),
         search=np.zeros(1, SEARCH_COLUMNS),
     )
 
@@ -133,7 +137,7 @@ def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
     slot = index * batches.slots
     prim_ids, paths = batches.words[slot, HIT_ID], batches.paths[index]
     rays, hits = port.rays[slot], port.hits[slot]
-    return EyeBatch(rays, hits, prim_ids, paths, batches.scratch, batches.search, batches.counters)
+    return EyeBatch(rays, hits, prim_ids, paths, batches.scratch, batches.spare, batches.search, batches.counters)
 
 
 @inlined

@@ -8,10 +8,10 @@ from numba import types
 
 from renderer.camera_paths.paths import EYE_MEDIA, EYE_THROUGHPUT, SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
 from renderer.photons.batch import HIT_ID, RAY_DIRECTION
-from renderer.photons.chunk_views import ALL_BITS, View
 from renderer.photons.media import Inside, pick_media
 from renderer.scene.media import Media, MediaTables, absorption_of, share_left, tables_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS
+from renderer.shading.chunks import ALL_BITS, View
 from renderer.simd.columns import (
     WORD_BYTES,
     column,
@@ -46,12 +46,12 @@ class ShadowsInside(NamedTuple):
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
-def absorb_throughput(view: View, counts: tuple[int, int], tables: MediaTables) -> None:
-    """Take from the paths of a chunk what is absorbed on the way to their vertices.
-
-    counts: of these, and of rays looked at.
-    """
-    pick_media(EYE_MEDIA, view, counts)
+def absorb_throughput(
+    wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int], tables: MediaTables
+) -> None:
+    """Take from the paths of a chunk what is absorbed on the way to their vertices. For the arguments see
+    `pick_media`."""
+    pick_media(EYE_MEDIA, wanted, view, counts)
     each(absorb_from_path, whole(counts[0]), (view.chunk, tables))
 
 

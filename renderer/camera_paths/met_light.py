@@ -91,11 +91,11 @@ def layer_of_met(met: MetLight) -> int:
 
 
 @unit(types.none)
-def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
+def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
     tables, step = tables_of(job.scene.photon_scene.media), 4 * batch.paths.shape[1]
-    for row in range(first, first + count):
+    for row in range(count):
         if batch.prim_ids[row] == MISS:
             if job.scene.photon_scene.flags & HAS_MEDIA:
                 absorb_endless_ray(address(batch.paths), step, row, tables)

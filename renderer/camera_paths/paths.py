@@ -20,7 +20,7 @@ from renderer.simd.columns import COLUMN, put
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ZERO, Int
 from shaders.vector import Color, Vec3, subtract
-from tracecore.rays import MISS, Floats, Ids
+from tracecore.rays import MISS, RAY_FLOATS, Floats, Ids
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -49,28 +49,21 @@ SHEET_SHIFT, ONE_SHEET, MOST_SHEETS = np.uint32(20), np.uint32(1 << 20), np.uint
 #: Bounces that a path may have.
 MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 
-#: Lobes that a path goes on by: those of photons, and none.
-EYE_LOBE_ABSORBED = np.uint32(4)
-
 #: Columns that paths share with photons (`renderer.photons.batch.HIT_COLUMNS`), those that are read as rows first.
 SHARED = (
-    ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
-    + ("uvs", "texels", "sides")
+    ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("is_directed", "lobe", "bent", "lobes", "media")
+    + ("faces", "bent", "media")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. weight: the diffuse reflectance. pixel to behind: of the path that came; next_*: of the
-#: one that goes on where goes is not 0. is_far: whether the irradiance is looked up, where a final gather ends. follow:
-#: 1 where scattered rays follow diffuse reflection, else 0. shares: probabilities of the lobes. phong: the value of
-#: that lobe where it is greatest; axis: the direction about which it lies. scattered: share of the light that is kept;
-#: gain: of radiance that is squeezed into another medium. diffuse_light, phong_light: what reaches the eye of light of
-#: one shadow ray, by these lobes; diffuse_pdf, phong_pdf: densities with which the path that goes on may find the light
-#: as well, per cosine or value. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset of the
-#: shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle. start:
-#: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. listed, rare: lists
+#: Columns of a chunk of hits. weight: the reflectance towards the eye of what photons are stored on, where these are
+#: looked up. pixel to behind: of the path that came; next_*: of the one that goes on where goes is not 0, and lobe is
+#: what it goes on by. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
+#: rays follow diffuse reflection, else 0. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset
+#: of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle.
+#: start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. rare: a list
 #: of indices.
 EYE_COLUMNS = np.dtype(
     [(name, HIT_COLUMNS[name]) for name in SHARED]
@@ -91,15 +84,8 @@ EYE_COLUMNS = np.dtype(
         ("goes", "<u4", _SCALAR),
         ("is_far", "<i4", _SCALAR),
         ("follow", "<f4", _SCALAR),
-        ("shares", "<f4", (4, COLUMN)),
-        ("phong", "<f4", _VECTOR),
-        ("axis", "<f4", _VECTOR),
-        ("gain", "<f4", _SCALAR),
-        ("scattered", "<f4", _VECTOR),
-        ("diffuse_light", "<f4", _VECTOR),
-        ("phong_light", "<f4", _VECTOR),
-        ("diffuse_pdf", "<f4", _SCALAR),
-        ("phong_pdf", "<f4", _SCALAR),
+        ("weight", "<f4", _VECTOR),
+        ("lobe", "<i4", _SCALAR),
         ("pick", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
         ("light_position", "<f4", _VECTOR),
@@ -116,7 +102,6 @@ EYE_COLUMNS = np.dtype(
         ("shadow_direction", "<f4", _VECTOR),
         ("radiance", "<f4", _VECTOR),
         ("carries", "<u4", _SCALAR),
-        ("base", "<f4", _VECTOR),
         ("shadow_media", "<u4", _SCALAR),
         ("rare", "<i4", _SCALAR),
     ]
@@ -152,6 +137,9 @@ class EyeJob(NamedTuple):
     image: Doubles
 
 
+#: Rows of the spare memory of a thread's batches.
+SPARE_ROWS = RAY_FLOATS + EYE_WORDS + 1
+
 #: Which of a thread's counters has the nanoseconds that it looked up photons.
 LOOKUP_NANOSECONDS = 3
 
@@ -164,6 +152,8 @@ class EyeBatch(NamedTuple):
     prim_ids: (column,) uint32, the triangles that the rays hit, or MISS.
     paths: (EYE_WORDS, column) uint32.
     scratch: (1,) EYE_COLUMNS, which all batches of a thread share.
+    spare: (SPARE_ROWS, column) uint32, the same: rays and paths that go on, while others of the batch are still to be
+        shaded, and which BSDF each ray has hit.
     search: (1,) SEARCH_COLUMNS, the same.
     counters: of the thread; shading adds to that of LOOKUP_NANOSECONDS.
     """
@@ -173,6 +163,7 @@ class EyeBatch(NamedTuple):
     prim_ids: Ids
     paths: Ids
     scratch: Records
+    spare: Ids
     search: Records
     counters: Longs
 

@@ -18,35 +18,42 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, EyeTask
 from renderer.photons.batch import HIT_ID, RAY_DIRECTION
-from renderer.photons.chunk_views import MISS_BIT, NO_FATE, PHONG_BYTES, View
-from renderer.photons.gathering_hits import gather_records, gather_textures
-from renderer.photons.landing import bend_normal, hit_point, texel_color, texel_step, texture_sides
-from renderer.photons.scattering import material_color, mirrored
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, LISTED, MIXED, TEXTURED
-from renderer.shading.listed import AT_POINT
-from renderer.shading.look import look_at_listed
+from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
+from renderer.shading.chunks import View
+from renderer.shading.queues import Queue
+from renderer.shading.scattering import AT_POINT, frame_at, in_frame, parameters_at
+from renderer.shading.surfaces import (
+    bend_normal,
+    face,
+    gather_numbers,
+    gather_records,
+    gather_textures,
+    look_closely,
+)
+from renderer.shading.texels import paint_blended
+from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
     column_of,
     each,
-    get,
-    get_int,
-    get_word,
     list_indices,
     pack_chunk,
     set_column,
     three,
     whole,
 )
+from shaders.bsdfs.bsdf import Seen
 from shaders.compilation import compiled as inlined
-from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
-from shaders.vector import Color, mean, multiply, scale
+from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.vector import Vec3, scale
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
-PER_PI = Float32(1.0 / np.pi)
+#: Lobes are chosen alike for all channels: what a path carries is as likely to be light of any colour.
+EVEN = (ONE, ONE, ONE)
 
 #: A hit lies at an edge of its triangle where one of its barycentric coordinates is below this.
 EDGE = Float32(2.0**-16)
@@ -79,12 +86,20 @@ class Rules(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """What loops over the vertices of a chunk work on. are_listed: whether the loops of BSDFs shade all of them."""
+    """The vertices of a chunk, which all have the same BSDF. bsdf: the row of its loops."""
 
     chunk: EyeChunk
-    tables: View
     rules: Rules
-    are_listed: bool
+    bsdf: int
+
+
+class Seeing(NamedTuple):
+    """What the loops of a BSDF work on. tables: address of what was measured (`shaders.bsdfs.bsdf.Seen`)."""
+
+    kind: BsdfKind
+    chunk: EyeChunk
+    rules: Rules
+    tables: int
 
 
 @inlined
@@ -106,9 +121,9 @@ def rules_of(task: EyeTask, near: float) -> Rules:
 
 
 @inlined
-def pick_vertices(view: View, count: int) -> tuple[int, int]:
-    """Write rays that hit something, and their paths, side by side to the chunk until it is full. Returns how many they
-    are, and how many rays were looked at."""
+def pick_vertices(queue: Queue, view: View, count: int) -> tuple[int, int]:
+    """Write rays of a queue, and their paths, side by side to the chunk until it is full. Returns how many they are,
+    and how many rays were looked at."""
     chunk, step = view.chunk, view.step
     triangles = view.hits + HIT_ID * step
     sources = (
@@ -131,26 +146,27 @@ def pick_vertices(view: View, count: int) -> tuple[int, int]:
         + column_of(chunk.unmapped)
         + (address(chunk.behind),)
     )
-    return pack_chunk(triangles, (MISS_BIT, NO_FATE), count, sources, targets)
+    return pack_chunk(view.words, queue.wanted, count, sources, targets)
 
 
 @unit(types.none)
-def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
-    """Write hit points, normals and colours of the vertices of a chunk, and what the BSDFs of those that are listed
-    take."""
-    chunk, flags = view.chunk, scene.photon_scene.flags
-    gather_records(flags, address(scene.photon_scene.records), chunk, hits)
+def look_at_surfaces(scene: PackedScene, queue: Queue, view: View, hits: int) -> None:
+    """Write hit points and normals of the vertices of a chunk, and the numbers of their BSDF."""
+    scene = borrowed(scene)
+    chunk, flags = view.chunk, queue.flags
+    gather_records(address(scene.photon_scene.records), chunk, hits)
     each(reach, whole(hits), chunk)
     if flags & BENT:
         bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent))
         each(bend_normal, whole(bent), view)
-    if flags & TEXTURED:
+    gather_numbers(scene.bsdfs, queue, chunk, hits)
+    if flags & TEXTURED and queue.quads > 0:
         gather_textures(address(scene.photon_scene.textures), chunk, hits)
         textured = list_indices(address(chunk.kind), (TEXTURED, TEXTURED), hits, address(chunk.bent))
         each(paint_blended, whole(textured), view)
-    if flags & LISTED:
+    if flags & MAPPED:
         each(widen, whole(hits), chunk)
-        look_at_listed(scene, AT_POINT, chunk, hits)
+        look_closely(scene, AT_POINT, queue, chunk, hits)
 
 
 @inlined
@@ -167,136 +183,71 @@ def width_at(i: int, chunk: EyeChunk) -> float:
 
 @inlined
 def reach(i: int, chunk: EyeChunk) -> None:
-    """Write hit point, and normal on the side of the ray's origin.
+    """Write hit point and normals.
 
     At an edge rounding might have the point behind the next triangle, where the other side is lit: such a point is
     taken a little back along the ray, which came from this side.
     """
     u, v = chunk.uv[0, i], chunk.uv[1, i]
     is_at_edge = (u < EDGE) | (v < EDGE) | (u + v > ONE - EDGE)
-    back = chunk.clearance[i] if is_at_edge else ZERO
-    position, normal, is_front = hit_point(i, chunk.distance[i] - back, chunk)
-    set_column(chunk.position, i, position)
-    set_column(chunk.normal, i, normal)
-    set_column(chunk.shading, i, normal)
-    chunk.is_outside[i] = Int(is_front)
+    face(i, chunk.distance[i] - (chunk.clearance[i] if is_at_edge else ZERO), chunk)
 
 
 @inlined
-def paint_blended(k: int, view: View) -> None:
-    """Multiply the diffuse colour with the texture's, blended between four texels."""
-    chunk = view.chunk
-    i = get_int(address(chunk.bent), k)
-    x, y = texture_point(i, chunk)
-    width, height = texture_sides(get_word(address(chunk.sides), i))
-    first = get_int(address(chunk.texels), i)
-    across, down = blend_share(x, width), blend_share(y, height)
-    left, right = texel_step(x, ZERO, width), texel_step(x, ONE, width)
-    top, bottom = Int(texel_step(y, ZERO, height) * width), Int(texel_step(y, ONE, height) * width)
-    a, b = texel_color(Int(first + top + left), view), texel_color(Int(first + top + right), view)
-    c, d = texel_color(Int(first + bottom + left), view), texel_color(Int(first + bottom + right), view)
-    color = (
-        blended(blended(a[0], b[0], across), blended(c[0], d[0], across), down),
-        blended(blended(a[1], b[1], across), blended(c[1], d[1], across), down),
-        blended(blended(a[2], b[2], across), blended(c[2], d[2], across), down),
-    )
-    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
-
-
-@inlined
-def texture_point(i: int, chunk: EyeChunk) -> tuple[float, float]:
-    """Returns the texture coordinates of a hit: in float64, as they may be large."""
-    uv, corners = address(chunk.uv), address(chunk.uvs)
-    u, v = np.float64(get(uv, i)), np.float64(get(uv + COLUMN_BYTES, i))
-    w = 1.0 - u - v
-    x = w * get(corners, i) + u * get(corners + 2 * COLUMN_BYTES, i) + v * get(corners + 4 * COLUMN_BYTES, i)
-    y = (
-        w * get(corners + COLUMN_BYTES, i)
-        + u * get(corners + 3 * COLUMN_BYTES, i)
-        + v * get(corners + 5 * COLUMN_BYTES, i)
-    )
-    return x, y
-
-
-@inlined
-def blend_share(x: float, size: int) -> float:
-    """Returns the share of the second one of two texels of a row or column that are blended at x."""
-    position = (x - np.floor(x)) * Float32(size) - HALF
-    return Float32(position - np.floor(position))
-
-
-@inlined
-def blended(a: float, b: float, share: float) -> float:
-    """Returns a number between two."""
-    return a * (ONE - share) + b * share
-
-
-@unit(types.none)
-def prepare(flags: np.uint32, vertices: Vertices, hits: int) -> None:
-    """Write what all rays that leave a vertex share: lobes, and what they reflect of light that comes."""
-    if vertices.are_listed:
-        each(follow_at, whole(hits), vertices)
-    elif flags & MIXED:
-        each(prepare_mixed, whole(hits), vertices)
-    else:
-        each(prepare_diffuse, whole(hits), vertices)
-
-
-@inlined
-def follow_at(i: int, data: Vertices) -> float:
-    """Returns 1 where scattered rays follow the diffuse reflection of a vertex, else 0, and says whether it is far."""
-    chunk, rules = data.chunk, data.rules
+def follow_bases(i: int, data: tuple[EyeChunk, Rules]) -> None:
+    """Write whether scattered rays follow the diffuse reflection of a vertex, and whether it is far."""
+    chunk, rules = data
     is_behind = (chunk.state[i] & AFTER_DIFFUSE) != 0
     is_far = is_behind & (chunk.behind[i] + chunk.distance[i] >= rules.near) & rules.is_gather
-    follow = ZERO if is_far else rules.follow
-    chunk.is_far[i], chunk.follow[i] = Int(is_far), follow
-    return follow
-
-
-@inlined
-def shadow_share(i: int, data: Vertices) -> tuple[Color, float]:
-    """Returns the share of what a vertex reflects of one shadow ray that reaches the eye, and 1 where its path goes on,
-    which may find the light as well, else 0."""
-    chunk, rules = data.chunk, data.rules
-    is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
-    return scale(column(chunk.throughput, i), (ZERO if is_dark else ONE) / rules.samples), may_go_on(i, chunk, rules)
+    chunk.is_far[i], chunk.follow[i] = Int(is_far), ZERO if is_far else rules.follow
 
 
 @inlined
 def may_go_on(i: int, chunk: EyeChunk, rules: Rules) -> float:
     """Returns 1 where a path goes on behind a vertex by other lobes than mirrors and glass, else 0."""
-    is_last = bounces_of(get_word(address(chunk.state), i)) + Int(1) >= rules.max_depth
+    is_last = bounces_of(chunk.state[i]) + Int(1) >= rules.max_depth
     return ZERO if is_last | rules.is_sharp else ONE
 
 
 @inlined
-def prepare_diffuse(i: int, data: Vertices) -> None:
-    """Do as `prepare` where all surfaces are diffuse."""
-    chunk = data.chunk
-    paint, follow = column(chunk.weight, i), follow_at(i, data)
-    seen, goes = shadow_share(i, data)
-    share = follow if mean(paint) > ZERO else ZERO
-    chunk.shares[0, i] = share
-    set_column(chunk.diffuse_light, i, scale(multiply(seen, paint), PER_PI))
-    chunk.diffuse_pdf[i] = goes * share * PER_PI
+def radiance_gain(kind: BsdfKind, parameters: object, wi: Vec3, seen: Seen) -> float:
+    """Returns what radiance from wi changes by beside the share that is kept.
+
+    Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte Carlo
+    Methods for Light Transport Simulation, 1997, section 5.2.
+    """
+    index = eta(kind, parameters, seen.is_outside)
+    return ONE / (index * index) if wi[2] < ZERO else ONE
+
+
+@unit(types.none)
+def show_bases(kind: BsdfKind, chunk: EyeChunk, count: int, rules: Rules, tables: int) -> None:
+    """Write the reflectance towards the eye of what photons are stored on, for the first `count` vertices."""
+    each(show_base, whole(count), Seeing(kind, chunk, rules, tables))
 
 
 @inlined
-def prepare_mixed(i: int, data: Vertices) -> None:
-    """Do as `prepare` where some surfaces have other lobes than the diffuse one."""
+def show_base(i: int, data: Seeing) -> None:
+    """Write the base's reflectance of a vertex."""
+    chunk, kind = data.chunk, data.kind
+    set_column(chunk.weight, i, reflectance(kind, parameters_at(kind, i, chunk), wo_at(i, data)))
+
+
+@unit(types.none)
+def show_albedos(kind: BsdfKind, chunk: EyeChunk, count: int, rules: Rules, tables: int) -> None:
+    """Write all that is reflected and let through towards the eye, for the first `count` vertices."""
+    each(show_albedo, whole(count), Seeing(kind, chunk, rules, tables))
+
+
+@inlined
+def show_albedo(i: int, data: Seeing) -> None:
+    """Write the albedo of a vertex."""
+    chunk, kind = data.chunk, data.kind
+    set_column(chunk.weight, i, albedo(kind, parameters_at(kind, i, chunk), wo_at(i, data)))
+
+
+@inlined
+def wo_at(i: int, data: Seeing) -> Vec3:
+    """Returns the direction to where a path came from, in the shading frame."""
     chunk = data.chunk
-    paint, follow = column(chunk.weight, i), follow_at(i, data)
-    seen, goes = shadow_share(i, data)
-    means, exponent = column(chunk.means, i), chunk.exponent[i]
-    diffuse = mean(paint) * follow
-    total = diffuse + means[0] + means[1] + means[2]
-    per_total = ONE / total if total > ZERO else ZERO
-    chunk.shares[0, i], chunk.shares[1, i] = diffuse * per_total, means[0] * per_total
-    chunk.shares[2, i], chunk.shares[3, i] = means[1] * per_total, means[2] * per_total
-    phong = scale(material_color(i, PHONG_BYTES, data.tables), (exponent + TWO) * (HALF * PER_PI))
-    set_column(chunk.phong, i, phong)
-    set_column(chunk.axis, i, mirrored(i, chunk))
-    set_column(chunk.diffuse_light, i, scale(multiply(seen, paint), PER_PI))
-    set_column(chunk.phong_light, i, multiply(seen, phong))
-    chunk.diffuse_pdf[i] = goes * chunk.shares[0, i] * PER_PI
-    chunk.phong_pdf[i] = goes * chunk.shares[1, i] * (exponent + ONE) * (HALF * PER_PI)
+    return in_frame(scale(column(chunk.ray, i), -ONE), frame_at(data.kind, i, chunk))

@@ -9,30 +9,23 @@ from renderer.photons.photon_map import Words
 from renderer.scene.photon_scene import Records
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
-from tracecore.rays import Floats
+from tracecore.rays import RAY_FLOATS, Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
 RAY_DIRECTION, HIT_ID = 4, 3
 PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_MEDIA, PATH_WORDS = 0, 1, 2, 5, 6
 
-#: Lobes, in the order in which one is chosen.
-PHOTON_LOBES = 4
-PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = (
-    np.uint32(lobe) for lobe in range(PHOTON_LOBES)
-)
-
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
-#: ray's origin; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv, triangle, photon, depth, flux:
-#: of the ray, hit and path, of which depth and flux become those that the path goes on with. position: of the hit,
-#: later where the next ray starts. shading: flat or bent normal on the side of the ray's origin. bits: random numbers
-#: for direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel.
-#: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
-#: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
-#: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of indices in
-#: the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on. media: the
-#: stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the ray.
+#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `normal` is brought to the side of the ray's
+#: origin, and packed_front becomes that; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv,
+#: triangle, photon, depth, flux: of the ray, hit and path, of which depth and flux become those that the path goes on
+#: with. position: of the hit, later where the next ray starts. shading: flat or bent normal on the side of the ray's
+#: origin. faces: 0 where the normal between the corners' ones is seen from behind, else 1. bits: random numbers for
+#: direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel. texel:
+#: index of the one drawn. wi: direction of the next ray. counters: fates of the hit. bent: a list of indices in the
+#: chunk. media: the stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the
+#: ray.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -41,10 +34,6 @@ HIT_COLUMNS = np.dtype(
         ("kind", "<u4", _SCALAR),
         ("packed_front", "<u4", _SCALAR),
         ("packed_back", "<u4", _SCALAR),
-        ("weight", "<f4", _VECTOR),
-        ("means", "<f4", _VECTOR),
-        ("exponent", "<f4", _SCALAR),
-        ("ior", "<f4", _SCALAR),
         ("origin", "<f4", _VECTOR),
         ("ray", "<f4", _VECTOR),
         ("distance", "<f4", _SCALAR),
@@ -59,16 +48,13 @@ HIT_COLUMNS = np.dtype(
         ("draws", "<f4", _VECTOR),
         ("wi", "<f4", _VECTOR),
         ("is_outside", "<i4", _SCALAR),
-        ("is_directed", "<i4", _SCALAR),
+        ("faces", "<f4", _SCALAR),
         ("counters", "<u4", _SCALAR),
-        ("lobe", "<i4", _SCALAR),
-        ("per_share", "<f4", _SCALAR),
         ("uvs", "<f4", (6, COLUMN)),
         ("texels", "<i4", _SCALAR),
         ("sides", "<u4", _SCALAR),
         ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
-        ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
         ("media", "<u4", _SCALAR),
         ("unabsorbed", "<f4", _VECTOR),
         *MAP_COLUMNS,
@@ -128,10 +114,17 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonScratch(NamedTuple):
-    """Memory to work with. chunk: (1,) HIT_COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
+    """Memory to work with.
+
+    chunk: (1,) HIT_COLUMNS.
+    launch: (1,) LAUNCH_COLUMNS.
+    spare: (RAY_FLOATS + PATH_WORDS + 1, column) uint32: rays and paths that go on, while others of the batch are still
+        to be shaded, and which BSDF each ray has hit.
+    """
 
     chunk: Records
     launch: Records
+    spare: Words
 
 
 class PhotonBatch(NamedTuple):
@@ -155,12 +148,13 @@ class PhotonBatch(NamedTuple):
     capacity: int
 
 
-def new_scratch() -> PhotonScratch:
-    """Returns memory to work with, which all batches of a thread share."""
-    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
+def new_scratch(columns: int) -> PhotonScratch:
+    """Returns memory to work with, which all batches of a thread share. columns: as long as theirs."""
+    spare = np.zeros((RAY_FLOATS + PATH_WORDS + 1, columns), np.uint32)
+    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS), spare=spare)
 
 
 def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """Returns a batch over columns of a tracer, with memory for its paths."""
     paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
-    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(), capacity)
+    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(rays.shape[1]), capacity)

@@ -11,7 +11,6 @@ from renderer.photons.chunk_views import (
     NO_FATE,
     ONE_STORED,
     WAITING_STEP,
-    View,
 )
 from renderer.photons.store import (
     PHOTON_BLOCK_BYTES,
@@ -21,28 +20,21 @@ from renderer.photons.store import (
     STORE_COLUMNS,
     PhotonOutput,
 )
-from renderer.scene.photon_scene import BENT, MIXED
+from renderer.shading.chunks import View
 from renderer.simd.columns import (
     CHUNK,
-    COLUMN_BYTES,
     LINE_BYTES,
     close_gaps,
-    column,
     column_of,
     copy_line,
     each,
-    get_int,
     get_word,
     pack_columns,
     put,
-    put3,
     three,
     whole,
 )
 from shaders.compilation import compiled as inlined
-from shaders.random import unit32
-from shaders.sampling import lambertian
-from shaders.vector import Vec3, chosen
 from tracecore.compilation.vector import address
 
 
@@ -88,53 +80,18 @@ def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
 
 
 @inlined
-def keep_paths(flags: np.uint32, view: View, count: int) -> int:
+def keep_paths(view: View, count: int) -> int:
     """Move the paths that go on behind those before; returns how many they are.
 
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
-    chunk, step, bits = view.chunk, view.step, address(view.chunk.bits)
-    fates, numbers = address(chunk.counters), (bits, bits + COLUMN_BYTES)
-    path = column_of(chunk.position) + (address(chunk.photon), address(chunk.depth)) + column_of(chunk.flux)
-    kept_path = (
+    chunk, step = view.chunk, view.step
+    sources = column_of(chunk.position) + column_of(chunk.wi) + column_of(chunk.flux)
+    targets = (
         three(view.kept_rays, step)
-        + (view.kept_paths, view.kept_paths + PATH_DEPTH * step)
+        + three(view.kept_rays + RAY_DIRECTION * step, step)
         + three(view.kept_paths + PATH_FLUX * step, step)
     )
-    if flags & (MIXED | BENT):
-        directions = numbers + column_of(chunk.wi) + (address(chunk.is_directed),)
-        kept = pack_columns(fates, (FATES, NO_FATE), count, path + directions, kept_path + directions)
-        each(put_direction, whole(kept), view)
-    else:
-        flat_directions = numbers + column_of(chunk.normal)
-        kept = pack_columns(fates, (FATES, NO_FATE), count, path + flat_directions, kept_path + flat_directions)
-        each(put_diffuse_direction, whole(kept), view)
-    return kept
-
-
-@inlined
-def put_direction(k: int, view: View) -> None:
-    """Write the direction of a path that goes on."""
-    wi = next_direction(k, column(view.chunk.wi, k), view.chunk)
-    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
-
-
-@inlined
-def put_diffuse_direction(k: int, view: View) -> None:
-    """Write the direction of a path that goes on where all surfaces are flat and diffuse."""
-    wi = diffuse_direction(k, column(view.chunk.normal, k), view.chunk)
-    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
-
-
-@inlined
-def next_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
-    """Returns the direction that a lobe has given, else one by Lambert's law about a normal."""
-    diffuse = diffuse_direction(i, normal, chunk)
-    return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
-
-
-@inlined
-def diffuse_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
-    """Returns a direction by Lambert's law."""
-    bits = address(chunk.bits)
-    return lambertian(normal, unit32(get_word(bits, i)), unit32(get_word(bits + COLUMN_BYTES, i)))
+    numbers = (address(chunk.photon), address(chunk.depth))
+    kept = (view.kept_paths, view.kept_paths + PATH_DEPTH * step)
+    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources + numbers, targets + kept)

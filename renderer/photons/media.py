@@ -3,17 +3,18 @@
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import HIT_ID, PATH_MEDIA, Chunk
-from renderer.photons.chunk_views import FATES, MISS_BIT, NO_FATE, View
+from renderer.photons.batch import PATH_MEDIA, Chunk
+from renderer.photons.chunk_views import FATES, NO_FATE
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
-from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK, MIXED
+from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
+from renderer.shading.chunks import View
 from renderer.simd.columns import (
+    COLUMN,
     column,
     each,
     get,
     get_int,
     get_word,
-    list_indices,
     pack_columns,
     put,
     set_column,
@@ -30,18 +31,21 @@ Inside = tuple[Chunk, MediaTables]
 
 
 @inlined
-def pick_media(words: int, view: View, counts: tuple[int, int]) -> None:
-    """Write the stacks of the paths that were picked. words: which of a path's. counts: of hits, and of rays looked
-    at."""
-    triangles = view.hits + HIT_ID * view.step
-    stacks = (view.paths + words * view.step,)
-    pack_columns(triangles, (MISS_BIT, NO_FATE), counts[1], stacks, (address(view.chunk.media),))
+def pick_media(word: int, wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int]) -> None:
+    """Write the stacks of the paths that were picked.
+
+    word: which of a path's.
+    wanted: of those picked, see `renderer.shading.queues.Queue`.
+    counts: of hits, and of rays looked at.
+    """
+    stacks = (view.paths + word * view.step,)
+    pack_columns(view.words, wanted, counts[1], stacks, (address(view.chunk.media),))
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
-def absorb_flux(view: View, counts: tuple[int, int], tables: MediaTables) -> None:
-    """Take from the photons of a chunk what was absorbed on their way. counts: of hits, and of rays looked at."""
-    pick_media(PATH_MEDIA, view, counts)
+def absorb_flux(wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int], tables: MediaTables) -> None:
+    """Take from the photons of a chunk what was absorbed on their way. For the arguments see `pick_media`."""
+    pick_media(PATH_MEDIA, wanted, view, counts)
     each(absorb_from_photon, whole(counts[0]), (view.chunk, tables))
 
 
@@ -54,54 +58,38 @@ def absorb_from_photon(i: int, data: Inside) -> None:
     set_column(chunk.flux, i, multiply(flux, share_left(chunk.media[i], chunk.distance[i], tables)))
 
 
-@inlined
-def weigh_absorption(i: int, chunk: Chunk) -> None:
-    """Have Russian roulette decide on what was absorbed too: so the photons that go on stay equally strong."""
-    weight, flux, before = column(chunk.weight, i), column(chunk.flux, i), column(chunk.unabsorbed, i)
-    red = weight[0] * (flux[0] / before[0]) if before[0] > ZERO else ZERO
-    green = weight[1] * (flux[1] / before[1]) if before[1] > ZERO else ZERO
-    blue = weight[2] * (flux[2] / before[2]) if before[2] > ZERO else ZERO
-    set_column(chunk.weight, i, (red, green, blue))
-    set_column(chunk.flux, i, before)
-
-
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def look_at_borders(chunk: Chunk, hits: int, tables: MediaTables) -> None:
-    """Write what bends light at the surfaces of a chunk's hits."""
-    each(look_at_border, list_borders(chunk, hits), (chunk, tables))
+    """Have BSDFs bend light by what counts on both sides of the surfaces of a chunk's hits."""
+    each(look_at_border, whole(hits), (chunk, tables))
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def go_through_borders(chunk: Chunk, hits: int, tables: MediaTables) -> None:
     """Write the stacks of the paths that leave a chunk's hits, whose directions are known."""
-    each(go_through, list_borders(chunk, hits), (chunk, tables))
+    each(go_through, whole(hits), (chunk, tables))
 
 
 @inlined
-def list_borders(chunk: Chunk, hits: int) -> int:
-    """List the hits that may be borders. Returns how many they are, rounded up to whole vectors."""
-    return whole(list_indices(address(chunk.kind), (MIXED, MIXED), hits, address(chunk.lobes)))
-
-
-@inlined
-def look_at_border(k: int, data: Inside) -> None:
+def look_at_border(i: int, data: Inside) -> None:
     """Write the index inside of a border over that outside of it, by what counts on both sides."""
     chunk, tables = data
-    i = get_int(address(chunk.lobes), k)
     medium, _, (inner, outer) = border_at(i, data)
-    ior = index_inside(inner, outer, tables)
-    put(address(chunk.ior), i, get(address(chunk.ior), i) if medium == NOTHING else ior)
+    number = chunk.ior_number[i]
+    place = Int(Int(max(number, Int(0)) * Int(COLUMN)) + Int(i))
+    own = get(address(chunk.parameters), place)
+    is_border = (medium != NOTHING) & (number >= Int(0))
+    put(address(chunk.parameters), place, index_inside(inner, outer, tables) if is_border else own)
 
 
 @inlined
-def go_through(k: int, data: Inside) -> None:
+def go_through(i: int, data: Inside) -> None:
     """Write the stack of the path that leaves a hit."""
     chunk, _ = data
-    i = get_int(address(chunk.lobes), k)
     medium, is_outside, (inner, outer) = border_at(i, data)
     is_through = (dot(column(chunk.wi, i), column(chunk.normal, i)) < ZERO) & (medium != NOTHING)
     behind = inner if is_outside else outer
-    put(address(chunk.media), i, behind if is_through else get_word(address(chunk.media), i))
+    chunk.media[i] = behind if is_through else chunk.media[i]
 
 
 @inlined

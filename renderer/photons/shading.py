@@ -1,9 +1,9 @@
 """Shading photons: a batch of hits becomes stored photons and the next rays.
 
 Rays, hits and paths are columns. Small loops read them chunk by chunk into columns of scratch, which stay in the cache
-next to the core, and compile to vector instructions. What only some have is packed side by side for the next loop:
-rays that hit something, hits that leave a photon, paths that go on. What few hits need (bent normals, textures, lobes
-beside the diffuse one) goes through lists of indices.
+next to the core, and compile to vector instructions. All hits of a chunk have one BSDF (`renderer.shading.queues`).
+What only some have is packed side by side for the next loop: rays that hit something, hits that leave a photon, paths
+that go on. What few hits need (bent normals, textures, maps) goes through lists of indices.
 
 Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
 left. Their indices follow one another, nothing has happened to them yet, and where there is one light they all carry
@@ -15,46 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from renderer.photons.batch import (
-    Chunk,
-    PhotonBatch,
-    PhotonTask,
-)
-from renderer.photons.chunk_views import (
-    MOST_BOUNCES,
-    RECORD_BYTES,
-    TEXTURE_BYTES,
-    WAITING_STEP,
-    Landing,
-    Limits,
-    Shading,
-    Span,
-    View,
-)
+from renderer.photons.batch import HIT_ID, PATH_WORDS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.chunk_views import MOST_BOUNCES, Landing, Limits, Span
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.gathering_hits import (
-    ask_for_normals,
-    ask_for_rows,
-    gather_records,
-    gather_textures,
-    pick_fresh,
-    pick_hits,
-)
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
-from renderer.photons.landing import (
-    bend_normal,
-    bounce,
-    bounce_first,
-    correct_photon,
-    draw_numbers,
-    draw_texel,
-    land,
-    paint,
-    stay_diffuse,
-)
-from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders, weigh_absorption
-from renderer.photons.photon_map import PHOTON_FLUX
-from renderer.photons.scattering import bend_flux, decide, end_path, end_spread, scatter_mixed
+from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
+from renderer.photons.picking import WITH_UV, pick_fresh, pick_hits
 from renderer.photons.store import (
     PHOTON_RAYS,
     PHOTONS_AIMED,
@@ -64,34 +30,36 @@ from renderer.photons.store import (
 )
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import (
-    BENT,
-    HAS_MEDIA,
-    LISTED,
-    MIXED,
-    TEXTURED,
-    PhotonScene,
+from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
+from renderer.shading.chunks import RECORD_BYTES, TEXTURE_BYTES, View
+from renderer.shading.queues import Queue, count_hits, has_several, move_rows, queue_of, sort_rays
+from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
+from renderer.shading.surfaces import (
+    ask_for_normals,
+    ask_for_rows,
+    bend_normal,
+    face,
+    gather_numbers,
+    gather_records,
+    gather_textures,
+    look_closely,
 )
-from renderer.shading.listed import PHOTON_AT_POINT, PHOTONS, are_listed, for_each_bsdf
-from renderer.shading.look import look_at_listed, take_index
-from renderer.simd.columns import (
-    WORD_BYTES,
-    each,
-    list_indices,
-    whole,
-)
+from renderer.shading.texels import draw_texel, paint
+from renderer.simd.bsdf_kinds import call_at
+from renderer.simd.columns import WORD_BYTES, each, list_indices, set_column, whole
 from shaders.float32 import ZERO
-from shaders.random import STREAM_PHOTON, hash_key
+from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
 from shaders.vector import Vec3
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
+from tracecore.rays import RAY_FLOATS
 
 
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
-    return bool(scene.photon_scene.flags & (TEXTURED | BENT | LISTED))
+    return bool(scene.photon_scene.flags & WITH_UV)
 
 
 @compiled
@@ -131,12 +99,7 @@ def shade_rays(
         task.only_caustics,
         task.is_corrected,
     )
-    shading, flux = shading_of(scene, limits), fresh_flux(scene.photon_scene, task)
-    first, kept = 0, 0
-    while first < active:
-        span = span_at(batch, (first, active, kept), shading.is_alike, flux)
-        done, going = shade_chunk(scene, shading, batch, span, output)
-        first, kept = first + done, kept + going
+    kept = shade_hits(scene, limits, batch, (active, fresh_flux(scene.photon_scene, task)), output)
     photon, fresh = take(supply, batch.capacity - kept)
     output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
@@ -146,20 +109,31 @@ def shade_rays(
 
 
 @inlined
-def shading_of(scene: PackedScene, limits: Limits) -> Shading:
-    """Returns how a batch is shaded."""
-    return Shading(
-        flags=scene.photon_scene.flags,
-        is_alike=is_all_alike(scene.photon_scene),
-        records=address(scene.photon_scene.records),
-        materials=address(scene.photon_scene.materials),
-        normals=address(scene.surfaces.normals),
-        textures=address(scene.photon_scene.textures),
-        texels=address(scene.photon_scene.texels),
-        decoded=address(scene.photon_scene.decoded),
-        limits=limits,
-        media=tables_of(scene.photon_scene.media),
-    )
+def shade_hits(
+    scene: PackedScene, limits: Limits, batch: PhotonBatch, rays: tuple[int, Vec3], output: PhotonOutput
+) -> int:
+    """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first ones of the batch then.
+
+    rays: how many there are, and the flux of fresh ones where all carry the same.
+    """
+    (active, flux), spare, step = rays, address(batch.scratch.spare), WORD_BYTES * batch.rays.shape[1]
+    triangles, words = address(batch.hits) + HIT_ID * step, spare + (RAY_FLOATS + PATH_WORDS) * step
+    several, is_alike, kept = has_several(scene.bsdfs), is_all_alike(scene.photon_scene), 0
+    places = (address(batch.rays), address(batch.paths))
+    ahead = (spare, spare + RAY_FLOATS * step) if several else places
+    sort_rays(scene, triangles, words, active)
+    output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles, active)
+    for own in range(len(scene.bsdfs.bsdfs)):
+        queue, first = queue_of(scene.bsdfs, own, triangles, words), 0
+        while first < active:
+            span = span_at(batch, (first, active, kept), is_alike, flux)
+            done, going = shade_chunk(scene, limits, queue, batch, (span, ahead), output)
+            first, kept = first + done, kept + going
+    if several:
+        move_rows(ahead[0], places[0], step, 3, kept)
+        move_rows(ahead[0] + RAY_DIRECTION * step, places[0] + RAY_DIRECTION * step, step, 3, kept)
+        move_rows(ahead[1], places[1], step, PATH_WORDS, kept)
+    return kept
 
 
 @inlined
@@ -195,118 +169,117 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 @compiled
 def shade_chunk(
-    scene: PackedScene, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
+    scene: PackedScene,
+    limits: Limits,
+    queue: Queue,
+    batch: PhotonBatch,
+    rays: tuple[Span, tuple[int, int]],
+    output: PhotonOutput,
 ) -> tuple[int, int]:
-    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
-    how many paths of them go on."""
+    """Shade the hits of the first rays of a span that are in a queue, as many as a chunk has room for.
+
+    rays: the span, and the addresses of the rays and paths that go on.
+    Returns how many rays were looked at, and how many paths of them go on.
+    """
+    span, ahead = rays
     view = View(
-        rays=address(batch.rays) + 4 * span.first,
-        hits=address(batch.hits) + 4 * span.first,
-        paths=address(batch.paths) + 4 * span.first,
-        kept_rays=address(batch.rays) + 4 * span.kept,
-        kept_paths=address(batch.paths) + 4 * span.kept,
-        step=4 * batch.rays.shape[1],
-        photons=address(output.waiting) + 4 * output.waits[0],
-        materials=shading.materials,
-        normals=shading.normals,
-        texels=shading.texels,
-        decoded=shading.decoded,
+        rays=address(batch.rays) + WORD_BYTES * span.first,
+        hits=address(batch.hits) + WORD_BYTES * span.first,
+        paths=address(batch.paths) + WORD_BYTES * span.first,
+        words=queue.words + WORD_BYTES * span.first,
+        kept_rays=ahead[0] + WORD_BYTES * span.kept,
+        kept_paths=ahead[1] + WORD_BYTES * span.kept,
+        step=WORD_BYTES * batch.rays.shape[1],
+        photons=address(output.waiting) + WORD_BYTES * output.waits[0],
+        normals=address(scene.surfaces.normals),
+        texels=address(scene.photon_scene.texels),
+        decoded=address(scene.photon_scene.decoded),
         chunk=batch.scratch.chunk[0],
     )
-    hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
-    if shading.flags & HAS_MEDIA:
-        absorb_flux(view, (hits, rays), shading.media)
-    if shading.flags & (TEXTURED | BENT | MIXED):
-        shade_all_lobes(scene, shading, view, hits, landing)
-    else:
-        gather_records(shading.flags, shading.records, view.chunk, hits)
-        shade_flat(hits, span.is_alike, landing)
-    if shading.limits.only_caustics and not shading.flags & MIXED:
-        each(end_path, whole(hits), view.chunk)
-    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
-
-
-@inlined
-def shade_flat(hits: int, is_alike: bool, landing: Landing) -> None:
-    """Shade hits where all surfaces are flat, diffuse and of one colour each."""
-    if is_alike:
-        each(bounce_first, whole(hits), landing)
-    else:
-        each(bounce, whole(hits), landing)
-
-
-@inlined
-def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: PhotonOutput) -> int:
-    """Keep photons and paths of a chunk, and count what became of its rays. counts: hits and rays. Returns how many
-    paths go on."""
-    hits, rays = counts
-    output.counters[PHOTONS_ESCAPED] += rays - hits
+    hits, looked = pick_fresh(queue, view, span) if span.is_fresh else pick_hits(queue, view, span.rays)
+    if hits == 0:
+        return looked, 0
+    chunk, media = view.chunk, tables_of(scene.photon_scene.media)
+    if queue.flags & HAS_MEDIA:
+        absorb_flux(queue.wanted, view, (hits, looked), media)
+    look_at_surfaces(scene, queue, limits.key, view, hits)
+    if queue.flags & HAS_MEDIA:
+        look_at_borders(chunk, hits, media)
+    before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
+    landing = Landing(limits, view.photons, before, address(scene.bsdfs.tables))
+    call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], (chunk, hits, landing))
     keep_photons(view, hits, output)
-    add_fates(hits, view.chunk, output)
-    if flags & HAS_MEDIA:
+    add_fates(hits, chunk, output)
+    if queue.flags & HAS_MEDIA:
+        go_through_borders(chunk, hits, media)
         keep_media(view, hits)
-    return keep_paths(flags, view, hits)
+    return looked, keep_paths(view, hits)
 
 
 @inlined
-def gather_all(shading: Shading, view: View, hits: int, landing: Landing) -> int:
-    """Gather what tables have of the hits, draw their random numbers and texels, and list those with bent normals.
-    Returns how many these are.
+def look_at_surfaces(scene: PackedScene, queue: Queue, key: Bits4, view: View, hits: int) -> None:
+    """Write what there is to know of the surfaces that photons have hit, and their random numbers. key: of these.
 
     Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
     """
-    flags, chunk = shading.flags, view.chunk
-    ask_for_rows(shading.records, RECORD_BYTES, address(chunk.triangle), hits)
+    flags, chunk = queue.flags, view.chunk
+    ask_for_rows(address(scene.photon_scene.records), RECORD_BYTES, address(chunk.triangle), hits)
     if flags & TEXTURED:
-        ask_for_rows(shading.textures, TEXTURE_BYTES, address(chunk.triangle), hits)
-    each(draw_numbers, whole(hits), landing)
-    gather_records(flags, shading.records, chunk, hits)
+        ask_for_rows(address(scene.photon_scene.textures), TEXTURE_BYTES, address(chunk.triangle), hits)
+    each(draw_numbers, whole(hits), (chunk, key))
+    if flags & (MIXED | TEXTURED):
+        each(draw_more, whole(hits), chunk)
+    gather_records(address(scene.photon_scene.records), chunk, hits)
     bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
     ask_for_normals(bent, view)
     if flags & TEXTURED:
-        gather_textures(shading.textures, chunk, hits)
-        each(draw_texel, whole(hits), chunk)
+        gather_textures(address(scene.photon_scene.textures), chunk, hits)
+        each(draw_texel, whole(hits), view)
         ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), hits)
-    return bent
-
-
-@inlined
-def look_closely(i: int, chunk: Chunk) -> None:
-    """Have a photon look at the finest images of textures."""
-    chunk.width[i] = ZERO
+    each(land, whole(hits), chunk)
+    if flags & BENT:
+        each(bend_normal, whole(bent), view)
+    gather_numbers(scene.bsdfs, queue, chunk, hits)
+    if flags & TEXTURED:
+        each(paint, whole(hits), view)
+    if flags & MAPPED:
+        look_at_maps_closely(scene, queue, chunk, hits)
 
 
 @unit(types.none)
-def shade_all_lobes(scene: PackedScene, shading: Shading, view: View, hits: int, landing: Landing) -> None:
-    """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
-    flags, chunk = shading.flags, view.chunk
-    bent = gather_all(shading, view, hits, landing)
-    each(land, whole(hits), landing)
-    if flags & TEXTURED:
-        each(paint, whole(hits), view)
-    if not flags & MIXED:
-        each(stay_diffuse, whole(hits), chunk)
-    if flags & (BENT | MIXED):
-        each(bend_normal, whole(bent), view)
-        if landing.limits.is_corrected:
-            each(correct_photon, whole(bent), view)
-        if flags & HAS_MEDIA:
-            look_at_borders(chunk, hits, shading.media)
-        if flags & MIXED and not are_listed(flags, chunk, hits):
-            scatter_mixed(flags, hits, view)
-        if flags & LISTED:
-            each(look_closely, whole(hits), chunk)
-            look_at_listed(scene, PHOTON_AT_POINT, chunk, hits)
-            if flags & HAS_MEDIA:
-                each(take_index, whole(hits), chunk)
-            fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
-            more = (fluxes, landing.limits.is_corrected, address(scene.bsdfs.tables))
-            for_each_bsdf(scene.bsdfs, PHOTONS, chunk, hits, more)
-        each(bend_flux, whole(bent), view)
-    if landing.limits.only_caustics and flags & MIXED:
-        each(end_spread, whole(hits), chunk)
-    if flags & HAS_MEDIA:
-        each(weigh_absorption, whole(hits), chunk)
-        go_through_borders(chunk, hits, shading.media)
-    each(decide, whole(hits), landing)
+def look_at_maps_closely(scene: PackedScene, queue: Queue, chunk: Chunk, hits: int) -> None:
+    """Look at the finest images of the maps of what photons have hit."""
+    each(stand_close, whole(hits), chunk)
+    look_closely(borrowed(scene), PHOTON_AT_POINT, queue, chunk, hits)
+
+
+@inlined
+def stand_close(i: int, chunk: Chunk) -> None:
+    """Have a photon see a point of a surface."""
+    chunk.width[i] = ZERO
+
+
+@inlined
+def draw_numbers(i: int, data: tuple[Chunk, Bits4]) -> None:
+    """Write the random bits of a hit. data: also has their key.
+
+    They are a long chain of products, each of which waits for the one before: in a loop of their own, other hits fill
+    the gaps.
+    """
+    chunk, key = data
+    bits = hash4(key, chunk.photon[i], chunk.depth[i])
+    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
+
+
+@inlined
+def draw_more(i: int, chunk: Chunk) -> None:
+    """Write more random numbers of a hit, for the lobe and the texel."""
+    more = more4((chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i]))
+    set_column(chunk.draws, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
+
+
+@inlined
+def land(i: int, chunk: Chunk) -> None:
+    """Write where a photon lands, and the normal on the side that it comes from, as photons keep it."""
+    front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+    chunk.packed_front[i] = front if face(i, chunk.distance[i], chunk) else back

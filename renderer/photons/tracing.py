@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.listed import make_photons_ready
 from renderer.photons.photon_map import Words
+from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
     PHOTON_RAYS,
@@ -143,7 +143,7 @@ def trace_to_stores(
     def make_loop(worker: Worker) -> Loop:
         store = workers.take("photon store", PhotonStore)
         batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, workers.batches(1)))
-        scratch = new_scratch()
+        scratch = new_scratch(worker.port.rays.shape[2])
         store.clear()
         stores.append(store)
         batches.live[:], batches.active[:] = 1, 0

@@ -19,13 +19,12 @@ from renderer.camera_paths.paths import EYE_PDF, EYE_THROUGHPUT
 from renderer.drivers.driver import passes_of
 from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
-from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG
 from renderer.run.containment import driver_of
 from renderer.run.motion import MotionDriver
 from renderer.run.picture_order import PictureOrder
-from renderer.scene.photon_scene import LISTED, MIXED
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY
 from tracecore.rays import MISS
 from tracecore.tracers.polled import PolledTracer
 
@@ -195,7 +194,6 @@ def _meeting(step: int, before: Look, after: Look, job: EyeJob, snapshot: Snapsh
         yield "  leaves the scene"
         return
     material = int(snapshot.material_ids[triangle])
-    shading = "loops of its BSDF" if after.vertex["kind"][0] & LISTED else "loops of kind nff"
     normal, bent = after.vertex["normal"][:, 0], after.vertex["shading"][:, 0]
     yield (
         f"  meets triangle {triangle} at {_place(after.vertex['position'][:, 0])}, distance {after.hits[0, 0]:.6g}, "
@@ -203,7 +201,7 @@ def _meeting(step: int, before: Look, after: Look, job: EyeJob, snapshot: Snapsh
     )
     surface = snapshot.materials[material]
     name = f" '{surface.name}'" if surface.name else ""
-    yield f"  material {material}{name} ({surface.kind}), {shading}"
+    yield f"  material {material}{name} ({surface.kind})"
 
 
 def _way_on(after: Look, job: EyeJob) -> Iterator[str]:
@@ -219,11 +217,9 @@ def _way_on(after: Look, job: EyeJob) -> Iterator[str]:
 def lobe_of(after: Look, job: EyeJob) -> str:
     """Returns the name of the lobe by which a path has left a vertex."""
     vertex = after.vertex
-    if not job.scene.photon_scene.flags & MIXED:
-        return "diffuse"
     lobe = int(vertex["lobe"][0])
-    if lobe in (PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG):
-        return "diffuse" if lobe == PHOTON_LOBE_DIFFUSE else "rough"
+    if lobe in (LOBE_BASE, LOBE_GLOSSY):
+        return "diffuse" if lobe == LOBE_BASE else "rough"
     assert after.ray is not None
     is_behind = float(np.dot(after.ray[4:7], vertex["normal"][:, 0])) < 0.0
     return "specular (let through)" if is_behind else "specular (reflected)"

@@ -1,7 +1,7 @@
 """This module packs materials: numbers that loops gather for each hit, and bits that say which loops shade it.
 
-What kind nff can mean (Lambert's law, a Phong lobe, a mirror and clear glass) with no picture but a plain texture has
-loops of its own. All else is listed: shaded BSDF by BSDF, after its maps.
+Hits are shaded BSDF by BSDF, by loops that are compiled for each (`renderer.simd.bsdf_kinds`). A material takes the
+simplest BSDF that means the same.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from renderer.scene.map_records import MAPPED_SURFACES, MAPS, NO_MAPS, MapRecord
 from renderer.scene.photon_scene import (
     BENT,
     GLOWS,
-    LISTED,
+    MAPPED,
+    MATERIAL_MASK,
     MIXED,
     SHEET,
     SIDE_MASK,
     STORES,
     TEXTURED,
-    TINTED,
     Longs,
     Record,
     Records,
@@ -36,27 +36,26 @@ from shaders.errors import ShaderError
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
 from shaders.textures import TextureArrays
-from shaders.vector import BLACK
+from shaders.vector import BLACK, Color
 from tracecore.compilation.side_by_side import need
 
-#: What loops gather of a listed material: its numbers, its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or
-#: -1, MAPPED or 0, and which of its numbers is the refractive index of its inside, or -1.
+#: What loops gather of a material: its numbers; then its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or -1,
+#: which of its numbers is the refractive index of its inside, or -1, and nothing.
 NUMBERS = np.dtype(
-    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("is_mapped", "<u4"), ("ior_number", "<i4")]
+    [("numbers", "<f4", MOST_NUMBERS), ("bsdf", "<i4"), ("shader", "<i4"), ("ior_number", "<i4"), ("unused", "<i4")]
 )
-
-#: What `is_mapped` holds where maps, or a function of the user's own, look at each hit.
-MAPPED = np.uint32(1)
 
 #: Pictures that do not change how a surface scatters light.
 OTHER_PICTURES = frozenset(("cutout", "emission_map"))
 
 
 class BsdfTable(NamedTuple):
-    """Holds what loops over hits of listed materials read.
+    """Holds what loops over hits read of their materials.
 
     numbers: (m,) NUMBERS.
-    bsdfs: (k,) int64, rows in `loops` of the BSDFs that listed materials have.
+    bsdfs: (k,) int64, rows in `loops` of the BSDFs that materials have.
+    quads: (k,) int64, how many times four numbers they have.
+    flags: (k,) uint32, all bits that some triangle record of each has, and maybe HAS_MEDIA.
     loops: `renderer.simd.bsdf_kinds.ADDRESSES`.
     shaders: (s,) int64, addresses of functions that look at every hit.
     tables: (t,) float32, what was measured, as `shaders.bsdfs.measured.joined` returns it.
@@ -64,6 +63,8 @@ class BsdfTable(NamedTuple):
 
     numbers: Records
     bsdfs: Longs
+    quads: Longs
+    flags: npt.NDArray[np.uint32]
     loops: Longs
     shaders: Longs
     tables: npt.NDArray[np.float32]
@@ -73,16 +74,18 @@ class BsdfTable(NamedTuple):
 class Dressed:
     """Is a material with its BSDF.
 
+    bsdf: the simplest one that means the same.
     parameters: of the BSDF.
-    plain: those of kind nff that mean the same and have loops of their own, or None.
-    is_sheet: whether it lets light through and bends none of it.
+    is_textured: whether all that pictures say of how it scatters light is a texture of decoded bytes, of which photons
+        may look at one texel.
+    through: share of light that goes straight through it where it bends none; else black.
     """
 
     material: Material
     bsdf: Bsdf
     parameters: Any
-    plain: Any
-    is_sheet: bool
+    is_textured: bool
+    through: Color
 
     @cached_property
     def maps(self) -> Record:
@@ -91,11 +94,16 @@ class Dressed:
 
     @property
     def is_mapped(self) -> bool:
-        """Returns whether its loops have to look at texture coordinates."""
+        """Returns whether maps, or a function of the user's own, look at each hit."""
         has_pictures = (self.maps["uses"]["image"] >= 0).any() or max(
             self.maps["normal_map"], self.maps["bump_map"]
         ) >= 0
-        return self.plain is None and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
+        return not self.is_textured and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
+
+    @property
+    def is_sheet(self) -> bool:
+        """Returns whether it lets light through and bends none of it."""
+        return max(self.through) > 0.0
 
     @property
     def stores(self) -> bool:
@@ -148,23 +156,23 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
             f"shader {bsdf.name!r}: pack must return {bsdf.parameters.__name__}, got {parameters!r} "
             f"of material {material.name!r}"
         )
-    plain = bsdf.plain(parameters)
-    through = plain is not None and max(plain.transmission) > 0.0 and plain.ior == 1.0
-    if bsdf.at_point is not None or not has_plain_pictures(material, textures):
-        plain = None
-    return Dressed(
-        material=material,
-        bsdf=bsdf,
-        parameters=parameters,
-        plain=plain,
-        is_sheet=through and bsdf.at_point is None,
-    )
+    if bsdf.at_point is not None:
+        return Dressed(material=material, bsdf=bsdf, parameters=parameters, is_textured=False, through=BLACK)
+    simplest, numbers = simplified(bsdf, parameters)
+    through = numbers.transmission if simplest.is_clear(numbers) else BLACK
+    has_others = bool(material.pictures.keys() - OTHER_PICTURES - {"texture"})
+    if not has_others:
+        bsdf, parameters = simplest, numbers
+    has_texture = material.texture >= 0 and is_known_to_columns(textures[material.texture])
+    is_textured = has_texture and not has_others and bsdf.is_linear and not bsdf.has_tangent
+    return Dressed(material=material, bsdf=bsdf, parameters=parameters, is_textured=is_textured, through=through)
 
 
-def has_plain_pictures(material: Material, textures: Sequence[Texture]) -> bool:
-    """Returns whether a texture that the loops of kind nff know is all that pictures say of how it scatters light."""
-    others = material.pictures.keys() - OTHER_PICTURES - {"texture"}
-    return not others and (material.texture < 0 or is_known_to_columns(textures[material.texture]))
+def simplified(bsdf: Bsdf, parameters: Any) -> tuple[Bsdf, Any]:
+    """Returns the simplest BSDF that means the same, and its parameters."""
+    while simpler := bsdf.simpler(parameters):
+        bsdf, parameters = simpler
+    return bsdf, parameters
 
 
 def is_known_to_columns(texture: Texture) -> bool:
@@ -177,14 +185,10 @@ def is_known_to_columns(texture: Texture) -> bool:
 def flags_of(one: Dressed) -> np.uint32:
     """Returns all bits of a triangle record where they apply, of which BENT where maps bend normals."""
     flags = np.uint32(0)
-    if one.plain is None:
-        has_relief = max(one.material.normal_map, one.material.bump_map) >= 0
-        flags |= LISTED | MIXED | (BENT if has_relief else np.uint32(0))
-    else:
-        colors = np.array([one.plain.phong, one.plain.mirror, one.plain.transmission], np.float32)
-        flags |= MIXED if colors.any() else np.uint32(0)
-        flags |= TINTED if (colors != colors[:, :1]).any() else np.uint32(0)
-        flags |= TEXTURED if one.stores and one.material.texture >= 0 else np.uint32(0)
+    flags |= MIXED if one.bsdf.has_rest else np.uint32(0)
+    flags |= MAPPED if one.is_mapped else np.uint32(0)
+    flags |= TEXTURED if one.is_textured and one.stores else np.uint32(0)
+    flags |= BENT if max(one.material.normal_map, one.material.bump_map) >= 0 else np.uint32(0)
     flags |= STORES if one.stores else np.uint32(0)
     flags |= SHEET if one.is_sheet else np.uint32(0)
     is_glowing = max(*one.material.emission, *one.material.backdrop) > 0.0
@@ -192,17 +196,12 @@ def flags_of(one: Dressed) -> np.uint32:
 
 
 def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
-    """Returns what the loops of kind nff and lamps read of materials, (m,) `shaders.surface.MATERIAL`."""
+    """Returns what lamps and sheets are by materials, (m,) `shaders.surface.MATERIAL`."""
     rows = np.zeros(len(all_dressed), MATERIAL)
     for row, one in zip(rows, all_dressed, strict=True):
         material = one.material
-        if one.plain is not None:
-            for name, value in one.plain._asdict().items():
-                row[name] = value
-        if one.ior_inside is not None:
-            row["ior"] = one.ior_inside
         row["emission"], row["backdrop"] = material.emission, material.backdrop
-        row["through"] = one.bsdf.plain(one.parameters).transmission if one.is_sheet else BLACK
+        row["through"] = one.through
         row["texture"], row["emission_map"] = material.texture, material.emission_map
         row["through_map"] = material.transmission_map
     return rows
@@ -214,11 +213,10 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
     numbers["bsdf"], numbers["shader"] = -1, -1
     loops: dict[int, int] = {}  # of each BSDF, by its identity
     bsdfs: list[int] = []
+    quads: list[int] = []
     shaders: list[int] = []
     tables: list[npt.NDArray[np.float32]] = []
     for row, one in zip(numbers, all_dressed, strict=False):
-        if one.plain is not None:
-            continue
         parameters = one.parameters
         if one.bsdf.table is not None:
             parameters = parameters._replace(table=float(len(tables)))
@@ -228,13 +226,15 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
         if id(one.bsdf) not in loops:
             loops[id(one.bsdf)] = number_of(lacking(one.bsdf, all_dressed))
         row["bsdf"] = _place(loops[id(one.bsdf)], bsdfs)
+        quads += [] if len(quads) == len(bsdfs) else [-(-len(flat) // 4)]
         row["ior_number"] = one.ior_number
-        row["is_mapped"] = MAPPED if one.is_mapped else 0
         if one.bsdf.at_point is not None:
             row["shader"] = _place(shader_address(one.bsdf), shaders)
     return BsdfTable(
         numbers=numbers,
         bsdfs=np.array(bsdfs, np.int64),
+        quads=np.array(quads, np.int64),
+        flags=np.zeros(len(bsdfs), np.uint32),
         loops=ADDRESSES,
         shaders=np.array(shaders, np.int64),
         tables=joined(tables),
@@ -246,11 +246,22 @@ def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed]) -> Bsdf:
 
     Functions of the user's own may give them any.
     """
-    own = [one for one in all_dressed if one.plain is None and one.bsdf.sample is bsdf.sample]
+    own = [one for one in all_dressed if one.bsdf.sample is bsdf.sample]
     if any(one.bsdf.at_point is not None for one in own):
         return bsdf
     lacks = [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one in own)]
     return replace(bsdf, lacks=tuple(lacks))
+
+
+def with_flags(table: BsdfTable, kinds: npt.NDArray[np.uint32], shared: np.uint32) -> BsdfTable:
+    """Returns a table with the flags of its BSDFs.
+
+    kinds: (n,) uint32, of the triangle records.
+    shared: bits that all have.
+    """
+    own = table.numbers["bsdf"][kinds & MATERIAL_MASK]
+    flags = [np.bitwise_or.reduce(kinds, where=own == bsdf, initial=0) for bsdf in range(len(table.bsdfs))]
+    return table._replace(flags=np.array(flags, np.uint32) & ~MATERIAL_MASK | shared)
 
 
 def _place(value: int, values: list[int]) -> int:
@@ -261,8 +272,8 @@ def _place(value: int, values: list[int]) -> int:
 
 
 def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:
-    """Returns the maps of materials; those that are not listed have none."""
-    records = np.array([one.maps if one.plain is None else NO_MAPS for one in all_dressed], MAPS)
+    """Returns the maps of materials; those that loops over textures look at have none."""
+    records = np.array([one.maps if one.is_mapped else NO_MAPS for one in all_dressed], MAPS)
     has_any = any(one.is_mapped for one in all_dressed)
     if has_any:
         need(MAPPED_SURFACES)

@@ -8,9 +8,17 @@ import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
 from renderer.scene.map_records import MapRecords
-from renderer.scene.materials import BsdfTable, dressed, flags_of, pack_all_maps, pack_bsdfs, pack_surface_materials
+from renderer.scene.materials import (
+    BsdfTable,
+    dressed,
+    flags_of,
+    pack_all_maps,
+    pack_bsdfs,
+    pack_surface_materials,
+    with_flags,
+)
 from renderer.scene.media import pack_media
-from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
+from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
@@ -60,7 +68,7 @@ class CameraArrays(NamedTuple):
 class PackedScene(NamedTuple):
     """Holds all that shading reads.
 
-    bsdfs, maps: of materials that are listed.
+    bsdfs, maps: of materials.
     are_sharp: (m,) bool, whether materials turn light without spreading it, as mirrors, polished coats and clear glass
         do, and all that have a shader of their own, which may do so. A sheet that bends nothing is none of them: what
         comes through it comes straight from a light.
@@ -125,14 +133,15 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         rows.append(sky_row(sky, snapshot.environment.axes, sphere))
     lights = pack_lights(rows, sky, textures)
     insides = [one.ior_inside for one in materials]
+    photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows))
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
-        bsdfs=pack_bsdfs(materials),
+        bsdfs=with_flags(pack_bsdfs(materials), photon_scene.records["kind"], photon_scene.flags & HAS_MEDIA),
         maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
-        photon_scene=pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows)),
+        photon_scene=photon_scene,
         light_records=pack_light_records(lights),
     )
 

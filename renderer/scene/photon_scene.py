@@ -1,7 +1,7 @@
 """This module packs a scene for loops over photons: one short record for each triangle, material and light, in float32.
 
-What every hit needs of its triangle is a line of the cache. What few triangles have (bent normals, textures, the
-colours of lobes beside the diffuse one) is marked by bits and read for those alone.
+What every hit needs of its triangle is half a line of the cache. What few triangles have (bent normals, textures) is
+marked by bits and read for those alone. How a surface scatters light is in `renderer.scene.materials.BsdfTable`.
 """
 
 import math
@@ -40,11 +40,11 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
-#: normals that differ from the flat one, or maps bend them. TEXTURED: its diffuse colour comes from an image. MIXED: it
-#: has other lobes than the diffuse one. LISTED: the loops of its BSDF shade it (`renderer.shading.listed`); then it is
-#: MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. TINTED: of its other lobes one is not
-#: grey. GLOWS: the eye sees light that it sends out.
-TINTED, SHEET, GLOWS, LISTED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))
+#: normals that differ from the flat one, or maps bend them. TEXTURED: an image multiplies the first colour of its BSDF,
+#: and photons look at one texel. MAPPED: maps, or a function of the user's own, look at each hit; then it is not
+#: TEXTURED. MIXED: its BSDF has more than a base. SHEET: it lets light through and bends none of it. GLOWS: the eye
+#: sees light that it sends out.
+SHEET, GLOWS, MAPPED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
 MATERIAL_MASK = np.uint32((1 << 24) - 1)
 
 #: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
@@ -55,8 +55,6 @@ INSIDE_OF_SOLIDS = "the inside of solids"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
-#: diffuse, exponent, ior: of the material, as in `shaders.bsdfs.nff`. means: of phong, mirror and
-#: transmission over the channels.
 TRIANGLE_RECORD = np.dtype(
     [
         ("normal", "<f4", 3),
@@ -65,15 +63,8 @@ TRIANGLE_RECORD = np.dtype(
         ("kind", "<u4"),
         ("packed_front", "<u4"),
         ("packed_back", "<u4"),
-        ("diffuse", "<f4", 3),
-        ("means", "<f4", 3),
-        ("exponent", "<f4"),
-        ("ior", "<f4"),
     ]
 )
-
-#: What a material has beside: reflectances, in the order of lobes.
-MATERIAL = np.dtype([("phong", "<f4", 3), ("mirror", "<f4", 3), ("transmission", "<f4", 3)])
 
 #: The texture of a triangle. uvs: of the three corners. texels: index of the first texel. sides: width and, in the
 #: upper half of the word, height. One white texel stands for no texture.
@@ -117,7 +108,6 @@ class PhotonScene(NamedTuple):
     """Holds what loops over photons read of a scene.
 
     records: (n,) TRIANGLE_RECORD.
-    materials: (m,) MATERIAL.
     textures: (n,) TRIANGLE_TEXTURE; no rows where no triangle is textured.
     emitters: (lights,) EMITTER.
     aliases: (lights,) ALIAS, the table that photons choose a light by.
@@ -134,7 +124,6 @@ class PhotonScene(NamedTuple):
     """
 
     records: Records
-    materials: Records
     textures: Records
     emitters: Records
     aliases: Records
@@ -162,7 +151,6 @@ def pack_photon_scene(
         need(INSIDE_OF_SOLIDS)
     return PhotonScene(
         records=records,
-        materials=pack_materials(surfaces.materials),
         textures=pack_triangle_textures(surfaces, records["kind"]),
         emitters=pack_emitters(rows, probability, is_square),
         aliases=pack_aliases(probability),
@@ -188,7 +176,7 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
 
 def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice) -> None:
     """Writes the records of some triangles."""
-    positions, materials, ids = surfaces.positions[piece], surfaces.materials, surfaces.material_ids[piece]
+    positions, ids = surfaces.positions[piece], surfaces.material_ids[piece]
     corners = positions.astype(np.float64)
     normals = flat_normals(corners)
     records["normal"] = normals
@@ -198,10 +186,6 @@ def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice) -> Non
     records["kind"] |= np.where(are_bent(surfaces.normals[piece], normals), BENT, np.uint32(0))
     pack_units(normals, records["packed_front"])
     pack_units(-normals, records["packed_back"])
-    records["diffuse"] = materials["diffuse"][ids]
-    for lobe, name in enumerate(MATERIAL.names or ()):
-        records["means"][:, lobe] = materials[name].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
-    records["exponent"], records["ior"] = materials["exponent"][ids], materials["ior"][ids]
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
@@ -224,14 +208,6 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
     return differs
 
 
-def pack_materials(rows: Records) -> Records:
-    """Returns the records of materials, (m,) MATERIAL. rows: (m,) `shaders.surface.MATERIAL`."""
-    materials = np.zeros(len(rows), MATERIAL)
-    for name in MATERIAL.names or ():
-        materials[name] = rows[name]
-    return materials
-
-
 def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32]) -> Records:
     """Returns the textures of triangles, (n,) TRIANGLE_TEXTURE, or none where no triangle is textured. kinds: of their
     records."""
@@ -250,7 +226,7 @@ def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32
 
 def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
     """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
-    again. Other numbers mean nothing here: LISTED surfaces alone have them, which read the texels themselves.
+    again. Other numbers mean nothing here: MAPPED surfaces alone have them, which read the texels themselves.
     """
     codes = np.zeros(1 << 16, np.uint32)
     codes[DECODED.view(np.uint32) >> 16] = np.arange(256)

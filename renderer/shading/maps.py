@@ -52,9 +52,10 @@ from tracecore.rays import offset_of
 
 _SCALAR, _VECTOR, _PAIR = (COLUMN,), (3, COLUMN), (2, COLUMN)
 
-#: Columns of a chunk. Of hits: `parameters` to `ior_number` are `renderer.scene.materials.NUMBERS`, `parameters` being
-#: those of the BSDF, [number, hit]; `listed`, the list of those with one BSDF; `material`, its index; `width` of
-#: the cone that sees the hit, across the ray, world units, 0 for photons; and the `tangent` of the shading frame. Then
+#: Columns of a chunk. Of hits: `parameters` to `unused` are `renderer.scene.materials.NUMBERS`, `parameters` being
+#: those of the BSDF, [number, hit]; `listed`, the list of those with one function of the user's own; `material`, its
+#: index; `width` of the cone that sees the hit, across the ray, world units, 0 for photons; and the `tangent` of the
+#: shading frame. Then
 #: `mapped`, the list of hits with maps, and what belongs to the hits of that list, side by side: `coordinates` and
 #: `tiles` in the plane of textures; what is `seen` of that plane, as `shaders.maps.footprint` says; the axes of the
 #: texture; a normal on the outer side; and of one map the finer `image` that is looked at, the share of its coarser
@@ -64,8 +65,8 @@ MAP_COLUMNS: list[tuple[Any, ...]] = [
     ("parameters", "<f4", (MOST_NUMBERS, COLUMN)),
     ("bsdf", "<i4", _SCALAR),
     ("shader", "<i4", _SCALAR),
-    ("is_mapped", "<u4", _SCALAR),
     ("ior_number", "<i4", _SCALAR),
+    ("unused", "<i4", _SCALAR),
     ("listed", "<i4", _SCALAR),
     ("material", "<i4", _SCALAR),
     ("width", "<f4", _SCALAR),

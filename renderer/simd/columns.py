@@ -401,8 +401,9 @@ def pack_numbered(
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
     while i < count and packed <= CHUNK - VECTOR_WIDTH:
         elements = elements_of(words, wanted, i, count)
-        put_elements(target + WORD_BYTES * packed, elements, number + i)
-        packed = pack_elements(elements, sources, i, targets, packed)
+        if elements != 0:
+            put_elements(target + WORD_BYTES * packed, elements, number + i)
+            packed = pack_elements(elements, sources, i, targets, packed)
         i += VECTOR_WIDTH
     return packed, min(i, count)
 

@@ -101,9 +101,13 @@ class Bsdf:
         nothing was. The parameter `table` is then the number of that table in those of the scene.
     stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
     is_sharp: the same, to whether a lobe without spread turns light.
-    plain: the same, to the parameters of kind nff that mean the same, which have loops of their own, or None.
+    is_clear: the same, to whether it lets light through and bends none of it; `transmission` says how much then.
+    simpler: the same, to a BSDF with fewer lobes and its parameters, which mean the same, or None.
     may_lack: numbers that are 0 of most materials. A scene where they are of all has loops without them.
     lacks: those of them that are 0 in these loops.
+    has_rest: whether it has more than a base, so that rays may leave it which do not follow the base.
+    is_linear: whether the first parameter is a Color that `texture` multiplies, and all of the base is linear in it: a
+        photon may then look at one texel, drawn so that the mean is right.
     has_tangent: whether the frame's x axis lies along the u of textures.
     is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
     at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
@@ -125,9 +129,12 @@ class Bsdf:
     table: Callable[[Any], Any] | None = None
     stores: Callable[[Any], bool] = lambda parameters: False
     is_sharp: Callable[[Any], bool] = lambda parameters: False
-    plain: Callable[[Any], Any] = lambda parameters: None
+    is_clear: Callable[[Any], bool] = lambda parameters: False
+    simpler: Callable[[Any], tuple["Bsdf", Any] | None] = lambda parameters: None
     may_lack: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    has_rest: bool = True
+    is_linear: bool = False
     has_tangent: bool = False
     is_mirroring: bool = True
     at_point: Callable[..., Any] | None = None

@@ -5,9 +5,9 @@ An index of 1 is no border, and light goes straight through.
 
 from typing import Any, NamedTuple
 
+from shaders.bsdfs import nff
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, no_base
-from shaders.bsdfs.nff import Nff, eta
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
@@ -34,10 +34,11 @@ def pack(material: Any) -> Dielectric:
     return Dielectric((share, share, share), material.ior if material.ior > 0.0 else 1.0, material.roughness**2)
 
 
-def plain(glass: Dielectric) -> Nff | None:
-    """Returns the surface of kind nff that is the same, if the border is smooth."""
+def simpler(glass: Dielectric) -> tuple[Bsdf, Any] | None:
+    """Returns the clear glass of kind nff, if the border is smooth."""
     is_smooth = glass.alpha < LEAST_ALPHA or glass.ior == 1.0
-    return Nff(BLACK, BLACK, BLACK, glass.transmission, exponent=0.0, ior=glass.ior) if is_smooth else None
+    clear = nff.Nff(BLACK, BLACK, BLACK, glass.transmission, exponent=0.0, ior=glass.ior)
+    return (nff.BSDF, clear) if is_smooth else None
 
 
 @compiled
@@ -50,7 +51,7 @@ def is_rough(glass: Dielectric) -> bool:
 def sample(glass: Dielectric, seen: Seen, u: tuple[float, float, float]) -> Drawn:
     """Draws a direction."""
     wo, spreads = seen.wo, is_rough(glass)
-    wi = sample_rough_glass(wo, eta(glass, seen.is_outside), glass.alpha if spreads else ZERO, u)
+    wi = sample_rough_glass(wo, nff.eta(glass, seen.is_outside), glass.alpha if spreads else ZERO, u)
     wi = chosen(glass.ior == ONE, scale(wo, -ONE), wi)
     lobe = LOBE_GLOSSY if spreads else LOBE_SHARP
     return Drawn(wi, glass.transmission, lobe if wi[2] != ZERO else LOBE_NONE)
@@ -59,7 +60,7 @@ def sample(glass: Dielectric, seen: Seen, u: tuple[float, float, float]) -> Draw
 @compiled
 def evaluate(glass: Dielectric, wi: Vec3, seen: Seen) -> Value:
     """Returns the value of a rough border."""
-    seen_eta, alpha, spreads = eta(glass, seen.is_outside), max(glass.alpha, LEAST_ALPHA), is_rough(glass)
+    seen_eta, alpha, spreads = nff.eta(glass, seen.is_outside), max(glass.alpha, LEAST_ALPHA), is_rough(glass)
     value, pdf = rough_glass_value(wi, seen.wo, seen_eta, alpha), rough_glass_pdf(wi, seen.wo, seen_eta, alpha)
     return Value(NOTHING, scale(glass.transmission, value if spreads else ZERO), pdf if spreads else ZERO)
 
@@ -80,8 +81,8 @@ BSDF = Bsdf(
     entering=no_base,
     reflectance=no_base,
     albedo=albedo,
-    eta=eta,
+    eta=nff.eta,
     is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,
-    plain=plain,
+    simpler=simpler,
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
 )

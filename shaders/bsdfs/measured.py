@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, Drawn, Key, Seen, Value
-from shaders.bsdfs.nff import entering
+from shaders.bsdfs.diffuse import entering
 from shaders.compilation import compiled, get
 from shaders.elementary import turns_to
 from shaders.errors import ShaderError

@@ -12,13 +12,14 @@ The base is the diffuse lobe. What the Phong lobe sends below the surface is los
 
 from typing import Any, NamedTuple
 
+from shaders.bsdfs import diffuse
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel, refract
 from shaders.float32 import ONE, PI, TWO, ZERO
 from shaders.phong import phong_value, sample_phong
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import Color, Vec3, add, chosen, dot, scale
+from shaders.vector import Color, Vec3, add, chosen, dot, largest, scale
 
 #: Exponent at which half of the specular reflectance is a mirror.
 HALF_MIRROR_EXPONENT = 100.0
@@ -59,6 +60,12 @@ def pack(material: Any) -> Nff:
     )
 
 
+def simpler(nff: Nff) -> tuple[Bsdf, Any] | None:
+    """Returns Lambert's surface, if there is no other lobe."""
+    has_others = any(max(color) > 0.0 for color in (nff.phong, nff.mirror, nff.transmission))
+    return None if has_others else (diffuse.BSDF, diffuse.Diffuse(nff.diffuse))
+
+
 def _mirror_share(material: Any) -> float:
     """Returns which share of what is specular is a mirror."""
     if material.mirror_share is not None:
@@ -73,18 +80,16 @@ def _scaled(color: Color, factor: float) -> Color:
 @compiled
 def sample(nff: Nff, seen: Seen, u: Vec3) -> Drawn:
     """Draws a direction of one lobe; in the glass the rest of the first number reflects or refracts."""
-    carried = seen.carried
-    diffuse, phong = seen.follow * dot(carried, nff.diffuse), dot(carried, nff.phong)
-    mirror, transmission = dot(carried, nff.mirror), dot(carried, nff.transmission)
-    total = diffuse + phong + mirror + transmission
+    base, phong, mirror, transmission = shares_of(nff, seen)
+    total = base + phong + mirror + transmission
     pick = u[0] * total
-    is_phong, is_mirror = pick >= diffuse, pick >= diffuse + phong
-    is_glass = pick >= diffuse + phong + mirror
+    is_phong, is_mirror = (pick >= base) & (phong > ZERO), pick >= base + phong
+    is_glass = pick >= base + phong + mirror
     # The share of the lobe that is chosen last is that of the lobe.
-    share = mirror if is_mirror else (phong if is_phong else diffuse)
+    share = mirror if is_mirror else (phong if is_phong else base)
     share = transmission if is_glass else share
     spread = chosen(is_phong, sample_phong(seen.wo, nff.exponent, u[1], u[2]), cosine_hemisphere(u[1], u[2]))
-    left = (pick - (diffuse + phong + mirror)) / transmission
+    left = (pick - (base + phong + mirror)) / transmission
     mirrored = (-seen.wo[0], -seen.wo[1], seen.wo[2])
     sharp = chosen(is_glass, behind_border(seen.wo, eta(nff, seen.is_outside), left), mirrored)
     wi = chosen(is_mirror, sharp, spread)
@@ -92,6 +97,18 @@ def sample(nff: Nff, seen: Seen, u: Vec3) -> Drawn:
     is_lost = (share <= ZERO) | ((wi[2] <= ZERO) & (lobe != LOBE_SHARP))
     weight = scale(chosen(is_glass, nff.transmission, nff.mirror), total / share)
     return Drawn(wi, weight, LOBE_NONE if is_lost else lobe)
+
+
+@compiled
+def shares_of(nff: Nff, seen: Seen) -> tuple[float, float, float, float]:
+    """Returns what each lobe carries on: diffuse, Phong, mirror and glass."""
+    carried, has_phong = seen.carried, largest(nff.phong) > ZERO
+    return (
+        seen.follow * dot(carried, nff.diffuse),
+        dot(carried, nff.phong) if has_phong else ZERO,
+        dot(carried, nff.mirror),
+        dot(carried, nff.transmission),
+    )
 
 
 @compiled
@@ -107,26 +124,13 @@ def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
 @compiled
 def evaluate(nff: Nff, wi: Vec3, seen: Seen) -> Value:
     """Returns the value of the diffuse lobe and of the Phong lobe."""
-    carried = seen.carried
-    diffuse, phong = seen.follow * dot(carried, nff.diffuse), dot(carried, nff.phong)
-    total = diffuse + phong + dot(carried, nff.mirror) + dot(carried, nff.transmission)
+    base, phong, mirror, transmission = shares_of(nff, seen)
+    total = base + phong + mirror + transmission
     is_above = wi[2] > ZERO
     even = ONE / PI if is_above else ZERO
-    lobe = phong_value(wi, seen.wo, nff.exponent) if is_above else ZERO
-    pdf = diffuse * even * wi[2] + phong * lobe * ((nff.exponent + ONE) / (nff.exponent + TWO))
+    lobe = phong_value(wi, seen.wo, nff.exponent) if is_above & (phong > ZERO) else ZERO
+    pdf = base * even * wi[2] + phong * lobe * ((nff.exponent + ONE) / (nff.exponent + TWO))
     return Value(scale(nff.diffuse, even), scale(nff.phong, lobe), pdf / total if total > ZERO else ZERO)
-
-
-@compiled
-def entering(nff: Nff, w: Vec3) -> Color:
-    """Returns white: nothing lies above the base."""
-    return (ONE, ONE, ONE)
-
-
-@compiled
-def reflectance(nff: Nff, w: Vec3) -> Color:
-    """Returns that of the diffuse lobe."""
-    return nff.diffuse
 
 
 @compiled
@@ -149,16 +153,19 @@ BSDF = Bsdf(
     pack=pack,
     sample=sample,
     evaluate=evaluate,
-    entering=entering,
-    reflectance=reflectance,
+    entering=diffuse.entering,
+    reflectance=diffuse.reflectance,
     albedo=albedo,
     eta=eta,
     stores=lambda nff: max(nff.diffuse) > 0.0,
     is_sharp=lambda nff: max(*nff.mirror, *nff.transmission) > 0.0,
-    plain=lambda nff: nff,
+    is_clear=lambda nff: max(nff.transmission) > 0.0 and nff.ior == 1.0,
+    simpler=simpler,
     maps={
         "texture": (Use("diffuse"),),
         "specular_map": (Use("phong"), Use("mirror")),
         "transmission_map": (Use("transmission"),),
     },
+    may_lack=("phong", "exponent"),
+    is_linear=True,
 )

@@ -1,8 +1,9 @@
-"""This module has what loops over the hits of one BSDF share, whether photons or eye paths met them.
+"""This module has what the loops of a BSDF share, whether photons or eye paths have hit it: how it is looked at, how a
+path goes on, and from where.
 
-A chunk has the numbers of each hit's material in columns, after textures and maps, and which BSDF it is. Of the hits of
-one BSDF there is a list, `listed`. Columns that photons (`renderer.photons.batch.HIT_COLUMNS`) and eye paths
-(`renderer.camera_paths.paths.EYE_COLUMNS`) have in common bear the same names.
+All hits of a chunk have the same BSDF. Their numbers lie in columns, after textures and maps. Columns that photons
+(`renderer.photons.batch.HIT_COLUMNS`) and eye paths (`renderer.camera_paths.paths.EYE_COLUMNS`) have in common bear the
+same names.
 """
 
 from typing import Any, NamedTuple
@@ -10,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.scene.materials import NUMBERS, BsdfTable
-from renderer.scene.photon_scene import LISTED, MATERIAL_MASK
+from renderer.scene.materials import BsdfTable
+from renderer.shading.chunks import ALL_BITS, Chunk
 from renderer.shading.corners import coordinates_at
 from renderer.simd.bsdf_kinds import (
     BsdfKind,
     call_at,
+    eta,
     evaluate,
     has_tangent,
     make_ready,
@@ -23,25 +25,17 @@ from renderer.simd.bsdf_kinds import (
     sample,
     set_numbers,
 )
-from renderer.simd.columns import column, each, get_int, list_indices, whole
-from renderer.simd.rows import gather_columns
+from renderer.simd.columns import column, get, get_int, list_indices
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP, Seen
 from shaders.compilation import compiled as inlined
 from shaders.custom import Point, call_shader
-from shaders.float32 import ONE, ZERO, Int
-from shaders.vector import Color, Vec3, cross, frame, scale, to_local
+from shaders.float32 import ONE, ZERO
+from shaders.vector import Color, Vec3, along, cross, dot, frame, scale, to_local, to_world
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 #: The loops of a BSDF, by their columns in `renderer.simd.bsdf_kinds.ADDRESSES`.
 PHOTONS, PHOTON_AT_POINT, SHOW, LIGHT, SCATTER, ALBEDO, AT_POINT = range(7)
-
-NUMBER_BYTES, NUMBER_QUADS = NUMBERS.itemsize, tuple(range(0, NUMBERS.itemsize, 16))
-
-ALL_BITS = np.uint32(0xFFFFFFFF)
-
-#: One record of the columns of a chunk.
-Chunk = Any
 
 #: Type checkers take it for an int, as loops have them.
 Long: Any = np.int64
@@ -70,47 +64,6 @@ class Scattered(NamedTuple):
     base: Color
     pdf: float
     lobe: int
-
-
-@inlined
-def for_each_bsdf(table: BsdfTable, which: int, chunk: Chunk, hits: int, more: tuple[Any, ...]) -> None:
-    """Call the loop of each BSDF of a scene for its hits, if there are any.
-
-    which: PHOTONS or another.
-    more: what the loop takes beside the chunk and the length of the list.
-    """
-    for own in range(len(table.bsdfs)):
-        count = list_indices(address(chunk.bsdf), (ALL_BITS, np.uint32(own)), hits, address(chunk.listed))
-        if count > 0:
-            call_at(table.loops[table.bsdfs[own], which], (chunk, count) + more)
-
-
-@inlined
-def are_listed(flags: np.uint32, chunk: Chunk, hits: int) -> bool:
-    """Returns whether all hits of a chunk are listed. flags: all that triangle records have."""
-    if not flags & LISTED:
-        return False
-    return list_indices(address(chunk.kind), (LISTED, LISTED), hits, address(chunk.listed)) == hits
-
-
-@inlined
-def gather_numbers(table: BsdfTable, chunk: Chunk, hits: int) -> None:
-    """Gather the numbers of the materials of all hits."""
-    each(take_material, whole(hits), chunk)
-    columns = (NUMBER_QUADS, address(chunk.parameters))
-    gather_columns(address(table.numbers), NUMBER_BYTES, address(chunk.material), whole(hits), columns)
-
-
-@inlined
-def take_material(i: int, chunk: Chunk) -> None:
-    """Write the index of a hit's material."""
-    chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
-
-
-@inlined
-def listed_at(k: int, chunk: Chunk) -> int:
-    """Returns the index in the chunk of hit k of the list."""
-    return get_int(address(chunk.listed), k)
 
 
 @inlined
@@ -161,9 +114,29 @@ def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered
     return Scattered(drawn.wi, weight, base, ZERO if is_sharp else value.pdf, drawn.lobe)
 
 
+@inlined
+def is_straight(kind: BsdfKind, parameters: Any, seen: Seen, ahead: Scattered) -> bool:
+    """Returns whether a path goes straight through a border that bends nothing."""
+    return (ahead.lobe == LOBE_SHARP) & (ahead.wi[2] < ZERO) & (eta(kind, parameters, seen.is_outside) == ONE)
+
+
+@inlined
+def in_world(w: Vec3, own: Frame) -> Vec3:
+    """Returns a direction of a shading frame in the world."""
+    return to_world(w, own.tangent, own.bitangent, own.normal)
+
+
+@inlined
+def next_origin(i: int, wi: Vec3, chunk: Chunk) -> Vec3:
+    """Returns where the next ray starts: clear of the surface, on the side where it goes."""
+    normal, clearance = column(chunk.normal, i), get(address(chunk.clearance), i)
+    return along(column(chunk.position, i), normal, -clearance if dot(normal, wi) < ZERO else clearance)
+
+
 @unit(types.none)
 def look_at_points(kind: BsdfKind, chunk: Chunk, count: int, place: int) -> None:
-    """Have a function look at the first `count` hits of the list, and change their parameters. place: its address."""
+    """Have a function look at the first `count` hits of the list `listed`, and change their parameters. place: its
+    address."""
     for k in range(count):
         i = Long(chunk.listed[k])
         at = coordinates_at(i, chunk)
