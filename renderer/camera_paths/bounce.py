@@ -7,7 +7,7 @@ lists of their indices: bent normals, textures, maps, and lamps (`met_light`). A
 depth: the thread, the batch and the index in it change no bit.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -101,7 +101,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
         queue, first = queue_of(table, own, places.triangles, places.words), Long(0)
         while first < active:
             count = (ahead if first < ahead else active) - first
-            view = view_of(job.scene, batch, queue, (first, kept))
+            view = View(*columns_of(job.scene, batch, queue, (first, kept)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
             done, going = advance_chunk(job, rules, queue, batch, (view, count), shadows)
             first, kept = first + done, kept + going
     if several:
@@ -171,23 +171,22 @@ def places_of(batch: EyeBatch) -> Places:
 
 
 @inlined
-def view_of(scene: PackedScene, batch: EyeBatch, queue: Queue, indices: tuple[int, int]) -> View:
-    """Returns where loops find a chunk. indices: of its first ray, and of the next path that goes on."""
+def columns_of(scene: PackedScene, batch: EyeBatch, queue: Queue, indices: tuple[int, int]) -> Any:
+    """Returns the addresses of the `View` of a chunk. indices: of its first ray, and of the next path that goes on."""
     (first, kept), places = indices, places_of(batch)
     several = queue.words != places.triangles
-    return View(
-        rays=address(batch.rays) + WORD_BYTES * first,
-        hits=address(batch.hits) + WORD_BYTES * first,
-        paths=address(batch.paths) + WORD_BYTES * first,
-        words=queue.words + WORD_BYTES * first,
-        kept_rays=(places.spare_rays if several else address(batch.rays)) + WORD_BYTES * kept,
-        kept_paths=(places.spare_paths if several else address(batch.paths)) + WORD_BYTES * kept,
-        step=places.step,
-        photons=0,
-        normals=address(scene.surfaces.normals),
-        texels=address(scene.photon_scene.texels),
-        decoded=address(scene.photon_scene.decoded),
-        chunk=batch.scratch[0],
+    return (
+        address(batch.rays) + WORD_BYTES * first,
+        address(batch.hits) + WORD_BYTES * first,
+        address(batch.paths) + WORD_BYTES * first,
+        queue.words + WORD_BYTES * first,
+        (places.spare_rays if several else address(batch.rays)) + WORD_BYTES * kept,
+        (places.spare_paths if several else address(batch.paths)) + WORD_BYTES * kept,
+        places.step,
+        0,
+        address(scene.surfaces.normals),
+        address(scene.photon_scene.texels),
+        address(scene.photon_scene.decoded),
     )
 
 
@@ -209,7 +208,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     first, kept, queue = Long(0), Long(0), all_hits(batch, job.scene.photon_scene.flags)
     while first < active:
-        view = view_of(job.scene, batch, queue, (first, kept))
+        view = View(*columns_of(job.scene, batch, queue, (first, kept)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
         hits, rays = pick_vertices(queue, view, active - first)
         for row in range(first, first + rays):
             if batch.prim_ids[row] == MISS:

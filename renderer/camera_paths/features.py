@@ -1,6 +1,6 @@
 """What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
 
-from renderer.camera_paths.bounce import places_of, view_of
+from renderer.camera_paths.bounce import columns_of, places_of
 from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
 from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob, Long
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
@@ -32,7 +32,7 @@ def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     for own in range(len(table.bsdfs)):
         queue, first = queue_of(table, own, places.triangles, places.words), Long(0)
         while first < active:
-            view = view_of(job.scene, batch, queue, (first, first))
+            view = View(*columns_of(job.scene, batch, queue, (first, first)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
             hits, rays = pick_vertices(queue, view, active - first)
             first += rays
             if hits > 0:
