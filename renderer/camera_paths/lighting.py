@@ -234,7 +234,7 @@ def light_vertex(i: int, data: Seeing) -> None:
     wi = in_frame(direction, own)
     value = evaluate(kind, parameters, wi, seen)
     weight = path_weight(may_go_on(i, chunk, rules) * value.pdf, chunk.light_pdf[i], rules.samples)
-    base, rest = chunk.follow[i] * weight + rules.alone, weight * radiance_gain(kind, parameters, wi, seen)
+    base, rest = chunk.follow[i] * weight + rules.alone, weight * radiance_gain(kind, parameters, wi[2], seen)
     is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
     seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
     reflected = (

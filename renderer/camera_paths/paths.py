@@ -53,7 +53,7 @@ MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("faces", "bent", "media")
+    + ("correction", "bent", "media")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)

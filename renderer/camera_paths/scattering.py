@@ -31,8 +31,6 @@ from renderer.shading.chunks import ALL_BITS, NO_BITS, View
 from renderer.shading.scattering import (
     Scattered,
     frame_at,
-    in_world,
-    is_straight,
     next_origin,
     parameters_at,
     scattered,
@@ -101,44 +99,39 @@ def scatter_path(i: int, data: Seeing) -> None:
     own, parameters = frame_at(kind, i, chunk), parameters_at(kind, i, chunk)
     seen = seen_at(i, own, chunk, EVEN, chunk.follow[i], data.tables)
     u = (unit32(chunk.bits[2, i]), unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-    ahead = scattered(kind, parameters, seen, u)
-    goes_straight = is_straight(kind, parameters, seen, ahead) & ((chunk.kind[i] & SHEET) != 0)
-    wi = chosen(goes_straight, column(chunk.ray, i), in_world(ahead.wi, own))
-    set_column(chunk.wi, i, wi)
-    chunk.lobe[i] = ahead.lobe
-    go(i, ahead, goes_straight, radiance_gain(kind, parameters, ahead.wi, seen), data)
+    ahead = scattered(kind, parameters, seen, own, column(chunk.ray, i), u)
+    go(i, ahead, radiance_gain(kind, parameters, ahead.cosine, seen), data)
 
 
 @inlined
-def go(i: int, ahead: Scattered, goes_straight: bool, gain: float, data: Seeing) -> None:
-    """Play Russian roulette, and write the path that leaves a vertex.
-
-    goes_straight: whether the path goes straight through a sheet.
-    gain: see `radiance_gain`.
-    """
-    chunk, rules, wi = data.chunk, data.rules, column(data.chunk.wi, i)
+def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
+    """Play Russian roulette, and write the path that leaves a vertex. gain: see `radiance_gain`."""
+    chunk, rules, wi = data.chunk, data.rules, ahead.wi
     is_specular, state = ahead.lobe == LOBE_SHARP, chunk.state[i]
+    goes_straight = ahead.is_straight & ((chunk.kind[i] & SHEET) != 0)
     next_state = state_after(state, is_specular, ahead.lobe == LOBE_BASE)
     through = state_through(state)
     next_state = through if goes_straight else next_state
-    cosine = dot(wi, column(chunk.shading, i))
     # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
     most = rules.max_depth + max(Int(is_specular), rules.unlit)
     is_lost = (ahead.lobe == LOBE_NONE) | (not (largest(ahead.weight) > ZERO)) | (bounces_of(next_state) >= most)
-    is_lost |= ((dot(wi, column(chunk.normal, i)) > ZERO) != (cosine > ZERO)) | (rules.is_sharp & (not is_specular))
+    is_lost |= ((dot(wi, column(chunk.normal, i)) > ZERO) != (ahead.cosine > ZERO)) | (
+        rules.is_sharp & (not is_specular)
+    )
     # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
     is_sure = (Int(state & DEPTH_MASK) < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
     survival = ONE if is_sure else min(ONE, largest(ahead.weight))
     goes = (unit32(chunk.bits[3, i]) < survival) & (not is_lost)
-    chunk.goes[i] = ALL_BITS if goes else NO_BITS
     kept = scale(ahead.weight, gain / max(survival, LEAST_PDF))
+    pdf = chunk.pdf[i] if goes_straight else ahead.pdf
+    chunk.goes[i] = ALL_BITS if goes else NO_BITS
+    chunk.lobe[i], chunk.next_state[i], chunk.next_pdf[i] = ahead.lobe, next_state, pdf
     set_column(chunk.next_throughput, i, multiply(column(chunk.throughput, i), kept))
-    chunk.next_state[i] = next_state
-    chunk.next_pdf[i] = chunk.pdf[i] if goes_straight else ahead.pdf
     chunk.next_behind[i] = chunk.behind[i] + chunk.distance[i] if goes_straight else ZERO
-    set_column(chunk.start, i, next_origin(i, wi, chunk))
     chunk.next_cone[0, i] = width_at(i, chunk)
-    chunk.next_cone[1, i] = max(chunk.cone[1, i], cone_spread(chunk.next_pdf[i]))
+    chunk.next_cone[1, i] = max(chunk.cone[1, i], cone_spread(pdf))
+    set_column(chunk.wi, i, wi)
+    set_column(chunk.start, i, next_origin(i, wi, chunk))
     unmapped = chosen(is_specular, column(chunk.unmapped, i), (ONE, ONE, ONE))
     # What of the light ahead the caustic map has brought is what the base would scatter.
     is_mapped = rules.is_mapped & (chunk.is_far[i] == Int(0)) & (ahead.pdf > ZERO)

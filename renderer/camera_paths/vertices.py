@@ -210,14 +210,14 @@ def may_go_on(i: int, chunk: EyeChunk, rules: Rules) -> float:
 
 
 @inlined
-def radiance_gain(kind: BsdfKind, parameters: object, wi: Vec3, seen: Seen) -> float:
-    """Returns what radiance from wi changes by beside the share that is kept.
+def radiance_gain(kind: BsdfKind, parameters: object, cosine: float, seen: Seen) -> float:
+    """Returns what radiance changes by beside the share that is kept, from a direction with this cosine.
 
     Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte Carlo
     Methods for Light Transport Simulation, 1997, section 5.2.
     """
     index = eta(kind, parameters, seen.is_outside)
-    return ONE / (index * index) if wi[2] < ZERO else ONE
+    return ONE / (index * index) if cosine < ZERO else ONE
 
 
 @unit(types.none)

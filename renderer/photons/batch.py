@@ -21,7 +21,7 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: origin, and packed_front becomes that; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv,
 #: triangle, photon, depth, flux: of the ray, hit and path, of which depth and flux become those that the path goes on
 #: with. position: of the hit, later where the next ray starts. shading: flat or bent normal on the side of the ray's
-#: origin. faces: 0 where the normal between the corners' ones is seen from behind, else 1. bits: random numbers for
+#: origin. correction: of flux that is counted about the flat normal. bits: random numbers for
 #: direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel. texel:
 #: index of the one drawn. wi: direction of the next ray. counters: fates of the hit. bent: a list of indices in the
 #: chunk. media: the stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the
@@ -48,7 +48,7 @@ HIT_COLUMNS = np.dtype(
         ("draws", "<f4", _VECTOR),
         ("wi", "<f4", _VECTOR),
         ("is_outside", "<i4", _SCALAR),
-        ("faces", "<f4", _SCALAR),
+        ("correction", "<f4", _SCALAR),
         ("counters", "<u4", _SCALAR),
         ("uvs", "<f4", (6, COLUMN)),
         ("texels", "<i4", _SCALAR),

@@ -28,15 +28,13 @@ from renderer.shading.scattering import (
     PHOTON_AT_POINT,
     PHOTONS,
     frame_at,
-    in_world,
-    is_straight,
     make_shaders_ready,
     next_origin,
     parameters_at,
     scattered,
     seen_at,
 )
-from renderer.simd.bsdf_kinds import BsdfKind, entering, make_ready
+from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
 from renderer.simd.columns import COLUMN_BYTES, column, each, get3, put, put3, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.compilation import compiled as inlined
@@ -70,22 +68,19 @@ def scatter_photon(i: int, data: Landed) -> None:
     flux, depth, ray, flat = column(chunk.flux, i), chunk.depth[i], column(chunk.ray, i), column(chunk.normal, i)
     own, bits = frame_at(kind, i, chunk), (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
     parameters, seen = parameters_at(kind, i, chunk), seen_at(i, own, chunk, flux, ONE, data.landing.tables)
-    bent = (
-        shading_normal_correction(-dot(ray, own.normal), -dot(ray, flat)) * chunk.faces[i]
-        if limits.is_corrected
-        else ONE
-    )
-    arrived = scale(multiply(flux, entering(kind, parameters, seen.wo)), bent)
+    arrived = multiply(flux, entering(kind, parameters, seen.wo))
+    if has_bent_normals(kind):
+        arrived = scale(arrived, chunk.correction[i] if limits.is_corrected else ONE)
     put_photon(i, bounces_of(depth), pack_flux(arrived, unit32(bits[3])), chunk, data.landing)
-    ahead = scattered(kind, parameters, seen, (chunk.draws[0, i], unit32(bits[0]), unit32(bits[1])))
-    goes_straight = is_straight(kind, parameters, seen, ahead)
-    wi = chosen(goes_straight, ray, in_world(ahead.wi, own))
-    # A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3.
-    leaves = (dot(wi, flat) > ZERO) == (dot(wi, own.normal) > ZERO)
-    above, below = abs(dot(ray, own.normal) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, own.normal))
-    is_lost = (ahead.lobe == LOBE_NONE) | (not leaves) | (limits.only_caustics & (ahead.lobe != LOBE_SHARP))
-    weight = scale(ahead.weight, ONE if goes_straight else shading_normal_correction(above, below))
-    is_counted = goes_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
+    ahead = scattered(kind, parameters, seen, own, ray, (chunk.draws[0, i], unit32(bits[0]), unit32(bits[1])))
+    wi, weight = ahead.wi, ahead.weight
+    is_lost = (ahead.lobe == LOBE_NONE) | (limits.only_caustics & (ahead.lobe != LOBE_SHARP))
+    if has_bent_normals(kind):
+        # A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3.
+        is_lost |= (dot(wi, flat) > ZERO) != (dot(wi, own.normal) > ZERO)
+        above, below = abs(dot(ray, own.normal) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, own.normal))
+        weight = scale(weight, shading_normal_correction(above, below))
+    is_counted = ahead.is_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
     ahead_depth = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
     is_cut = bounces_of(ahead_depth) >= limits.max_bounces
     had = power_of(get3(data.landing.before, COLUMN_BYTES, i))

@@ -46,10 +46,11 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import draw_texel, paint
 from renderer.simd.bsdf_kinds import call_at
-from renderer.simd.columns import WORD_BYTES, each, list_indices, set_column, whole
+from renderer.simd.columns import WORD_BYTES, column, each, list_indices, set_column, whole
 from shaders.float32 import ZERO
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
-from shaders.vector import Vec3
+from shaders.shading_normals import shading_normal_correction
+from shaders.vector import Vec3, dot
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
@@ -244,6 +245,17 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, key: Bits4, view: View, h
         each(paint, whole(hits), view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
+    if flags & BENT:
+        each(correct, whole(hits), chunk)
+
+
+@inlined
+def correct(i: int, chunk: Chunk) -> None:
+    """Write by what flux changes that is to count about the shading normal: it is nothing from behind the normal
+    between the corners' ones."""
+    ray = column(chunk.ray, i)
+    bent, flat = -dot(column(chunk.shading, i), ray), -dot(column(chunk.normal, i), ray)
+    chunk.correction[i] *= shading_normal_correction(bent, flat)
 
 
 @unit(types.none)

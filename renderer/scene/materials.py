@@ -29,7 +29,7 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
-from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
+from shaders.bsdfs.bsdf import BENT_NORMALS, MOST_NUMBERS, Bsdf, sizes_of
 from shaders.bsdfs.measured import joined
 from shaders.custom import shader_address
 from shaders.errors import ShaderError
@@ -207,16 +207,23 @@ def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
     return rows
 
 
-def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
-    """Returns the numbers and BSDFs of materials."""
+def flags_of_materials(all_dressed: Sequence[Dressed], kinds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Returns all bits that a triangle record of each material may have. kinds: (n,) uint32, of the records."""
+    bent = np.bincount(kinds[kinds & BENT != 0] & MATERIAL_MASK, minlength=len(all_dressed)) > 0
+    return np.array([flags_of(one) for one in all_dressed], np.uint32) | np.where(bent, BENT, np.uint32(0))
+
+
+def pack_bsdfs(all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> BsdfTable:
+    """Returns the numbers and BSDFs of materials. all_flags: (m,) uint32, of their triangles, and maybe HAS_MEDIA."""
     numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
     numbers["bsdf"], numbers["shader"] = -1, -1
     loops: dict[int, int] = {}  # of each BSDF, by its identity
     bsdfs: list[int] = []
     quads: list[int] = []
+    flags: list[np.uint32] = []
     shaders: list[int] = []
     tables: list[npt.NDArray[np.float32]] = []
-    for row, one in zip(numbers, all_dressed, strict=False):
+    for row, one, own in zip(numbers, all_dressed, all_flags, strict=False):
         parameters = one.parameters
         if one.bsdf.table is not None:
             parameters = parameters._replace(table=float(len(tables)))
@@ -224,9 +231,12 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
         flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
         if id(one.bsdf) not in loops:
-            loops[id(one.bsdf)] = number_of(lacking(one.bsdf, all_dressed))
+            loops[id(one.bsdf)] = number_of(lacking(one.bsdf, all_dressed, all_flags))
         row["bsdf"] = _place(loops[id(one.bsdf)], bsdfs)
-        quads += [] if len(quads) == len(bsdfs) else [-(-len(flat) // 4)]
+        if len(quads) < len(bsdfs):
+            quads.append(-(-len(flat) // 4))
+            flags.append(np.uint32(0))
+        flags[row["bsdf"]] |= own
         row["ior_number"] = one.ior_number
         if one.bsdf.at_point is not None:
             row["shader"] = _place(shader_address(one.bsdf), shaders)
@@ -234,34 +244,24 @@ def pack_bsdfs(all_dressed: Sequence[Dressed]) -> BsdfTable:
         numbers=numbers,
         bsdfs=np.array(bsdfs, np.int64),
         quads=np.array(quads, np.int64),
-        flags=np.zeros(len(bsdfs), np.uint32),
+        flags=np.array(flags, np.uint32),
         loops=ADDRESSES,
         shaders=np.array(shaders, np.int64),
         tables=joined(tables),
     )
 
 
-def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed]) -> Bsdf:
-    """Returns a BSDF without the numbers that it may lack and no material of the scene has.
+def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> Bsdf:
+    """Returns a BSDF without what it may lack and no surface of the scene has.
 
     Functions of the user's own may give them any.
     """
     own = [one for one in all_dressed if one.bsdf.sample is bsdf.sample]
-    if any(one.bsdf.at_point is not None for one in own):
-        return bsdf
-    lacks = [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one in own)]
+    is_bent = any(flags & BENT for one, flags in zip(all_dressed, all_flags, strict=True) if one in own)
+    lacks = [] if is_bent else [BENT_NORMALS]
+    if all(one.bsdf.at_point is None for one in own):
+        lacks += [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one in own)]
     return replace(bsdf, lacks=tuple(lacks))
-
-
-def with_flags(table: BsdfTable, kinds: npt.NDArray[np.uint32], shared: np.uint32) -> BsdfTable:
-    """Returns a table with the flags of its BSDFs.
-
-    kinds: (n,) uint32, of the triangle records.
-    shared: bits that all have.
-    """
-    own = table.numbers["bsdf"][kinds & MATERIAL_MASK]
-    flags = [np.bitwise_or.reduce(kinds, where=own == bsdf, initial=0) for bsdf in range(len(table.bsdfs))]
-    return table._replace(flags=np.array(flags, np.uint32) & ~MATERIAL_MASK | shared)
 
 
 def _place(value: int, values: list[int]) -> int:

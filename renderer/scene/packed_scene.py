@@ -12,10 +12,10 @@ from renderer.scene.materials import (
     BsdfTable,
     dressed,
     flags_of,
+    flags_of_materials,
     pack_all_maps,
     pack_bsdfs,
     pack_surface_materials,
-    with_flags,
 )
 from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
@@ -134,10 +134,11 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     lights = pack_lights(rows, sky, textures)
     insides = [one.ior_inside for one in materials]
     photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows))
+    flags = flags_of_materials(materials, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
-        bsdfs=with_flags(pack_bsdfs(materials), photon_scene.records["kind"], photon_scene.flags & HAS_MEDIA),
+        bsdfs=pack_bsdfs(materials, flags),
         maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,

@@ -19,23 +19,29 @@ from renderer.simd.bsdf_kinds import (
     call_at,
     eta,
     evaluate,
+    has_bent_normals,
+    has_rest,
     has_tangent,
     make_ready,
     numbers_at,
+    reflectance,
     sample,
     set_numbers,
 )
 from renderer.simd.columns import column, get, get_int, list_indices
-from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP, Seen
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP, Seen
 from shaders.compilation import compiled as inlined
 from shaders.custom import Point, call_shader
-from shaders.float32 import ONE, ZERO
-from shaders.vector import Color, Vec3, along, cross, dot, frame, scale, to_local, to_world
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.sampling import lambertian
+from shaders.vector import Color, Vec3, along, chosen, cross, dot, frame, scale, to_local, to_world
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 #: The loops of a BSDF, by their columns in `renderer.simd.bsdf_kinds.ADDRESSES`.
 PHOTONS, PHOTON_AT_POINT, SHOW, LIGHT, SCATTER, ALBEDO, AT_POINT = range(7)
+
+PER_PI = Float32(1.0 / np.pi)
 
 #: Type checkers take it for an int, as loops have them.
 Long: Any = np.int64
@@ -52,24 +58,28 @@ class Frame(NamedTuple):
 class Scattered(NamedTuple):
     """Says how a path goes on.
 
-    wi: its direction, in the shading frame.
+    wi: its direction, in the world.
+    cosine: of it and the shading normal.
     weight: share that is kept, by channel, without what radiance changes by as it crosses a border.
     base: the part of the weight that is the base's.
     pdf: density of wi in solid angle, 0 of a lobe without spread.
     lobe: LOBE_BASE or another.
+    is_straight: whether it goes straight through a border that bends nothing.
     """
 
     wi: Vec3
+    cosine: float
     weight: Color
     base: Color
     pdf: float
     lobe: int
+    is_straight: bool
 
 
 @inlined
 def frame_at(kind: BsdfKind, i: int, chunk: Chunk) -> Frame:
     """Returns the shading frame of a hit."""
-    normal = column(chunk.shading, i)
+    normal = column(chunk.shading, i) if has_bent_normals(kind) else column(chunk.normal, i)
     if has_tangent(kind):
         tangent = column(chunk.tangent, i)
         return Frame(tangent, cross(normal, tangent), normal)
@@ -98,8 +108,24 @@ def seen_at(i: int, own: Frame, chunk: Chunk, carried: Color, follow: float, tab
 
 
 @inlined
-def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered:
-    """Draws how a path goes on, weighed by all lobes that could have drawn it."""
+def scattered(kind: BsdfKind, parameters: Any, seen: Seen, own: Frame, ray: Vec3, u: Vec3) -> Scattered:
+    """Draws how a path goes on, weighed by all lobes that could have drawn it.
+
+    own: the shading frame.
+    ray: the direction that the path came in, in the world.
+    u: three uniform numbers, of which the first chooses the lobe.
+    """
+    if has_rest(kind):
+        return scattered_by_lobes(kind, parameters, seen, own, ray, u)
+    wi = lambertian(own.normal, u[1], u[2])
+    cosine, weight = dot(wi, own.normal), scale(reflectance(kind, parameters, seen.wo), seen.follow)
+    lobe = LOBE_BASE if (cosine > ZERO) & (seen.follow > ZERO) else LOBE_NONE
+    return Scattered(wi, cosine, weight, weight, cosine * PER_PI, lobe, False)
+
+
+@inlined
+def scattered_by_lobes(kind: BsdfKind, parameters: Any, seen: Seen, own: Frame, ray: Vec3, u: Vec3) -> Scattered:
+    """Does what `scattered` does where there is more than Lambert's law."""
     drawn = sample(kind, parameters, seen, u)
     value = evaluate(kind, parameters, drawn.wi, seen)
     is_sharp, is_none = drawn.lobe == LOBE_SHARP, drawn.lobe == LOBE_NONE
@@ -111,19 +137,10 @@ def scattered(kind: BsdfKind, parameters: Any, seen: Seen, u: Vec3) -> Scattered
         drawn.weight[1] if is_sharp else base[1] + rest[1],
         drawn.weight[2] if is_sharp else base[2] + rest[2],
     )
-    return Scattered(drawn.wi, weight, base, ZERO if is_sharp else value.pdf, drawn.lobe)
-
-
-@inlined
-def is_straight(kind: BsdfKind, parameters: Any, seen: Seen, ahead: Scattered) -> bool:
-    """Returns whether a path goes straight through a border that bends nothing."""
-    return (ahead.lobe == LOBE_SHARP) & (ahead.wi[2] < ZERO) & (eta(kind, parameters, seen.is_outside) == ONE)
-
-
-@inlined
-def in_world(w: Vec3, own: Frame) -> Vec3:
-    """Returns a direction of a shading frame in the world."""
-    return to_world(w, own.tangent, own.bitangent, own.normal)
+    is_straight = is_sharp & (drawn.wi[2] < ZERO) & (eta(kind, parameters, seen.is_outside) == ONE)
+    turned = to_world(drawn.wi, own.tangent, own.bitangent, own.normal)
+    pdf = ZERO if is_sharp else value.pdf
+    return Scattered(chosen(is_straight, ray, turned), drawn.wi[2], weight, base, pdf, drawn.lobe, is_straight)
 
 
 @inlined

@@ -98,7 +98,7 @@ def face(i: int, distance: float, chunk: Chunk) -> bool:
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    chunk.faces[i] = ONE
+    chunk.correction[i] = ONE
     return is_front
 
 
@@ -113,7 +113,7 @@ def bend_normal(k: int, view: View) -> None:
     shading = scale(shading, ONE if outside else -ONE)
     seen = dot(shading, ray) < -LEAST_BENT_COSINE  # else from behind the bent normal: only the flat one makes sense
     put(address(chunk.is_outside), i, Int(outside))
-    put(address(chunk.faces), i, ONE if seen else ZERO)
+    put(address(chunk.correction), i, ONE if seen else ZERO)
     set_column(chunk.shading, i, chosen(seen, shading, flat))
 
 

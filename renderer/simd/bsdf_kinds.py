@@ -24,7 +24,7 @@ from numba.core.errors import NumbaError
 from numba.extending import models, register_model
 
 from renderer.simd.columns import COLUMN_BYTES, FLOAT, WORD_BYTES
-from shaders.bsdfs.bsdf import Bsdf, Drawn, Seen, Value, sizes_of
+from shaders.bsdfs.bsdf import BENT_NORMALS, Bsdf, Drawn, Seen, Value, sizes_of
 from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
 from tracecore.compilation.code_hash import code_hash
@@ -78,15 +78,17 @@ def kind_of(bsdf: Bsdf) -> BsdfKind:
     """Returns the kind of a BSDF: the same for all whose loops are the same."""
     parameters: Any = bsdf.parameters
     functions = tuple(getattr(bsdf, name) for name in CALLED)
-    kind = BsdfKind(functions[0].__module__, _code_of(functions, parameters, bsdf.has_tangent), bsdf.lacks)
+    kind = BsdfKind(
+        functions[0].__module__, _code_of(functions, parameters, (bsdf.has_tangent, bsdf.has_rest)), bsdf.lacks
+    )
     _rows.setdefault(kind, bsdf)
     return kind
 
 
 @cache
-def _code_of(functions: tuple[Any, ...], parameters: Any, has_tangent: bool) -> str:
+def _code_of(functions: tuple[Any, ...], parameters: Any, answers: tuple[bool, ...]) -> str:
     code = code_hash(one for one in functions if one is not None)
-    shape = f"{code} {functions[-1] is None} {sizes_of(parameters)} {has_tangent}"
+    shape = f"{code} {functions[-1] is None} {sizes_of(parameters)} {answers}"
     return hashlib.sha256(shape.encode()).hexdigest()[:16]
 
 
@@ -200,7 +202,24 @@ def eta(typing: Any, kind: Any, parameters: Any, is_outside: Any) -> Any:
 @emitting
 def has_tangent(typing: Any, kind: Any) -> Any:
     """Returns `Bsdf.has_tangent`."""
-    return types.boolean(kind), lambda *_: ir.Constant(ir.IntType(1), int(kind.row.has_tangent))
+    return _known(kind, kind.row.has_tangent)
+
+
+@emitting
+def has_rest(typing: Any, kind: Any) -> Any:
+    """Returns `Bsdf.has_rest`."""
+    return _known(kind, kind.row.has_rest)
+
+
+@emitting
+def has_bent_normals(typing: Any, kind: Any) -> Any:
+    """Returns whether some surfaces have a shading normal that is not the flat one."""
+    return _known(kind, BENT_NORMALS not in kind.lacks)
+
+
+def _known(kind: Any, answer: bool) -> Any:
+    """Returns the type and the code of what is known when a loop is compiled."""
+    return types.boolean(kind), lambda *_: ir.Constant(ir.IntType(1), int(answer))
 
 
 @emitting

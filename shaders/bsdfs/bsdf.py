@@ -104,8 +104,8 @@ class Bsdf:
     is_clear: the same, to whether it lets light through and bends none of it; `transmission` says how much then.
     simpler: the same, to a BSDF with fewer lobes and its parameters, which mean the same, or None.
     may_lack: numbers that are 0 of most materials. A scene where they are of all has loops without them.
-    lacks: those of them that are 0 in these loops.
-    has_rest: whether it has more than a base, so that rays may leave it which do not follow the base.
+    lacks: those of them that are 0 in these loops, and BENT_NORMALS where no surface has any.
+    has_rest: whether it is more than a base on which nothing lies: a surface of Lambert's law alone.
     is_linear: whether the first parameter is a Color that `texture` multiplies, and all of the base is linear in it: a
         photon may then look at one texel, drawn so that the mean is right.
     has_tangent: whether the frame's x axis lies along the u of textures.
@@ -159,3 +159,6 @@ class Use(NamedTuple):
 
 
 MEAN = -1
+
+#: What a BSDF may lack beside numbers: surfaces whose shading normal is not the flat one.
+BENT_NORMALS = "bent normals"
