@@ -203,7 +203,7 @@ def shade_chunk(
     chunk, media = view.chunk, tables_of(scene.photon_scene.media)
     if queue.flags & HAS_MEDIA:
         absorb_flux(queue.wanted, view, (hits, looked), media)
-    look_at_surfaces(scene, queue, limits.key, view, hits)
+    look_at_surfaces(scene, queue, limits, view, hits)
     if queue.flags & HAS_MEDIA:
         look_at_borders(chunk, hits, media)
     before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
@@ -218,8 +218,8 @@ def shade_chunk(
 
 
 @inlined
-def look_at_surfaces(scene: PackedScene, queue: Queue, key: Bits4, view: View, hits: int) -> None:
-    """Write what there is to know of the surfaces that photons have hit, and their random numbers. key: of these.
+def look_at_surfaces(scene: PackedScene, queue: Queue, limits: Limits, view: View, hits: int) -> None:
+    """Write what there is to know of the surfaces that photons have hit, and their random numbers.
 
     Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
     """
@@ -227,7 +227,7 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, key: Bits4, view: View, h
     ask_for_rows(address(scene.photon_scene.records), RECORD_BYTES, address(chunk.triangle), hits)
     if flags & TEXTURED:
         ask_for_rows(address(scene.photon_scene.textures), TEXTURE_BYTES, address(chunk.triangle), hits)
-    each(draw_numbers, whole(hits), (chunk, key))
+    each(draw_numbers, whole(hits), (chunk, limits.key))
     if flags & (MIXED | TEXTURED):
         each(draw_more, whole(hits), chunk)
     gather_records(address(scene.photon_scene.records), chunk, hits)
@@ -245,7 +245,7 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, key: Bits4, view: View, h
         each(paint, whole(hits), view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
-    if flags & BENT:
+    if flags & BENT and limits.is_corrected:
         each(correct, whole(hits), chunk)
 
 

@@ -5,14 +5,14 @@ An index of 1 is no border, and light goes straight through.
 
 from typing import Any, NamedTuple
 
-from shaders.bsdfs import nff
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, no_base
 from shaders.compilation import compiled
+from shaders.dielectric import fresnel, refract
 from shaders.float32 import ONE, ZERO
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
-from shaders.vector import BLACK, Color, Vec3, chosen, scale
+from shaders.vector import Color, Vec3, chosen, scale
 
 
 class Dielectric(NamedTuple):
@@ -34,11 +34,21 @@ def pack(material: Any) -> Dielectric:
     return Dielectric((share, share, share), material.ior if material.ior > 0.0 else 1.0, material.roughness**2)
 
 
-def simpler(glass: Dielectric) -> tuple[Bsdf, Any] | None:
-    """Returns the clear glass of kind nff, if the border is smooth."""
-    is_smooth = glass.alpha < LEAST_ALPHA or glass.ior == 1.0
-    clear = nff.Nff(BLACK, BLACK, BLACK, glass.transmission, exponent=0.0, ior=glass.ior)
-    return (nff.BSDF, clear) if is_smooth else None
+@compiled
+def eta(glass: Any, is_outside: bool) -> float:
+    """Returns the index of the far side over that of the near one. glass: parameters that have an `ior`."""
+    index: float = glass.ior
+    return index if is_outside else ONE / index
+
+
+@compiled
+def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
+    """Returns a direction behind a clear border, or the mirrored one, as a uniform number says. A border without any
+    change of index is straight, to the bit."""
+    refracted = refract(wo, eta)
+    through = chosen(eta == ONE, (-wo[0], -wo[1], -wo[2]), refracted)
+    reflects = (number < fresnel(wo[2], eta)) & (eta != ONE)
+    return chosen(reflects, (-wo[0], -wo[1], wo[2]), through)
 
 
 @compiled
@@ -51,8 +61,8 @@ def is_rough(glass: Dielectric) -> bool:
 def sample(glass: Dielectric, seen: Seen, u: tuple[float, float, float]) -> Drawn:
     """Draws a direction."""
     wo, spreads = seen.wo, is_rough(glass)
-    wi = sample_rough_glass(wo, nff.eta(glass, seen.is_outside), glass.alpha if spreads else ZERO, u)
-    wi = chosen(glass.ior == ONE, scale(wo, -ONE), wi)
+    rough = sample_rough_glass(wo, eta(glass, seen.is_outside), glass.alpha, u)
+    wi = chosen(spreads, rough, behind_border(wo, eta(glass, seen.is_outside), u[0]))
     lobe = LOBE_GLOSSY if spreads else LOBE_SHARP
     return Drawn(wi, glass.transmission, lobe if wi[2] != ZERO else LOBE_NONE)
 
@@ -60,7 +70,7 @@ def sample(glass: Dielectric, seen: Seen, u: tuple[float, float, float]) -> Draw
 @compiled
 def evaluate(glass: Dielectric, wi: Vec3, seen: Seen) -> Value:
     """Returns the value of a rough border."""
-    seen_eta, alpha, spreads = nff.eta(glass, seen.is_outside), max(glass.alpha, LEAST_ALPHA), is_rough(glass)
+    seen_eta, alpha, spreads = eta(glass, seen.is_outside), max(glass.alpha, LEAST_ALPHA), is_rough(glass)
     value, pdf = rough_glass_value(wi, seen.wo, seen_eta, alpha), rough_glass_pdf(wi, seen.wo, seen_eta, alpha)
     return Value(NOTHING, scale(glass.transmission, value if spreads else ZERO), pdf if spreads else ZERO)
 
@@ -81,8 +91,9 @@ BSDF = Bsdf(
     entering=no_base,
     reflectance=no_base,
     albedo=albedo,
-    eta=nff.eta,
+    eta=eta,
     is_sharp=lambda glass: glass.alpha < LEAST_ALPHA or glass.ior == 1.0,
-    simpler=simpler,
+    is_clear=lambda glass: max(glass.transmission) > 0.0 and glass.ior == 1.0,
+    may_lack=("alpha",),
     maps={"transmission_map": (Use("transmission"),), "roughness_map": (Use("alpha", is_squared=True),)},
 )

@@ -12,10 +12,9 @@ The base is the diffuse lobe. What the Phong lobe sends below the surface is los
 
 from typing import Any, NamedTuple
 
-from shaders.bsdfs import diffuse
+from shaders.bsdfs import dielectric, diffuse
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.compilation import compiled
-from shaders.dielectric import fresnel, refract
 from shaders.float32 import ONE, PI, TWO, ZERO
 from shaders.phong import phong_value, sample_phong
 from shaders.sampling import cosine_hemisphere
@@ -61,9 +60,13 @@ def pack(material: Any) -> Nff:
 
 
 def simpler(nff: Nff) -> tuple[Bsdf, Any] | None:
-    """Returns Lambert's surface, if there is no other lobe."""
-    has_others = any(max(color) > 0.0 for color in (nff.phong, nff.mirror, nff.transmission))
-    return None if has_others else (diffuse.BSDF, diffuse.Diffuse(nff.diffuse))
+    """Returns Lambert's surface or a clear border, if there is no other lobe."""
+    has_others = max(*nff.phong, *nff.mirror) > 0.0
+    if not has_others and max(nff.transmission) == 0.0:
+        return diffuse.BSDF, diffuse.Diffuse(nff.diffuse)
+    if not has_others and max(nff.diffuse) == 0.0:
+        return dielectric.BSDF, dielectric.Dielectric(nff.transmission, nff.ior, alpha=0.0)
+    return None
 
 
 def _mirror_share(material: Any) -> float:
@@ -84,14 +87,14 @@ def sample(nff: Nff, seen: Seen, u: Vec3) -> Drawn:
     total = base + phong + mirror + transmission
     pick = u[0] * total
     is_phong, is_mirror = (pick >= base) & (phong > ZERO), pick >= base + phong
-    is_glass = pick >= base + phong + mirror
+    is_glass = (pick >= base + phong + mirror) & (transmission > ZERO)
     # The share of the lobe that is chosen last is that of the lobe.
     share = mirror if is_mirror else (phong if is_phong else base)
     share = transmission if is_glass else share
     spread = chosen(is_phong, sample_phong(seen.wo, nff.exponent, u[1], u[2]), cosine_hemisphere(u[1], u[2]))
     left = (pick - (base + phong + mirror)) / transmission
     mirrored = (-seen.wo[0], -seen.wo[1], seen.wo[2])
-    sharp = chosen(is_glass, behind_border(seen.wo, eta(nff, seen.is_outside), left), mirrored)
+    sharp = chosen(is_glass, dielectric.behind_border(seen.wo, dielectric.eta(nff, seen.is_outside), left), mirrored)
     wi = chosen(is_mirror, sharp, spread)
     lobe = LOBE_SHARP if is_mirror else (LOBE_GLOSSY if is_phong else LOBE_BASE)
     is_lost = (share <= ZERO) | ((wi[2] <= ZERO) & (lobe != LOBE_SHARP))
@@ -102,23 +105,13 @@ def sample(nff: Nff, seen: Seen, u: Vec3) -> Drawn:
 @compiled
 def shares_of(nff: Nff, seen: Seen) -> tuple[float, float, float, float]:
     """Returns what each lobe carries on: diffuse, Phong, mirror and glass."""
-    carried, has_phong = seen.carried, largest(nff.phong) > ZERO
+    carried, has_phong, has_glass = seen.carried, largest(nff.phong) > ZERO, largest(nff.transmission) > ZERO
     return (
         seen.follow * dot(carried, nff.diffuse),
         dot(carried, nff.phong) if has_phong else ZERO,
         dot(carried, nff.mirror),
-        dot(carried, nff.transmission),
+        dot(carried, nff.transmission) if has_glass else ZERO,
     )
-
-
-@compiled
-def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
-    """Returns a direction behind a clear border, or the mirrored one, as a uniform number says. A border without any
-    change of index is straight, to the bit."""
-    refracted = refract(wo, eta)
-    through = chosen(eta == ONE, (-wo[0], -wo[1], -wo[2]), refracted)
-    reflects = (number < fresnel(wo[2], eta)) & (eta != ONE)
-    return chosen(reflects, (-wo[0], -wo[1], wo[2]), through)
 
 
 @compiled
@@ -139,13 +132,6 @@ def albedo(nff: Nff, wo: Vec3) -> Color:
     return add(add(nff.diffuse, nff.phong), add(nff.mirror, nff.transmission))
 
 
-@compiled
-def eta(glass: Any, is_outside: bool) -> float:
-    """Returns the index of the far side over that of the near one. glass: parameters that have an `ior`."""
-    index: float = glass.ior
-    return index if is_outside else ONE / index
-
-
 BSDF = Bsdf(
     name="nff",
     summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one",
@@ -156,7 +142,7 @@ BSDF = Bsdf(
     entering=diffuse.entering,
     reflectance=diffuse.reflectance,
     albedo=albedo,
-    eta=eta,
+    eta=dielectric.eta,
     stores=lambda nff: max(nff.diffuse) > 0.0,
     is_sharp=lambda nff: max(*nff.mirror, *nff.transmission) > 0.0,
     is_clear=lambda nff: max(nff.transmission) > 0.0 and nff.ior == 1.0,
@@ -166,6 +152,6 @@ BSDF = Bsdf(
         "specular_map": (Use("phong"), Use("mirror")),
         "transmission_map": (Use("transmission"),),
     },
-    may_lack=("phong", "exponent"),
+    may_lack=("phong", "exponent", "transmission"),
     is_linear=True,
 )
