@@ -46,7 +46,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Has the collector of garbage leave out what is there before the first test: thousands of tests and all modules,
-    which stay to the end. To look at them again took most of the time of tests that measure memory."""
+    which stay to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def collects_often() -> None:
+    """Has the collector of garbage leave out what tests before those of a module have made that stays, such as what
+    compilers know: to look at it again took most of the time of tests that measure memory."""
     gc.collect()
     gc.freeze()
 
