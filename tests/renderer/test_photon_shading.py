@@ -14,6 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import PHOTON_FLUX, total_flux, unpack_flux
+from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (
     PHOTON_RAYS,
@@ -93,6 +94,7 @@ class Shooter:
 
     def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, seed=5, sequence=0):
         self.scene = pack_scene(snapshot)
+        make_photons_ready(self.scene.bsdfs)
         settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
         self.task = photon_task(self.scene, settings, sequence, min_bounces)
         self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=1)
