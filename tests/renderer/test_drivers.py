@@ -274,7 +274,7 @@ def test_a_bsdf_that_no_ray_meets_changes_no_bit(driver, material):
     box = replace(box, material_ids=np.arange(12, dtype=np.int32) // 2 % 2)
     box.normals[6:9] += np.float32(0.2) * box.normals[:3]
     box.uvs[:] = box.positions[:, :, :2] + box.positions[:, :, 2:]
-    behind = flat_snapshot(5.0 + closed_box()[:1], [Material(kind="metal", specular=(0.9, 0.8, 0.7))])
+    behind = flat_snapshot(5.0 + closed_box()[:1], [Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5)])
     joined = {name: np.concatenate([getattr(box, name), getattr(behind, name)]) for name in ("positions", "normals")}
     joined |= {"uvs": np.concatenate([box.uvs, behind.uvs]), "object_ids": np.zeros(13, np.int32)}
     ids = np.append(box.material_ids, np.int32(2))
