@@ -56,6 +56,7 @@ class BsdfTable(NamedTuple):
     bsdfs: (k,) int64, rows in `loops` of the BSDFs that materials have.
     quads: (k,) int64, how many times four numbers they have.
     flags: (k,) uint32, all bits that some triangle record of each has, and maybe HAS_MEDIA.
+    of_triangles: (n + 3,) uint8 or a little less, which of them each triangle has.
     loops: `renderer.simd.bsdf_kinds.ADDRESSES`.
     shaders: (s,) int64, addresses of functions that look at every hit.
     tables: (t,) float32, what was measured, as `shaders.bsdfs.measured.joined` returns it.
@@ -65,6 +66,7 @@ class BsdfTable(NamedTuple):
     bsdfs: Longs
     quads: Longs
     flags: npt.NDArray[np.uint32]
+    of_triangles: npt.NDArray[np.uint8]
     loops: Longs
     shaders: Longs
     tables: npt.NDArray[np.float32]
@@ -213,8 +215,14 @@ def flags_of_materials(all_dressed: Sequence[Dressed], kinds: npt.NDArray[np.uin
     return np.array([flags_of(one) for one in all_dressed], np.uint32) | np.where(bent, BENT, np.uint32(0))
 
 
-def pack_bsdfs(all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> BsdfTable:
-    """Returns the numbers and BSDFs of materials. all_flags: (m,) uint32, of their triangles, and maybe HAS_MEDIA."""
+def pack_bsdfs(
+    all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32], material_ids: npt.NDArray[np.int32]
+) -> BsdfTable:
+    """Returns the numbers and BSDFs of materials.
+
+    all_flags: (m,) uint32, of their triangles, and maybe HAS_MEDIA.
+    material_ids: (n,) int32, of the triangles.
+    """
     numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
     numbers["bsdf"], numbers["shader"] = -1, -1
     loops: dict[int, int] = {}  # of each BSDF, by its identity
@@ -245,6 +253,7 @@ def pack_bsdfs(all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]
         bsdfs=np.array(bsdfs, np.int64),
         quads=np.array(quads, np.int64),
         flags=np.array(flags, np.uint32),
+        of_triangles=np.pad(numbers["bsdf"].astype(np.uint8)[material_ids], (0, -len(material_ids) % 4)),
         loops=ADDRESSES,
         shaders=np.array(shaders, np.int64),
         tables=joined(tables),

@@ -138,7 +138,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
-        bsdfs=pack_bsdfs(materials, flags),
+        bsdfs=pack_bsdfs(materials, flags, surfaces.material_ids),
         maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,

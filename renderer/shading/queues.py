@@ -8,21 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.scene.materials import NUMBERS, BsdfTable
+from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import MATERIAL_MASK, TRIANGLE_RECORD
 from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS
-from renderer.simd.columns import WORD_BYTES, each, get_int, get_word, put, whole
+from renderer.simd.columns import each, get_int, get_word, put, whole
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
 from tracecore.compilation.vector import address
-from tracecore.rays import offset_of
 
-#: What stands for no BSDF.
-NO_BSDF = np.int32(-1)
-
-RECORD_WORDS, NUMBER_WORDS = Int(TRIANGLE_RECORD.itemsize // WORD_BYTES), Int(NUMBERS.itemsize // WORD_BYTES)
-KIND, BSDF = offset_of(TRIANGLE_RECORD, "kind"), offset_of(NUMBERS, "bsdf")
+#: Bits of a byte.
+BYTE = np.uint32(0xFF)
 
 
 class Queue(NamedTuple):
@@ -47,8 +42,7 @@ class Sorting(NamedTuple):
 
     triangles: int
     words: int
-    records: int
-    numbers: int
+    bsdfs: int
     rays: int
 
 
@@ -66,18 +60,18 @@ def sort_rays(scene: PackedScene, triangles: int, words: int, rays: int) -> None
     words: of a column.
     """
     if has_several(scene.bsdfs):
-        records, numbers = address(scene.photon_scene.records) + KIND, address(scene.bsdfs.numbers) + BSDF
-        each(find_bsdf, whole(rays), Sorting(triangles, words, records, numbers, rays))
+        each(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
 
 
 @inlined
 def find_bsdf(i: int, data: Sorting) -> None:
-    """Write which BSDF a ray has hit."""
+    """Write which BSDF a ray has hit: all bits where there is none."""
     triangle = get_int(data.triangles, i)
     is_hit = (triangle >= Int(0)) & (i < data.rays)  # behind the last ray there may be anything
-    kind = get_word(data.records, Int((triangle if is_hit else Int(0)) * RECORD_WORDS))
-    bsdf = get_int(data.numbers, Int(Int(kind & MATERIAL_MASK) * NUMBER_WORDS))
-    put(data.words, i, bsdf if is_hit else NO_BSDF)
+    triangle = triangle if is_hit else Int(0)
+    four = get_word(data.bsdfs, triangle >> Int(2))
+    bsdf = np.uint32(np.uint32(four >> np.uint32((triangle & Int(3)) << Int(3))) & BYTE)
+    put(data.words, i, bsdf if is_hit else ALL_BITS)
 
 
 @inlined
