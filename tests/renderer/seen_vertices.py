@@ -6,16 +6,16 @@ import numpy as np
 
 from renderer.camera_paths.paths import EYE_COLUMNS
 from renderer.camera_paths.vertices import look_at_surfaces
-from renderer.photons.chunk_views import View
+from renderer.scene.materials import dressed
 from renderer.scene.packed_scene import pack_scene
-from shaders.registry import get_shader
+from renderer.shading.chunks import View
+from renderer.shading.queues import queue_of
 
 
 def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
     """The vertex at barycentric uv of a triangle, seen from the direction wo, not to be unit, with a cone of a width.
 
-    Returns position, normal, shading, weight: (3,) float64; is_outside; clearance; and the parameters of the BSDF of a
-    listed material, else None.
+    Returns position, normal, shading: (3,) float64; is_outside; clearance; and the parameters of its BSDF.
     """
     scene, wo = pack_scene(snapshot), np.asarray(wo, float) / np.linalg.norm(wo)
     photon_scene, chunk = scene.photon_scene, np.zeros(1, EYE_COLUMNS)
@@ -29,17 +29,18 @@ def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
     }
     for name, value in hit.items():
         chunk[0][name][..., 0] = value
-    arrays = (photon_scene.materials, scene.surfaces.normals, photon_scene.texels, photon_scene.decoded)
-    look_at_surfaces(scene, View(0, 0, 0, 0, 0, 0, 0, *(array.ctypes.data for array in arrays), chunk[0]), 1)
-    found = {name: chunk[0][name][:, 0].astype(float) for name in ("position", "normal", "shading", "weight")}
     material = snapshot.material_ids[triangle]
-    kind = get_shader(snapshot.materials[material].kind).parameters
-    is_listed = scene.bsdfs.numbers["bsdf"][material] >= 0
+    queue = queue_of(scene.bsdfs, int(scene.bsdfs.numbers["bsdf"][material]), 0, 0)
+    arrays = (scene.surfaces.normals, photon_scene.texels, photon_scene.decoded)
+    view = View(*[0] * 8, *(array.ctypes.data for array in arrays), chunk[0])
+    look_at_surfaces(scene, queue, view, 1)
+    found = {name: chunk[0][name][:, 0].astype(float) for name in ("position", "normal", "shading")}
+    kind = dressed(snapshot.materials[material], snapshot.textures).bsdf.parameters
     return SimpleNamespace(
         **found,
         is_outside=bool(chunk[0]["is_outside"][0]),
         clearance=float(chunk[0]["clearance"][0]),
-        parameters=named(kind, chunk[0]["parameters"][:, 0].astype(float)) if is_listed else None,
+        parameters=named(kind, chunk[0]["parameters"][:, 0].astype(float)),
     )
 
 

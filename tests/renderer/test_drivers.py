@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from driver_passes import block_means, deviation, independent_pictures, opened, passes, sidak_bound, z_scores
 from eye_rays import camera_rays
-from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, lamp_in_box, quad
+from small_scenes import (
+    closed_box,
+    flat_snapshot,
+    floor_and_ceiling,
+    furnace,
+    inside_of_lamp_box,
+    lamp_in_box,
+    quad,
+)
 
 import scenes
 import tracecore
@@ -30,7 +38,7 @@ from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
-from scenes.model import Camera, Material
+from scenes.model import Camera, Material, Texture
 from tracecore.workers.pool import WorkerPool
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
@@ -252,6 +260,30 @@ def test_threads_and_batches_change_no_bit(driver):
     expected = passes(snapshot, driver, 2, threads=1, **settings)
     for threads, batch_rays in ((3, 4096), (2, 256)):
         assert np.array_equal(passes(snapshot, driver, 2, threads=threads, batch_rays=batch_rays, **settings), expected)
+
+
+GLOSSY = Material(kind="nff", diffuse=(0.3, 0.4, 0.3), specular=(0.4, 0.3, 0.4), exponent=20.0)
+
+
+@pytest.mark.parametrize("driver", ["path", "photon", "gather"])
+@pytest.mark.parametrize("material", [Material(diffuse=(0.5, 0.6, 0.7)), GLOSSY])
+def test_a_bsdf_that_no_ray_meets_changes_no_bit(driver, material):
+    """With two BSDFs rays are sorted, and those that go on are put aside; with one they stay where they are."""
+    texture = Texture(name="two", pixels=np.array([[[255, 80, 200], [40, 255, 90]]], np.uint8))
+    box = replace(inside_of_lamp_box(), materials=(material, replace(material, texture=0)), textures=(texture,))
+    box = replace(box, material_ids=np.arange(12, dtype=np.int32) // 2 % 2)
+    box.normals[6:9] += np.float32(0.2) * box.normals[:3]
+    box.uvs[:] = box.positions[:, :, :2] + box.positions[:, :, 2:]
+    behind = flat_snapshot(5.0 + closed_box()[:1], [Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5)])
+    joined = {name: np.concatenate([getattr(box, name), getattr(behind, name)]) for name in ("positions", "normals")}
+    joined |= {"uvs": np.concatenate([box.uvs, behind.uvs]), "object_ids": np.zeros(13, np.int32)}
+    ids = np.append(box.material_ids, np.int32(2))
+    both = replace(box, **joined, materials=(*box.materials, *behind.materials), material_ids=ids)
+    assert [len(pack_scene(snapshot).bsdfs.bsdfs) for snapshot in (box, both)] == [1, 2]
+    settings = {"width": 40, "height": 24, "photons": 5_000, "radius": 0.1, "layers": "all", "batch_rays": 512}
+    made = passes(box, driver, 2, **settings)
+    assert made[..., :3].min() > 0.0
+    assert np.array_equal(passes(both, driver, 2, **settings), made)
 
 
 @pytest.mark.parametrize("driver", sorted(DRIVERS))

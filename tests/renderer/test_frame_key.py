@@ -254,7 +254,7 @@ def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(field, 
     for second in (0.2, 0.3, 0.2):
         monkeypatch.setitem(globals(), "PAINT", np.array([0.1, second]))
         functions = {"at_point": painted, "reflectance": compiled(painted)}
-        own = {field: functions[field], "plain": lambda _: None}
+        own = {field: functions[field], "simpler": lambda _: None}
         register_shader(replace(nff.BSDF, name="own", **own))
         found.append(frame_key(order(), scene, 2))
     assert found[0] == found[2] != found[1]

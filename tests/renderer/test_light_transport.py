@@ -9,8 +9,11 @@ from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad, 
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
+from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
+from shaders import registry
+from shaders.bsdfs import nff
 
 #: Drivers that see all light of a scene whose lamps have a size.
 COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)
@@ -103,6 +106,26 @@ def test_an_integrating_sphere_is_evenly_bright(driver):
     expected = np.array([1.0, 2.0, 3.0]) * 0.5 / (np.pi * 0.5)
     # The triangles lie up to half a percent within the sphere.
     assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.006) < 4.0)
+
+
+@pytest.mark.parametrize("driver", ["path", "photon", "gather"])
+def test_a_diffuse_surface_is_one_of_kind_nff_without_other_lobes(driver, monkeypatch):
+    """The loops of kind nff, with numbers of a highlight that is black, judge those of Lambert's law."""
+    monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))
+    registry.register_shader(replace(nff.BSDF, name="black highlight", simpler=lambda numbers: None))
+    wall = Material(diffuse=(0.6, 0.6, 0.6), exponent=20.0)
+    lambert, black = room(walls=wall), room(walls=replace(wall, kind="black highlight"))
+    seen_nowhere = Material(kind="nff", specular=(0.5, 0.5, 0.5), transmittance=0.5, exponent=20.0, ior=1.5)
+    room_of = [lambert, replace(black, materials=(*black.materials, seen_nowhere))]  # by which loops have all lobes
+    assert [len(pack_scene(snapshot).bsdfs.bsdfs) for snapshot in room_of] == [1, 2]
+    made, judge = (
+        block_means(passes(snapshot, driver, 800, seed=seed, photons=6_000, radius=0.03, **COMMON), 4)
+        for seed, snapshot in enumerate(room_of)
+    )
+    z = z_scores(made, judge)
+    assert np.abs(z).max() < sidak_bound(z.size)
+    for planted in (0.97, 1.03):  # so small an error would be seen
+        assert np.abs(z_scores(planted * made, judge)).max() > sidak_bound(z.size)
 
 
 def test_direct_light_alone_is_one_reflection():

@@ -245,7 +245,7 @@ def test_hits_are_as_maps_say(look, columns, width):
     assert np.ptp(normals, axis=0).max() > 1.0
 
 
-def test_hits_that_are_not_listed_stay_as_they_are():
+def test_hits_without_maps_stay_as_they_are():
     chunk, mapped, _ = looked(triangles(RICH))
     others = np.setdiff1d(np.arange(CHUNK), mapped)
     assert np.all(chunk["shading"][:, others].T == (7.0, 8.0, 9.0))

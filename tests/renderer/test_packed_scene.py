@@ -7,9 +7,26 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
+from renderer.scene.materials import dressed
 from renderer.scene.packed_scene import pack_camera, pack_scene
+from renderer.scene.photon_scene import (
+    BENT,
+    GLOWS,
+    HAS_MEDIA,
+    MAPPED,
+    MATERIAL_MASK,
+    MIXED,
+    SHEET,
+    STORES,
+    TEXTURED,
+)
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
+from shaders import registry
+from shaders.bsdfs import dielectric, diffuse, nff
+from shaders.bsdfs.dielectric import Dielectric
+from shaders.bsdfs.diffuse import Diffuse
+from shaders.bsdfs.nff import Nff
 from shaders.lights import LIGHT_POSITION, LIGHT_STRENGTH, POINT, TRIANGLE
 from shaders.registry import get_shader
 from shaders.surface import MATERIAL
@@ -20,12 +37,18 @@ BLUE_LAMP = Material(diffuse=(0.0, 0.0, 0.0), emission=(0.0, 0.0, 7.0))
 
 
 def packed_materials(*materials):
-    """What loops of kind nff read of materials."""
+    """What lamps and sheets are by their materials."""
     return pack_scene(flat_snapshot(closed_box(), materials)).surfaces.materials
 
 
+def with_textures(snapshot, count):
+    """A snapshot with small textures of decoded bytes."""
+    texture = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
+    return replace(snapshot, textures=(texture,) * count)
+
+
 def test_every_part_of_a_material_has_its_field():
-    plastic = Material(
+    shiny = Material(
         kind="nff",
         diffuse=(0.01, 0.02, 0.03),
         specular=(0.1, 0.2, 0.3),
@@ -37,29 +60,18 @@ def test_every_part_of_a_material_has_its_field():
         texture=0,
         emission_map=1,
     )
-    texture = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
-    look = replace(flat_snapshot(closed_box(), [plastic]), textures=(texture,) * 2)
-    record = pack_scene(look).surfaces.materials[0]
-    for name, color in (
-        ("diffuse", (0.01, 0.02, 0.03)),
-        ("phong", (0.08, 0.16, 0.24)),
-        ("mirror", (0.02, 0.04, 0.06)),
-        ("transmission", (0.4, 0.4, 0.4)),
-        ("emission", (1.0, 2.0, 3.0)),
-        ("backdrop", (4.0, 5.0, 6.0)),
-        ("through", (0.0, 0.0, 0.0)),
-    ):
+    packed = pack_scene(with_textures(flat_snapshot(closed_box(), [shiny]), 2))
+    record = packed.surfaces.materials[0]
+    for name, color in (("emission", (1.0, 2.0, 3.0)), ("backdrop", (4.0, 5.0, 6.0)), ("through", (0.0, 0.0, 0.0))):
         np.testing.assert_allclose(record[name], color)
-    assert (record["exponent"], record["ior"]) == (25.0, 1.5)
     assert (record["texture"], record["emission_map"], record["through_map"]) == (0, 1, -1)
+    numbers = Nff((0.01, 0.02, 0.03), (0.08, 0.16, 0.24), (0.02, 0.04, 0.06), (0.4,) * 3, exponent=25.0, ior=1.5)
+    np.testing.assert_allclose(packed.bsdfs.numbers["numbers"][0, :14], flat(numbers), rtol=1e-6)
 
 
-def test_what_other_loops_shade_is_black_in_those_of_kind_nff():
-    """All that lamps and the eye see of it is there."""
-    (record,) = packed_materials(Material(kind="metal", specular=(0.9, 0.8, 0.7), emission=(1.0, 2.0, 3.0)))
-    for name in ("diffuse", "phong", "mirror", "transmission"):
-        assert record[name].tolist() == [0.0, 0.0, 0.0]
-    assert record["emission"].tolist() == [1.0, 2.0, 3.0]
+def flat(parameters):
+    """All numbers of a BSDF, in a row."""
+    return np.concatenate([np.ravel(value) for value in parameters])
 
 
 def test_a_sheet_says_what_comes_straight_through():
@@ -67,20 +79,77 @@ def test_a_sheet_says_what_comes_straight_through():
     assert record["through"].tolist() == [0.5, 0.5, 0.5]
 
 
-def test_listed_materials_have_the_numbers_of_their_bsdf():
+def test_materials_have_the_numbers_of_their_bsdf():
     metal = Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5)
     plastic = Material(kind="plastic", diffuse=(0.3, 0.2, 0.1), ior=1.5, texture=0)
-    texture = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
-    snapshot = replace(flat_snapshot(closed_box(), [PLAIN, metal, plastic, metal]), textures=(texture,))
-    table = pack_scene(snapshot).bsdfs
-    assert table.numbers["bsdf"].tolist() == [-1, 0, 1, 0]
-    assert (table.numbers["is_mapped"] != 0).tolist() == [False, False, True, False]
+    table = pack_scene(with_textures(flat_snapshot(closed_box(), [PLAIN, metal, plastic, metal]), 1)).bsdfs
+    assert table.numbers["bsdf"].tolist() == [0, 1, 2, 1]
     assert table.numbers["shader"].tolist() == [-1] * 4
-    assert len(table.bsdfs) == 2
-    assert not table.numbers["numbers"][0].any()
-    for index, material in ((1, metal), (2, plastic)):
-        parameters = np.concatenate([np.ravel(value) for value in get_shader(material.kind).pack(material)])
+    assert len(set(table.bsdfs.tolist())) == 3
+    assert table.quads.tolist() == [
+        -(-len(flat(get_shader(one.kind).pack(one))) // 4) for one in (PLAIN, metal, plastic)
+    ]
+    for index, material in enumerate((PLAIN, metal, plastic, metal)):
+        parameters = flat(get_shader(material.kind).pack(material))
         np.testing.assert_allclose(table.numbers["numbers"][index, : len(parameters)], parameters, rtol=1e-6)
+        assert not table.numbers["numbers"][index, len(parameters) :].any()
+
+
+def test_the_flags_of_a_bsdf_are_those_of_its_triangles():
+    """Of two diffuse materials one has a texture and the other bent normals: the BSDF has both flags."""
+    materials = [
+        replace(PLAIN, texture=0),
+        Material(diffuse=(0.1, 0.2, 0.3), emission=(1.0, 1.0, 1.0)),
+        Material(kind="metal", specular=(0.9, 0.8, 0.7)),
+        Material(kind="plastic", diffuse=(0.3, 0.2, 0.1), ior=1.5, normal_map=0),
+        Material(kind="dielectric", transmittance=0.5, ior=1.0),
+    ]
+    snapshot = with_textures(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) * 5 // 12), 1)
+    snapshot.normals[4] = (0.6, 0.0, 0.8)
+    packed = pack_scene(snapshot)
+    kinds, own = packed.photon_scene.records["kind"], packed.bsdfs.numbers["bsdf"][snapshot.material_ids]
+    found = [np.bitwise_or.reduce(kinds[own == bsdf]) & ~MATERIAL_MASK for bsdf in range(4)]
+    expected = [STORES | TEXTURED | GLOWS | BENT, MIXED, MIXED | STORES | MAPPED | BENT, MIXED | SHEET]
+    assert packed.bsdfs.flags.tolist() == found == [int(flags) for flags in expected]
+    glass = Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=(1.0, 0.0, 0.0))
+    filled = pack_scene(replace(snapshot, materials=(*materials[:4], glass))).bsdfs
+    assert filled.flags.tolist() == [int(flags | HAS_MEDIA) for flags in (*expected[:3], MIXED)]
+
+
+GREY, BLACK = (0.5, 0.5, 0.5), (0.0, 0.0, 0.0)
+CHALK = Material(kind="nff", diffuse=GREY, exponent=9.0)
+GLASS = Material(kind="nff", diffuse=BLACK, transmittance=0.5, ior=1.5)
+
+
+@pytest.mark.parametrize(
+    ("material", "bsdf", "parameters"),
+    [
+        (CHALK, diffuse.BSDF, Diffuse(GREY)),
+        (replace(CHALK, texture=0, emission_map=0, cutout=0), diffuse.BSDF, Diffuse(GREY)),
+        (Material(kind="mirror", specular=BLACK), diffuse.BSDF, Diffuse(BLACK)),
+        (GLASS, dielectric.BSDF, Dielectric(GREY, 1.5, 0.0)),
+        (replace(CHALK, texture=0, specular_map=0), nff.BSDF, Nff(GREY, BLACK, BLACK, BLACK, 9.0, 1.0)),
+        (replace(CHALK, transmission_map=0), nff.BSDF, Nff(GREY, BLACK, BLACK, BLACK, 9.0, 1.0)),
+        (replace(GLASS, transmission_map=0), nff.BSDF, Nff(BLACK, BLACK, BLACK, GREY, 0.0, 1.5)),
+        (replace(CHALK, normal_map=0), nff.BSDF, Nff(GREY, BLACK, BLACK, BLACK, 9.0, 1.0)),
+        (replace(CHALK, transmittance=0.5), nff.BSDF, Nff(GREY, BLACK, BLACK, GREY, 9.0, 1.0)),
+        (replace(CHALK, specular=GREY, mirror_share=0.0), nff.BSDF, Nff(GREY, GREY, BLACK, BLACK, 9.0, 1.0)),
+        (replace(CHALK, specular=GREY, mirror_share=1.0), nff.BSDF, Nff(GREY, BLACK, GREY, BLACK, 9.0, 1.0)),
+    ],
+)
+def test_a_material_has_the_simplest_bsdf_that_means_the_same(material, bsdf, parameters):
+    """Pictures may multiply lobes that are black without them, and bend normals under lobes."""
+    texture = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
+    found = dressed(material, [texture])
+    assert (found.bsdf, found.parameters) == (bsdf, parameters)
+
+
+def test_a_material_with_a_function_of_the_users_own_keeps_its_bsdf(monkeypatch):
+    monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))
+    own = replace(nff.BSDF, name="own", at_point=lambda point, numbers: numbers)
+    registry.register_shader(own)
+    found = dressed(replace(CHALK, kind="own"), [])
+    assert (found.bsdf, found.parameters) == (own, Nff(GREY, BLACK, BLACK, BLACK, 9.0, 1.0))
 
 
 def test_point_lights_and_glowing_triangles_are_lights():
@@ -116,7 +185,7 @@ def test_surfaces_are_those_of_the_snapshot():
     packed = pack_scene(snapshot)
     for name in ("positions", "normals", "uvs", "material_ids"):
         assert np.array_equal(getattr(packed.surfaces, name), getattr(snapshot, name)), name
-    assert packed.surfaces.materials["diffuse"].tolist() == [list(PLAIN.diffuse), list(RED_LAMP.diffuse)]
+    np.testing.assert_allclose(packed.bsdfs.numbers["numbers"][:, :3], [PLAIN.diffuse, RED_LAMP.diffuse], rtol=1e-6)
     assert packed.background == (0.1, 0.2, 0.3)
 
 

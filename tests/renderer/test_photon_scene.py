@@ -11,13 +11,12 @@ from renderer.scene.photon_scene import (
     BENT,
     EMITTER,
     GLOWS,
-    LISTED,
+    MAPPED,
     MATERIAL_MASK,
     MIXED,
     SHEET,
     STORES,
     TEXTURED,
-    TINTED,
     TRIANGLE_RECORD,
     pack_aliases,
 )
@@ -28,7 +27,7 @@ from shaders.octahedral import unpack_unit
 
 
 def test_records_fill_their_rows():
-    assert TRIANGLE_RECORD.itemsize == 64
+    assert TRIANGLE_RECORD.itemsize == 32
     assert EMITTER.itemsize == 64
 
 
@@ -59,11 +58,6 @@ def test_flags_say_what_is_special():
     expected = [STORES | BENT, STORES, STORES | MIXED, MIXED, STORES | TEXTURED]
     assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9)] == [int(flags) for flags in expected]
     assert packed.flags == STORES | BENT | MIXED | TEXTURED
-    assert len(packed.materials) == 4
-    for name, expected in (("diffuse", [0.5, 0.2, 0.0, 0.5]), ("exponent", [0.0, 10.0, 0.0, 0.0])):
-        np.testing.assert_allclose(np.atleast_2d(packed.records[name].T)[0, ::3], expected, rtol=1e-6)
-    np.testing.assert_allclose(packed.records["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
-    np.testing.assert_allclose(packed.records["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)
     assert packed.records.ctypes.data % 64 == 0
 
 
@@ -75,7 +69,7 @@ def kinds_of(materials, textures=()):
     return [int(kinds[np.flatnonzero(ids == index)[0]]) for index in range(len(materials))]
 
 
-def test_all_but_plain_surfaces_of_kind_nff_is_listed():
+def test_bsdfs_say_whether_they_have_a_base_and_more():
     materials = [
         Material(kind="metal", specular=(0.9, 0.9, 0.9)),
         Material(kind="plastic", diffuse=(0.5, 0.5, 0.5), ior=1.5),
@@ -83,27 +77,28 @@ def test_all_but_plain_surfaces_of_kind_nff_is_listed():
         Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=(1.0, 0.0, 0.0)),
         Material(kind="dielectric", transmittance=1.0, ior=1.5),
         Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
+        Material(kind="nff", diffuse=(0.5, 0.5, 0.5), exponent=9.0),
+        Material(kind="oren_nayar", diffuse=(0.5, 0.5, 0.5)),
     ]
-    by_bsdf = LISTED | MIXED
-    assert kinds_of(materials) == [by_bsdf, by_bsdf | STORES, by_bsdf, MIXED, MIXED, STORES]
+    assert kinds_of(materials) == [MIXED, MIXED | STORES, MIXED, MIXED, MIXED, STORES, STORES, MIXED | STORES]
 
 
-def test_pictures_that_are_more_than_a_plain_texture_are_listed():
+def test_pictures_that_are_more_than_a_plain_texture_are_mapped():
     plain, glow = Material(texture=0), Material(emission_map=0, emission=(1.0, 1.0, 1.0))
     for material, look, expected in [
         (plain, {}, TEXTURED),
-        (plain, {"filter": "mip"}, LISTED),
-        (plain, {"filter": "nearest"}, LISTED),
-        (plain, {"wrap": "clamp"}, LISTED),
-        (plain, {"is_linear": True}, LISTED),
-        (Material(normal_map=0), {}, LISTED),
-        (Material(bump_map=0), {}, LISTED),
-        (Material(kind="mirror", specular=(0.9, 0.9, 0.9), specular_map=0), {}, LISTED),
+        (plain, {"filter": "mip"}, MAPPED),
+        (plain, {"filter": "nearest"}, MAPPED),
+        (plain, {"wrap": "clamp"}, MAPPED),
+        (plain, {"is_linear": True}, MAPPED),
+        (Material(normal_map=0), {}, MAPPED),
+        (Material(bump_map=0), {}, MAPPED),
+        (Material(kind="mirror", specular=(0.9, 0.9, 0.9), specular_map=0), {}, MAPPED),
         (glow, {}, 0),
     ]:
         texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)
         (flags,) = kinds_of([material], [texture])
-        assert flags & (LISTED | TEXTURED) == expected, (material, look)
+        assert flags & (MAPPED | TEXTURED) == expected, (material, look)
 
 
 def test_sheets_that_bend_nothing_are_marked():
@@ -114,7 +109,7 @@ def test_sheets_that_bend_nothing_are_marked():
         replace(sheet, ior=1.5),
         replace(sheet, transmittance=0.0),
     ]
-    assert kinds_of(materials) == [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, 0]
+    assert kinds_of(materials) == [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, MIXED]
 
 
 @pytest.fixture
@@ -124,10 +119,10 @@ def _own_registry(monkeypatch):
 
 
 @pytest.mark.usefixtures("_own_registry")
-def test_what_a_function_looks_at_is_no_sheet_and_listed():
+def test_what_a_function_looks_at_is_no_sheet_and_mapped():
     registry.register_shader(replace(registry.get_shader("dielectric"), name="stained", at_point=lambda p, own: own))
     sheet = Material(kind="stained", transmittance=0.5, ior=1.0)
-    assert kinds_of([sheet]) == [LISTED | MIXED | STORES]
+    assert kinds_of([sheet]) == [MAPPED | MIXED | STORES]
 
 
 def test_what_the_eye_alone_looks_at_is_marked():
@@ -180,27 +175,14 @@ def test_without_textures_there_are_no_texture_coordinates():
 
 
 @pytest.mark.parametrize("size", [(1, 65_535), (65_535, 1), (1, 65_536), (65_536, 1)])
-def test_images_with_longer_sides_than_a_record_has_room_for_are_listed(size):
+def test_images_with_longer_sides_than_a_record_has_room_for_are_mapped(size):
     image = Texture(name="long", pixels=np.full((*size, 3), 128, np.uint8))
     box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5), texture=0)])
     packed = pack_scene(type(box)(**(vars(box) | {"textures": (image,)}))).photon_scene
     fits = max(size) < 65_536
     assert packed.flags & TEXTURED == (TEXTURED if fits else 0)
-    assert packed.flags & LISTED == (0 if fits else LISTED)
+    assert packed.flags & MAPPED == (0 if fits else MAPPED)
     assert packed.textures["sides"].tolist() == ([size[1] | size[0] << 16] * 12 if fits else [])
-
-
-def test_lobes_that_are_not_grey_are_marked():
-    materials = [
-        Material(diffuse=(0.5, 0.2, 0.1)),
-        Material(kind="mirror", specular=(0.9, 0.9, 0.9)),
-        Material(kind="mirror", specular=(0.9, 0.9, 0.8)),
-        Material(kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.3, 0.3, 0.30001), exponent=10.0),
-    ]
-    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)).photon_scene
-    assert ((packed.records["kind"][::3] & TINTED) != 0).tolist() == [False, False, True, True]
-    mirror = packed.materials["mirror"][1]
-    assert (packed.records["means"][3, 1] == mirror).all()  # of what is grey, the mean is the colour to the bit
 
 
 GLOW = Material(diffuse=(0.5, 0.5, 0.5), emission=(1.0, 2.0, 3.0))

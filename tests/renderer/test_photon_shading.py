@@ -14,6 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import PHOTON_FLUX, total_flux, unpack_flux
+from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (
     PHOTON_RAYS,
@@ -26,6 +27,7 @@ from renderer.photons.store import (
     in_order,
 )
 from renderer.scene.packed_scene import pack_scene
+from renderer.shading.queues import NO_BSDF, sort_rays
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
@@ -93,6 +95,7 @@ class Shooter:
 
     def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, seed=5, sequence=0):
         self.scene = pack_scene(snapshot)
+        make_photons_ready(self.scene.bsdfs)
         settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
         self.task = photon_task(self.scene, settings, sequence, min_bounces)
         self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=1)
@@ -147,6 +150,24 @@ def test_batches_and_places_change_no_bit(capacities, make):
     stored, counters = shoot(photons, capacities)
     assert np.array_equal(stored, expected)
     assert np.array_equal(counters, counts)
+
+
+@pytest.mark.parametrize("rays", [1, 15, 16, 17, 100])
+def test_rays_have_the_bsdf_of_what_they_hit(rays):
+    """One that hits nothing has none, and so have those behind the last ray, whatever is there."""
+    scene = pack_scene(room_of_many_materials())
+    hits = np.random.default_rng(1).integers(-1, 12, 128).astype(np.int32)
+    hits[0] = 3
+    expected = np.append(scene.bsdfs.numbers["bsdf"][[0, 1, 2, 3] * 3], NO_BSDF)[hits]
+    assert set(expected[:rays]) == ({0, 1, 2, -1} if rays > 1 else {2})  # mirrors are of kind nff
+    far = 1 << 28  # rows of records from here there is no memory
+    hits[hits < 0], hits[rays:] = -far, far
+    words = np.full(128, 77, np.int32)
+    sort_rays(scene, hits.ctypes.data, words.ctypes.data, rays)
+    np.testing.assert_array_equal(words[:rays], expected[:rays])
+    last = -(-rays // ELEMENTS) * ELEMENTS
+    assert np.all(words[rays:last] == NO_BSDF)
+    assert np.all(words[last:] == 77)
 
 
 def test_a_range_is_a_part_of_the_whole():

@@ -12,8 +12,10 @@ from scenes.model import Material, Texture
 
 CORNERS = np.array([(1.0, 0.0, 0.5), (4.0, 1.0, 0.5), (2.0, 5.0, 0.5)])
 UP, DOWN = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
-#: One that the loops of kind nff shade, and one that those of its BSDF do.
-KINDS = pytest.mark.parametrize("material", [Material(), Material(kind="metal", specular=(0.9, 0.9, 0.9))])
+#: Surfaces of two BSDFs, and one that maps, or a function of the user's own, would look at.
+KINDS = pytest.mark.parametrize(
+    "material", [Material(), Material(kind="metal", specular=(0.9, 0.9, 0.9)), Material(kind="anisotropic")]
+)
 
 
 def unit(*vector):
@@ -105,11 +107,12 @@ def test_every_triangle_has_its_own_material():
     materials = [Material(diffuse=(0.1, 0.2, 0.3)), painted, replace(painted, kind="diffuse")]
     snapshot = flat_snapshot(np.array([CORNERS] * 3), materials, material_ids=[1, 0, 2])
     snapshot = replace(snapshot, textures=(texture,))
-    listed, plain, textured = (vertex_at(snapshot, triangle, (0.2, 0.2), UP) for triangle in range(3))
-    assert listed.parameters.diffuse == pytest.approx((0.2 * 0.5028864580,) * 3)
-    assert listed.parameters.ior == 1.5
-    assert plain.weight == pytest.approx((0.1, 0.2, 0.3))
-    assert textured.weight == pytest.approx((0.2 * 0.5028864580,) * 3)
+    found = (vertex_at(snapshot, triangle, (0.2, 0.2), UP).parameters for triangle in range(3))
+    plastic, plain, textured = found
+    assert plastic.diffuse == pytest.approx((0.2 * 0.5028864580,) * 3)
+    assert plastic.ior == 1.5
+    assert plain.diffuse == pytest.approx((0.1, 0.2, 0.3))
+    assert textured.diffuse == pytest.approx((0.2 * 0.5028864580,) * 3)
 
 
 def test_a_texture_multiplies_the_diffuse_lobe_alone():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shaders.bsdfs import anisotropic, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
+from shaders.bsdfs import anisotropic, dielectric, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
 from shaders.compilation import compiled
 from shaders.errors import ShaderError
@@ -266,29 +266,33 @@ def test_lobes_are_chosen_by_what_they_would_carry():
 
 @pytest.mark.parametrize("ior", [0.0, -1.0, 1.0])
 @pytest.mark.parametrize("is_outside", [True, False])
-def test_without_an_index_light_goes_straight_through(ior, is_outside):
-    packed = nff.pack(material(diffuse=BLACK, specular=BLACK, transmittance=0.5, ior=ior))
+@pytest.mark.parametrize("kind", [nff, dielectric])
+def test_without_an_index_light_goes_straight_through(kind, ior, is_outside):
+    packed = kind.pack(material(diffuse=BLACK, specular=BLACK, transmittance=0.5, ior=ior, roughness=0.3))
     wo = float32((0.6, 0.123456, math.sqrt(1.0 - 0.36 - 0.123456**2)))
-    wi, weight, lobe = drawn(nff.BSDF, packed, seen_from(wo, is_outside=is_outside), 1000)
+    wi, weight, lobe = drawn(kind.BSDF, packed, seen_from(wo, is_outside=is_outside), 1000)
     assert np.all(wi == -np.array(wo))
     assert np.all(weight == np.float32(0.5))
     assert np.all(lobe == LOBE_SHARP)
-    assert nff.eta(float32(packed), is_outside) == 1.0
+    assert dielectric.eta(float32(packed), is_outside) == 1.0
 
 
 def test_nothing_is_reflected_where_the_index_does_not_change():
     """Not even where Fresnel's equations are rounded to a little more than 0, and the number is 0."""
     for cosine in np.linspace(0.01, 0.99, 99):
         wo = float32(slanted(cosine))
-        assert nff.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
+        assert dielectric.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
 
 
 @pytest.mark.parametrize(("cosine", "is_outside"), [(0.9, True), (0.3, True), (0.9, False), (0.5, False)])
-def test_glass_reflects_by_fresnel_and_refracts_by_snell(cosine, is_outside):
-    glass = nff.Nff(BLACK, BLACK, BLACK, WHITE, 0.0, 1.5)
+@pytest.mark.parametrize(
+    "glass", [nff.Nff(BLACK, BLACK, BLACK, WHITE, 0.0, 1.5), dielectric.Dielectric(WHITE, 1.5, 0.0)]
+)
+def test_glass_reflects_by_fresnel_and_refracts_by_snell(glass, cosine, is_outside):
+    bsdf = nff.BSDF if isinstance(glass, nff.Nff) else dielectric.BSDF
     eta = 1.5 if is_outside else 1.0 / 1.5
-    assert nff.eta(float32(glass), is_outside) == pytest.approx(eta)
-    wi, weight, lobe = drawn(nff.BSDF, glass, seen_from(slanted(cosine), is_outside=is_outside))
+    assert dielectric.eta(float32(glass), is_outside) == pytest.approx(eta)
+    wi, weight, lobe = drawn(bsdf, glass, seen_from(slanted(cosine), is_outside=is_outside))
     assert np.all(lobe == LOBE_SHARP)
     assert np.all(weight == 1.0)
     sine = math.sqrt(1.0 - cosine**2) / eta
@@ -353,7 +357,7 @@ def test_a_mirror_turns_the_direction_about_the_normal_and_black_absorbs():
 
 
 def test_simple_bsdfs_have_one_lobe_each():
-    assert diffuse.BSDF.pack(material())[:4] == ((0.3, 0.2, 0.1), BLACK, BLACK, BLACK)
+    assert diffuse.BSDF.pack(material()) == diffuse.Diffuse((0.3, 0.2, 0.1))
     assert mirror.BSDF.pack(material())[:4] == (BLACK, BLACK, (0.4, 0.2, 0.0), BLACK)
 
 

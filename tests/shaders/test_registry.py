@@ -57,7 +57,7 @@ def test_a_new_shader_is_used_by_its_name():
 
 
 def test_a_later_shader_of_the_same_name_replaces_the_earlier():
-    replacement = replace(diffuse.BSDF, summary="black", pack=soot)
+    replacement = replace(diffuse.BSDF, summary="black", pack=lambda material: diffuse.Diffuse(BLACK))
     register_shader(replacement)
     assert get_shader("diffuse") is replacement
 
@@ -106,7 +106,7 @@ def by_one(parameters):
         ({"maps": {"texture": (Use("paint"),)}}, "texture multiplies 'paint', expected one of diffuse, phong, mirror"),
         (
             {"reflectance": compiled(lambda nff, w: nff.phong)},
-            "its `plain` goes with the functions of shader 'diffuse'; give it another, such as one to None",
+            "its `simpler` goes with the functions of shader 'mirror'; give it one of its own, as to None",
         ),
         (
             {"parameters": plastic.BSDF.parameters, "maps": {}},
