@@ -109,9 +109,9 @@ def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[fl
     table[MEDIUM_ABSORPTION:MEDIUM_IOR] *= HALVINGS
     table[MEDIUM_IOR, NOTHING], table[MEDIUM_PRIORITY, NOTHING] = 1.0, -np.inf
     of_materials = np.where((solids == EMPTY).all(axis=1), NOTHING, 1 + rows.ravel()).astype(np.int32)
-    lamps = stacks_at(starts_of(lights), surfaces, of_materials)
-    lamps[np.isin(lights[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))] = 0
-    return Media(table, of_materials, lamps, stacks_at(start_of(snapshot.camera)[None], surfaces, of_materials)[0])
+    *lamps, eye = stacks_at(np.vstack([starts_of(lights), start_of(snapshot.camera)]), surfaces, of_materials)
+    is_outside = np.isin(lights[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
+    return Media(table, of_materials, np.where(is_outside, EMPTY_STACK, np.array(lamps, np.uint32)), eye)
 
 
 def start_of(camera: Camera) -> Doubles:
