@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import Sky
-from shaders.lights.arrays import Emission, Emitter, LightArrays, LightSample, Row, Source, Sphere
-from shaders.random import Bits4
+from shaders.lights.arrays import Emission, Emitter, Light, LightArrays, LightSample, Row, Source, Sphere
+from shaders.random import Bits2, Bits4
 from shaders.vector import BLACK, Color, Vec3, dot
 
 Doubles = npt.NDArray[np.float64]
@@ -57,6 +57,11 @@ def no_row(_light: Any, _sphere: Sphere) -> Row:
     raise TypeError("a light of this kind comes from a surface or the environment")
 
 
+def no_record(_rows: Doubles, _probability: Doubles) -> dict[str, Doubles]:
+    """Returns that nothing more is read of lights than their rows."""
+    return {}
+
+
 def never_met(rows: Doubles) -> npt.NDArray[np.bool_]:
     """Returns (n,) bool for lights that no ray meets which leaves the scene."""
     return np.zeros(len(rows), np.bool_)
@@ -74,6 +79,10 @@ class LightKind:
     emit: (lights, index, u), from four uniform numbers to a photon, an `Emission`; None where there is `leave`.
     leave: (emitter, sky, bits), from four times 32 random bits to a photon: for vector loops, float32 and without
         branches. Photons of kinds without it are emitted one by one.
+    arrive: (light, sky, point, bits), from twice 32 random bits to the light that a point gets: for vector loops, as
+        `leave`. Kinds without it are sampled one by one, but for triangles and points.
+    record: from rows and the probabilities of their choice to what a `Light` has for `arrive` that the row has not: the
+        names of its fields, and an array for each.
     row: from a light of the scene and the sphere around it to its row.
     density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
         the light.
@@ -92,6 +101,8 @@ class LightKind:
     sample: Callable[[LightArrays, int, Vec3, tuple[float, float]], LightSample]
     emit: Callable[[LightArrays, int, tuple[float, float, float, float]], Emission] | None = None
     leave: Callable[[Emitter, Sky, Bits4], Emission] | None = None
+    arrive: Callable[[Light, Sky, Vec3, Bits2], LightSample] | None = None
+    record: Callable[[Doubles, Doubles], dict[str, Doubles]] = no_record
     row: Callable[[Any, Sphere], Row] = no_row
     density: Callable[[LightArrays, int, Vec3, float], float] = no_density
     radiance: Callable[[LightArrays, int, Vec3], Color] = no_radiance
