@@ -198,6 +198,16 @@ def test_direct_light_by_shadow_rays_is_that_of_photons(kind):
     assert_agree(*(np.array([made.mean(axis=(0, 1, 2)) for made in run]) for run in (photons, rays)))
 
 
+def test_a_lamp_among_lights_of_all_kinds_by_paths_and_by_photons_alone():
+    """Paths meet the lamp, the sky and the disc of the sun as well as shadow rays do."""
+    lamp = quad((0.2, -0.4, 1.4), (0.2, 0.4, 1.4), (0.8, 0.4, 1.2), (0.8, -0.4, 1.2))
+    materials = [GREY, Material(diffuse=(0.0, 0.0, 0.0), emission=(4.0, 2.0, 3.0))]
+    scene = lit(np.concatenate([FLOOR, lamp]), materials, "all", camera=DOWN, material_ids=np.repeat([0, 1], 2))
+    photons = [pictures(scene, "photons-only", passes=1, seed=s, photons=20_000, radius=0.03) for s in range(16)]
+    rays = [pictures(scene, "path", passes=8, seed=s) for s in range(16)]
+    assert_agree(*(np.array([made.mean(axis=(0, 1, 2)) for made in run]) for run in (photons, rays)))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_paths_and_photons_agree_outdoors(kind):
     """A block on a plane, lit from all sides and by what it reflects."""
