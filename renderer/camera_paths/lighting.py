@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.media import Inside, border_at
-from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE
+from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -105,7 +105,7 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     left = interval(lights.cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
     is_plain = not lights.has_others and lights.kinds == 0
     if left == 1 and is_plain:  # as for each half of a square lamp
-        each(arrive_from, whole(hits), (chunk, only_light(address(lights.records) + LIGHT_BYTES * first)))
+        each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
         return
     each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
     while left > 1:
@@ -153,8 +153,9 @@ def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
 
 
 @inlined
-def only_light(record: int) -> Light:
-    """Returns a light. record: its address, of LIGHT_RECORD."""
+def record_at(lights: LightRecords, index: int) -> Light:
+    """Returns the record of a light."""
+    record = address(lights.records) + LIGHT_BYTES * index
     vectors = (get3(record, 4, 0), get3(record, 4, 3), get3(record, 4, 6), get3(record, 4, 9), get3(record, 4, 12))
     return Light(*vectors, get(record, 15))
 

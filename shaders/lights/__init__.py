@@ -32,7 +32,6 @@ from shaders.lights.dispatch import (
     is_surface,
     light_pdf,
     light_reach,
-    outer_radiance,
     photon_density,
     sample_light,
 )
@@ -42,7 +41,7 @@ from shaders.lights.outside import BEYOND
 from shaders.lights.packing import NO_SKY, pack_lights, powers, powers_per_strength
 from shaders.lights.picture import picture_row
 from shaders.lights.point import POINT, point_row
-from shaders.lights.registry import arriving, leaving, light_row, numbers_of
+from shaders.lights.registry import arriving, leaving, light_row, meeting, numbers_of
 from shaders.lights.sky import sky_row
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
@@ -80,8 +79,8 @@ __all__ = [
     "light_pdf",
     "light_reach",
     "light_row",
+    "meeting",
     "numbers_of",
-    "outer_radiance",
     "outer_radius",
     "pack_lights",
     "photon_density",

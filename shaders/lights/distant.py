@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.environment import Sky
-from shaders.float32 import ONE
+from shaders.float32 import HALF, ONE, ZERO
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
@@ -34,7 +34,7 @@ from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2, Bits4, unit32
 from shaders.sampling import uniform_cap, uniform_cone
 from shaders.series import cosine as cosine_of
-from shaders.vector import BLACK, Color, Vec3, dot, frame, scale, to_world
+from shaders.vector import BLACK, Color, Vec3, add, dot, frame, scale, to_world
 
 DISTANT = 3.0
 
@@ -105,6 +105,15 @@ def arrive(light: Light, _sky: Sky, _point: Vec3, bits: Bits2) -> LightSample:
 
 
 @compiled
+def meet(light: Light, _sky: Sky, direction: Vec3) -> tuple[Color, float]:
+    """Returns the radiance and the density of the disc, both 0 beside it."""
+    pdf, depth, _ = light.edge_1
+    off_middle = add(direction, light.normal)  # its square is 2 - 2 cosine, without the cancellation of a small disc
+    density = pdf if HALF * dot(off_middle, off_middle) <= depth else ZERO
+    return scale(light.flux, density), density
+
+
+@compiled
 def towards_disc(normal: Vec3, depth: float, u: tuple[float, float]) -> Vec3:
     """Returns a unit direction to a point of a disc, float32. normal, depth: of the light, see `distant_row`."""
     tangent, bitangent = frame(normal)
@@ -143,9 +152,9 @@ KIND = LightKind(
     sample=sample,
     leave=leave,
     arrive=arrive,
+    meet=meet,
     record=record,
     density=density,
-    radiance=radiance,
     photon_density=outside.photon_density,
     is_met=is_met,
 )

@@ -28,6 +28,11 @@ def arriving() -> tuple[LightKind, ...]:
     return tuple(kind for kind in KINDS if kind.arrive is not None)
 
 
+def meeting() -> tuple[LightKind, ...]:
+    """Returns the kinds that rays meet which leave the scene, each by its `meet`."""
+    return tuple(kind for kind in KINDS if kind.meet is not None)
+
+
 def light_row(light: Any, sphere: Sphere) -> Row:
     """Returns the row of a light of the scene, by the name that it has for its `kind`.
 

@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
-from shaders.environment import Sky, draw_texel, mean_radiance, sample_sky, texel_of, texel_pdf, texel_radiance
+from shaders.environment import (
+    Sky,
+    draw_texel,
+    mean_radiance,
+    sample_sky,
+    seen_texel,
+    texel_of,
+    texel_pdf,
+    texel_radiance,
+)
 from shaders.float32 import ONE, Float32
 from shaders.lights import outside
 from shaders.lights.arrays import (
@@ -95,27 +104,23 @@ def arrive(light: Light, sky: Sky, _point: Vec3, bits: Bits2) -> LightSample:
 
 
 @compiled
+def meet(light: Light, sky: Sky, direction: Vec3) -> tuple[Color, float]:
+    """Returns the radiance of the image in a direction, and the density of `arrive`."""
+    seen = seen_texel(sky, to_local(direction, light.edge_1, light.edge_2, light.normal))
+    return seen, mean(seen) / greatest(mean(light.flux), LEAST_RADIANCE)
+
+
+@compiled
 def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
-    texel = texel_of(lights.environment, in_sky(lights, index, direction))
-    return lights.probability[index] * texel_pdf(lights.environment, texel)
-
-
-@compiled
-def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
-    """Returns the radiance of the image in a unit direction."""
-    return texel_radiance(lights.environment, texel_of(lights.environment, in_sky(lights, index, direction)))
-
-
-@compiled
-def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
-    """Returns a direction in the frame of the image of the sky."""
-    return to_local(
+    own = to_local(
         direction,
         triple(lights, index, LIGHT_EDGE_1),
         triple(lights, index, LIGHT_EDGE_2),
         triple(lights, index, LIGHT_NORMAL),
     )
+    texel = texel_of(lights.environment, own)
+    return lights.probability[index] * texel_pdf(lights.environment, texel)
 
 
 @compiled
@@ -135,9 +140,9 @@ KIND = LightKind(
     sample=sample,
     leave=leave,
     arrive=arrive,
+    meet=meet,
     record=record,
     density=density,
-    radiance=radiance,
     photon_density=outside.photon_density,
     is_met=is_met,
 )

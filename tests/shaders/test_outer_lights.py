@@ -21,7 +21,7 @@ from shaders.lights import (
     emit_from,
     leaving,
     light_pdf,
-    outer_radiance,
+    meeting,
     pack_lights,
     point_row,
     powers,
@@ -153,9 +153,43 @@ ARRIVING = {kind.number: arrival_of(kind.arrive) for kind in arriving()}
 
 def in_vector_loops(lights, index, points):
     """(count, 8): what `arrivals` gives of one light at (count, 3) points."""
-    record = pack_light_records(lights).records[index]
-    light = Light(*(tuple(record[name]) for name in LIGHT_RECORD.names[:5]), record["density"])
+    light = light_in_loops(lights, index)
     return ARRIVING[lights.rows[index, LIGHT_KIND]](light, lights.environment, np.float32(points))
+
+
+def light_in_loops(lights, index):
+    """A light as loops over shadow rays read it."""
+    record = pack_light_records(lights).records[index]
+    return Light(*(tuple(record[name]) for name in LIGHT_RECORD.names[:5]), record["density"])
+
+
+def meeting_of(meet):
+    """A compiled function from a light as loops read it, an environment and directions (count, 3) to radiance and pdf
+    in each, (count, 4)."""
+
+    @compiled
+    def meetings(light, environment, directions):
+        rows, sky = np.empty((len(directions), 4)), in_loops(environment)
+        for i in range(len(directions)):
+            radiance, rows[i, 3] = meet(light, sky, (directions[i, 0], directions[i, 1], directions[i, 2]))
+            rows[i, 0], rows[i, 1], rows[i, 2] = radiance
+        return rows
+
+    return meetings
+
+
+MEETING = {kind.number: meeting_of(kind.meet) for kind in meeting()}
+
+
+def met(lights, index, directions):
+    """(count, 4): radiance and pdf of one light in (count, 3) directions."""
+    light = light_in_loops(lights, index)
+    return MEETING[lights.rows[index, LIGHT_KIND]](light, lights.environment, np.float32(directions))
+
+
+def outer_radiance(lights, index, direction):
+    """The radiance of one light in a direction."""
+    return tuple(met(lights, index, np.array([direction]))[0, :3].tolist())
 
 
 LEAVING = {kind.number: loop_of(kind.leave) for kind in leaving()}
@@ -312,6 +346,23 @@ def test_light_of_a_sun_in_loops_is_that_of_its_samples(degrees):
     assert sines.max() <= math.sin(math.radians(degrees)) * (1.0 + 1e-4) + 1e-7
 
 
+@pytest.mark.parametrize("degrees", [0.05, 0.27, 10.0, 90.0])
+def test_rays_meet_the_disc_of_a_sun_up_to_its_edge(degrees):
+    """With the density that shadow rays have, beside another light."""
+    cosine = math.cos(math.radians(degrees))
+    sun = distant_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)
+    lights = pack_lights([sun, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0))])
+    across = np.cross(AXIS, (0.0, 0.0, 1.0)) / np.linalg.norm(np.cross(AXIS, (0.0, 0.0, 1.0)))
+    angles = np.radians(degrees * np.array([0.0, 0.5, 0.999, 1.001, 1.5, 2.0]))
+    rows = met(lights, 0, np.outer(np.cos(angles), -np.array(AXIS)) + np.outer(np.sin(angles), across))
+    pdf = lights.probability[0] / (2.0 * math.pi * (1.0 - cosine))
+    radiance = np.array((3.0, 2.0, 1.0)) / (math.pi * math.sin(math.radians(degrees)) ** 2)
+    np.testing.assert_allclose(rows[:3], np.tile((*radiance, pdf), (3, 1)), rtol=1e-6)
+    assert not rows[3:].any()
+    arrived = in_vector_loops(lights, 0, np.zeros((2000, 3)))
+    assert np.mean(met(lights, 0, arrived[:, :3])[:, 3] > 0.0) > 0.995
+
+
 def test_only_what_has_an_extent_is_met_by_rays_that_leave():
     assert sun_lights(1.0).outer.tolist() == []
     assert sun_lights(0.99).outer.tolist() == [0]
@@ -403,6 +454,25 @@ def test_light_of_a_sky_in_loops_is_that_of_its_texels(kind):
         direction = tuple(row[:3])
         assert row[4] == pytest.approx(light_pdf(lights, 1, direction, row[3]), rel=1e-5)
         assert row[5:] * row[4] == pytest.approx(outer_radiance(lights, 1, direction), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", SKIES)
+def test_rays_meet_the_texel_of_a_sky_that_they_point_to(kind):
+    lights = sky_lights(sky_of(kind), point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)))
+    ends = [
+        (x, y, z) for x in (-1.0, -0.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0) for z in (-1.0, 0.0, 1.0) if x or y or z
+    ]
+    own = np.concatenate([np.random.default_rng(2).standard_normal((2000, 3)), ends])
+    own = np.float32(own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float64)
+    texels = [texel_of(lights.environment, tuple(direction)) for direction in own]
+    radiance = np.array([texel_radiance(lights.environment, texel) for texel in texels])
+    pdfs = lights.probability[1] * np.array([texel_pdf(lights.environment, texel) for texel in texels])
+    straight = sky_row(sky_of(kind), np.eye(3), SPHERE)
+    rows = met(pack_lights([point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)), straight], sky_of(kind)), 1, own)
+    np.testing.assert_allclose(rows[:, :3], radiance)
+    np.testing.assert_allclose(rows[:, 3], pdfs, rtol=1e-5)
+    turned = met(lights, 1, own[:2000] @ TURNED)
+    assert np.mean(np.all(turned == rows[:2000], axis=1)) > 0.999  # but for those at the edge of a texel
 
 
 def test_the_light_of_faint_and_of_bright_skies_in_loops_is_finite():
