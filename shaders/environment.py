@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shaders.alias_table import ALIAS, draw_alias, pack_aliases
 from shaders.compilation import address, compiled, get
-from shaders.elementary import greatest, sine_cosine, turns_to
+from shaders.elementary import greatest, least, sine_cosine, turns_to
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
 from shaders.sampling import interval
 from shaders.series import cosine
@@ -125,16 +125,11 @@ def draw_texel(sky: Sky, bits: tuple[np.uint32, np.uint32]) -> tuple[Vec3, Color
     row, down = draw_alias((sky.rows, Int(0), ROW_WORDS), sky.height, bits[0])
     first = Int(row * Int(sky.width))
     column, across = draw_alias((sky.texels, Int(first * TEXEL_WORDS), TEXEL_WORDS), sky.width, bits[1])
-    start, channel = Int(row * ROW_WORDS), Int(Int(first + column) * Int(3))
+    start = Int(row * ROW_WORDS)
     y = get(sky.rows, Int(start + Int(2))) - get(sky.rows, Int(start + Int(3))) * down
     radius = math.sqrt(greatest(ONE - y * y, ZERO))
     sine, away = sine_cosine((Float32(column) + across) / Float32(Int(sky.width)))  # from +z, the edge, on
-    radiance = (
-        get(sky.radiance, channel),
-        get(sky.radiance, Int(channel + Int(1))),
-        get(sky.radiance, Int(channel + Int(2))),
-    )
-    return (-radius * sine, y, radius * away), radiance
+    return (-radius * sine, y, radius * away), radiance_at(sky, Int(first + column))
 
 
 @compiled
@@ -144,6 +139,34 @@ def texel_of(environment: EnvironmentArrays, direction: Vec3) -> Texel:
     x, y, z = Float32(direction[0]), Float32(direction[1]), Float32(direction[2])
     down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
     return min(int(down * height), height - 1), min(int(right * width), width - 1)
+
+
+@compiled
+def seen_texel(sky: Sky, direction: Vec3) -> Color:
+    """Returns the radiance of the texel that `texel_of` returns, for vector loops. The direction may have any
+    length."""
+    x, y, z = direction
+    down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
+    row, column = step_of(down, Int(sky.height)), step_of(right, Int(sky.width))
+    return radiance_at(sky, Int(Int(row * Int(sky.width)) + column))
+
+
+@compiled
+def step_of(part: float, steps: int) -> int:
+    """Returns in which of some equal steps of 0..1 a number is, float32; one of them where it is none of these."""
+    last = Float32(Int(steps - Int(1)))
+    return Int(greatest(least(part * Float32(steps), last), ZERO))
+
+
+@compiled
+def radiance_at(sky: Sky, texel: int) -> Color:
+    """Returns the radiance of a texel, by its number."""
+    channel = Int(texel * Int(3))
+    return (
+        get(sky.radiance, channel),
+        get(sky.radiance, Int(channel + Int(1))),
+        get(sky.radiance, Int(channel + Int(2))),
+    )
 
 
 @compiled

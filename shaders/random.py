@@ -27,6 +27,7 @@ SIXTEEN = np.uint32(16)
 LOWER_BITS = np.uint32(9)
 UNIT_STEP, HALF_STEP = Float32(2.0**-23), Float32(2.0**-24)
 
+Bits2 = tuple[np.uint32, np.uint32]
 Bits4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 #: What a number is for: each purpose has counters of its own.

@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.media import Inside, border_at
-from renderer.scene.light_records import LIGHT_RECORD
+from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -33,13 +33,15 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.rows import gather_columns
+from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
 from shaders.compilation import compiled as inlined
+from shaders.environment import EnvironmentArrays, Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.lights import SHADOW_END, LightArrays, LightSample, sample_light
+from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, arriving, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
-from shaders.vector import Vec3, along, dot, largest, multiply, scale, subtract
+from shaders.vector import Vec3, along, chosen, dot, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.units import unit
@@ -58,19 +60,21 @@ END = Float32(SHADOW_END)
 
 LIGHT_BYTES, LIGHT_QUADS = LIGHT_RECORD.itemsize, tuple(range(0, LIGHT_RECORD.itemsize, 16))
 
-#: The sign of a float32.
-SIGN_BIT = np.uint32(1 << 31)
+
+#: The bits of ONE_BY_ONE.
+ONE_BY_ONE_BITS = ONE_BY_ONE.view(np.uint32)
+
+#: Calls loop(way, number, more) for each kind of light with an `arrive`, which is the way.
+for_each_arriving = for_each_way([(kind.arrive, int(kind.number)) for kind in arriving()])
 
 
-class Light(NamedTuple):
-    """A light as LIGHT_RECORD has it, float32."""
+class Arriving(NamedTuple):
+    """How light arrives at vertices. way, density: of a kind of light, see LIGHT_RECORD."""
 
-    position: Vec3
-    edge_1: Vec3
-    edge_2: Vec3
-    normal: Vec3
-    flux: Vec3
+    way: Way
     density: float
+    sky: Sky
+    chunk: EyeChunk
 
 
 @unit(types.none)
@@ -99,8 +103,9 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     stratum = (Float32(sample), vertices.rules.samples)
     first = interval(lights.cumulative, stratum_point(stratum, ZERO))
     left = interval(lights.cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
-    if left == 1 and not lights.has_others:  # as for each half of a square lamp
-        each(arrive_from, whole(hits), (chunk, only_light(address(lights.records) + LIGHT_BYTES * first)))
+    is_plain = not lights.has_others and lights.kinds == 0
+    if left == 1 and is_plain:  # as for each half of a square lamp
+        each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
         return
     each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
     while left > 1:
@@ -108,9 +113,12 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
         left -= left >> 1
     columns = (LIGHT_QUADS, address(chunk.light_position))
     gather_columns(address(lights.records), LIGHT_BYTES, address(chunk.light), whole(hits), columns)
-    each(arrive, whole(hits), chunk)
+    if lights.has_plain:
+        each(arrive, whole(hits), chunk)
+    if lights.kinds != 0:
+        for_each_arriving(arrive_at_vertices, (scene.lights.environment, lights.kinds, chunk, hits))
     if lights.has_others:
-        others = list_indices(address(chunk.density), (SIGN_BIT, SIGN_BIT), hits, address(chunk.rare))
+        others = list_indices(address(chunk.density), (ALL_BITS, ONE_BY_ONE_BITS), hits, address(chunk.rare))
         sample_others(scene.lights, chunk, others)
 
 
@@ -145,8 +153,9 @@ def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
 
 
 @inlined
-def only_light(record: int) -> Light:
-    """Returns a light. record: its address, of LIGHT_RECORD."""
+def record_at(lights: LightRecords, index: int) -> Light:
+    """Returns the record of a light."""
+    record = address(lights.records) + LIGHT_BYTES * index
     vectors = (get3(record, 4, 0), get3(record, 4, 3), get3(record, 4, 6), get3(record, 4, 9), get3(record, 4, 12))
     return Light(*vectors, get(record, 15))
 
@@ -154,9 +163,15 @@ def only_light(record: int) -> Light:
 @inlined
 def arrive(i: int, chunk: EyeChunk) -> None:
     """Write what comes from the light of a vertex, a triangle or a point."""
+    bring(i, chunk, light_of(i, chunk))
+
+
+@inlined
+def light_of(i: int, chunk: EyeChunk) -> Light:
+    """Returns the light of a vertex."""
     edges = (column(chunk.edge_1, i), column(chunk.edge_2, i))
     normal, flux = column(chunk.light_normal, i), column(chunk.light_flux, i)
-    bring(i, chunk, Light(column(chunk.light_position, i), edges[0], edges[1], normal, flux, chunk.density[i]))
+    return Light(column(chunk.light_position, i), edges[0], edges[1], normal, flux, chunk.density[i])
 
 
 @inlined
@@ -181,6 +196,28 @@ def bring(i: int, chunk: EyeChunk, light: Light) -> None:
     chunk.light_pdf[i] = light.density * square / max(cosine, LEAST)
     set_column(chunk.to_light, i, direction)
     set_column(chunk.target, i, scale(offset, ONE if is_point else END))
+
+
+@inlined
+def arrive_at_vertices(way: Way, number: int, more: tuple[EnvironmentArrays, int, EyeChunk, int]) -> None:
+    """Write what comes from the lights of a kind. more: also has the bits of the kinds that there are, and how many
+    vertices."""
+    environment, kinds, chunk, hits = more
+    if (kinds >> number) & 1 != 0:
+        each(arrive_by_kind, whole(hits), Arriving(way, Float32(-number), sky_of(environment), chunk))
+
+
+@inlined
+def arrive_by_kind(i: int, data: Arriving) -> None:
+    """Write direction, irradiance and density of a light at a vertex whose light is of a kind."""
+    chunk = data.chunk
+    is_own, bits = chunk.density[i] == data.density, (chunk.bits[0, i], chunk.bits[1, i])
+    light = call_way(data.way, (light_of(i, chunk), data.sky, column(chunk.position, i), bits))
+    set_column(chunk.irradiance, i, chosen(is_own, light.irradiance, column(chunk.irradiance, i)))
+    chunk.light_pdf[i] = light.pdf_solid_angle if is_own else chunk.light_pdf[i]
+    set_column(chunk.to_light, i, chosen(is_own, light.direction, column(chunk.to_light, i)))
+    target = scale(light.direction, light.distance)
+    set_column(chunk.target, i, chosen(is_own, target, column(chunk.target, i)))
 
 
 @called

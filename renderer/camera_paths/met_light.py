@@ -1,13 +1,16 @@
-"""Light that rays of paths meet, ray by ray, in float64: lamps, the sky, and what the eye alone sees.
+"""Light that rays of paths meet: lamps, the sky, and what the eye alone sees.
 
-Few rays meet any, and what they take is not worth loops of its own.
+What lights outside of the scene send is found in vector loops. Few rays meet lamps, and what they take is not worth
+loops of its own: it is found ray by ray, in float64.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
+from renderer.camera_paths.lighting import LEAST, record_at
 from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
     EYE_PDF,
@@ -20,20 +23,35 @@ from renderer.camera_paths.paths import (
     EyeBatch,
     EyeChunk,
     EyeJob,
-    ray_direction,
 )
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.photons.batch import RAY_DIRECTION
 from renderer.scene.media import tables_of
+from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import Long
-from renderer.simd.columns import column, get3, get_word
+from renderer.shading.chunks import ALL_BITS, Long
+from renderer.simd.columns import (
+    WORD_BYTES,
+    column,
+    column_of,
+    each,
+    get3,
+    get_word,
+    pack_numbered,
+    set_column,
+    three,
+    whole,
+)
+from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import compiled as inlined
-from shaders.lights import LightArrays, light_pdf, outer_radiance
+from shaders.environment import Sky, sky_of
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.lights import LIGHT_KIND, Light, LightArrays, light_pdf, meeting
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale
+from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -54,6 +72,20 @@ class MetLight(NamedTuple):
     throughput: Color
     unmapped: Color
     pdf: float
+
+
+#: Calls loop(way, number, more) for each kind of light with a `meet`, which is the way.
+for_each_meeting = for_each_way([(kind.meet, int(kind.number)) for kind in meeting()])
+
+
+class Meeting(NamedTuple):
+    """How rays meet a light. way: of its kind. samples: shadow rays per vertex."""
+
+    way: Way
+    light: Light
+    sky: Sky
+    samples: float
+    chunk: EyeChunk
 
 
 @inlined
@@ -94,17 +126,78 @@ def layer_of_met(met: MetLight) -> int:
 def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
-    tables, step = tables_of(job.scene.photon_scene.media), 4 * batch.paths.shape[1]
-    for row in range(count):
-        if batch.prim_ids[row] == MISS:
-            if job.scene.photon_scene.flags & HAS_MEDIA:
-                absorb_endless_ray(address(batch.paths), step, row, tables)
-            met = met_outside(batch, row)
-            if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
-                add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
-            if len(job.scene.lights.outer) > 0:
-                direction = normalize(ray_direction(batch.rays, row))
-                add_met_light(job, met, light_from_outside(job.scene.lights, job.task, direction, met.pdf))
+    chunk, first = batch.scratch[0], Long(0)
+    has_lights = len(job.scene.lights.outer) > 0
+    while first < count:
+        leaving, looked = pick_endless(batch, chunk, first, count)
+        if has_lights and leaving > 0:
+            meet_lights(job.scene, job.task, chunk, leaving)
+        for k in range(leaving):
+            add_endless(job, batch, chunk, k, has_lights)
+        first += looked
+
+
+@inlined
+def pick_endless(batch: EyeBatch, chunk: EyeChunk, first: int, count: int) -> tuple[int, int]:
+    """Write directions and densities of rays that meet nothing, and list them in `chunk.rare`. Returns how many they
+    are, and how many rays were looked at, from the first one on."""
+    step, begin = WORD_BYTES * batch.rays.shape[1], WORD_BYTES * first
+    directions = three(address(batch.rays) + RAY_DIRECTION * step + begin, step)
+    pdf = address(batch.paths) + EYE_PDF * WORD_BYTES * batch.paths.shape[1] + begin
+    columns = ((*directions, pdf), (*column_of(chunk.ray), address(chunk.pdf)))
+    wanted = (ALL_BITS, np.uint32(MISS))
+    return pack_numbered(address(batch.prim_ids) + begin, wanted, count - first, (first, address(chunk.rare)), columns)
+
+
+@inlined
+def meet_lights(scene: PackedScene, task: EyeTask, chunk: EyeChunk, count: int) -> None:
+    """Write the radiance that rays of a chunk meet outside of the scene, each light with its weight."""
+    each(meet_nothing, whole(count), chunk)
+    for_each_meeting(meet_of_kind, (scene, Float32(task.light_samples), chunk, count))
+
+
+@inlined
+def meet_nothing(i: int, chunk: EyeChunk) -> None:
+    """Write that a ray has met nothing yet, and its direction as a unit vector."""
+    direction = column(chunk.ray, i)
+    set_column(chunk.ray, i, scale(direction, ONE / math.sqrt(dot(direction, direction))))
+    set_column(chunk.radiance, i, (ZERO, ZERO, ZERO))
+
+
+@inlined
+def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk, int]) -> None:
+    """Add what rays meet of the lights of a kind. more: also has how many shadow rays a vertex has, and how many rays
+    there are."""
+    scene, samples, chunk, count = more
+    lights = scene.lights
+    for light in lights.outer:
+        if lights.rows[light, LIGHT_KIND] == number:
+            record = record_at(scene.light_records, light)
+            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples, chunk))
+
+
+@inlined
+def meet_light(i: int, data: Meeting) -> None:
+    """Add what a ray meets of a light, with its weight beside the shadow rays that might have brought it."""
+    chunk = data.chunk
+    radiance, light_pdf = call_way(data.way, (data.light, data.sky, column(chunk.ray, i)))
+    ratio = data.samples * light_pdf / max(chunk.pdf[i], LEAST)
+    weight = ONE / (ONE + ratio * ratio) if chunk.pdf[i] > ZERO else ONE
+    set_column(chunk.radiance, i, along(column(chunk.radiance, i), radiance, weight))
+
+
+@inlined
+def add_endless(job: EyeJob, batch: EyeBatch, chunk: EyeChunk, k: int, has_lights: bool) -> None:
+    """Add what ray k of the list meets outside of the scene."""
+    row = Long(chunk.rare[k])
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        step, tables = WORD_BYTES * batch.paths.shape[1], tables_of(job.scene.photon_scene.media)
+        absorb_endless_ray(address(batch.paths), step, row, tables)
+    met = met_outside(batch, row)
+    if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
+        add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
+    if has_lights:
+        add_met_light(job, met, in_double(column(chunk.radiance, k)))
 
 
 @inlined
@@ -122,18 +215,6 @@ def met_outside(batch: EyeBatch, row: int) -> MetLight:
         in_double(unmapped),
         np.float64(pdf),
     )
-
-
-@inlined
-def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf: float) -> Color:
-    """Returns the radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
-    total = BLACK
-    for emitter in lights.outer:
-        radiance = outer_radiance(lights, emitter, direction)
-        if largest(radiance) > 0.0:
-            weight = emission_weight(lights, task, (direction, np.inf), emitter, pdf)
-            total = add(total, scale(radiance, weight))
-    return total
 
 
 @unit(types.none)

@@ -232,12 +232,6 @@ def put_shadow_ray(
 
 
 @inlined
-def ray_direction(rays: Floats, row: int) -> Vec3:
-    """Returns the direction of a ray, in float64. rays: (8, column)."""
-    return (np.float64(rays[4, row]), np.float64(rays[5, row]), np.float64(rays[6, row]))
-
-
-@inlined
 def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
     """Add what the shadow rays that met nothing carry, and forget all of them.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
-from renderer.photons.leaving import Leaving, for_each_way, leave_from, leave_plain
+from renderer.photons.leaving import for_each_leaving, leave_plain
 from renderer.scene.photon_scene import BY_EMIT, EMITTER, PhotonScene
 from renderer.scene.projection import (
     AIM,
@@ -39,6 +39,7 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from renderer.simd.rows import gather_columns
+from renderer.simd.ways import Way, call_way
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, PI, ZERO, Float32, Int
 from shaders.lights import (
@@ -244,7 +245,7 @@ def depart(i: int, photon: Emission, data: Launch) -> None:
 def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
     """Let the photons of a chunk leave lights of which some are neither point nor area."""
     each(take_kind, whole(fresh), (data, address(scene.kinds)))
-    for_each_way(launch_listed, (scene, fresh, data))
+    for_each_leaving(launch_listed, (scene, fresh, data))
     for k in range(list_words(address(data.chunk.kind), BY_EMIT, fresh, data)):
         i = get_int(address(data.chunk.listed), k)
         light = scene.others[get_int(address(data.chunk.light), i)]
@@ -255,7 +256,7 @@ def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
 
 
 @inlined
-def launch_listed(way: Leaving, kind: int, more: tuple[PhotonScene, int, Launch]) -> None:
+def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, Launch]) -> None:
     """Let those photons of a chunk leave whose lights are of one kind."""
     scene, fresh, data = more
     chunk = data.chunk
@@ -292,11 +293,11 @@ def take_owner(k: int, data: Launch) -> None:
 
 
 @inlined
-def leave_listed(k: int, data: tuple[Leaving, Sky, Launch]) -> None:
+def leave_listed(k: int, data: tuple[Way, Sky, Launch]) -> None:
     """Let photon k of the list leave its light."""
     way, sky, start = data
     i = get_int(address(start.chunk.listed), k)
-    photon = leave_from(way, emitter_at(k, start), sky, bits_of(np.uint32(i), start.bits))
+    photon = call_way(way, (emitter_at(k, start), sky, bits_of(np.uint32(i), start.bits)))
     depart(i, photon, start)
     put3(start.paths + PATH_FLUX * start.step, start.step, i, photon.flux)
 

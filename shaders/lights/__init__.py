@@ -15,6 +15,7 @@ from shaders.lights.arrays import (
     LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Light,
     LightArrays,
     LightSample,
     Row,
@@ -31,7 +32,6 @@ from shaders.lights.dispatch import (
     is_surface,
     light_pdf,
     light_reach,
-    outer_radiance,
     photon_density,
     sample_light,
 )
@@ -41,7 +41,7 @@ from shaders.lights.outside import BEYOND
 from shaders.lights.packing import NO_SKY, pack_lights, powers, powers_per_strength
 from shaders.lights.picture import picture_row
 from shaders.lights.point import POINT, point_row
-from shaders.lights.registry import leaving, light_row, numbers_of
+from shaders.lights.registry import arriving, leaving, light_row, meeting, numbers_of
 from shaders.lights.sky import sky_row
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
@@ -62,11 +62,13 @@ __all__ = [
     "Emission",
     "Emitter",
     "Extent",
+    "Light",
     "LightArrays",
     "LightSample",
     "Row",
     "Source",
     "Sphere",
+    "arriving",
     "choose",
     "distant_row",
     "emit",
@@ -77,8 +79,8 @@ __all__ = [
     "light_pdf",
     "light_reach",
     "light_row",
+    "meeting",
     "numbers_of",
-    "outer_radiance",
     "outer_radius",
     "pack_lights",
     "photon_density",

@@ -98,6 +98,20 @@ class Emitter(NamedTuple):
     size: float
 
 
+class Light(NamedTuple):
+    """This is a light as vector loops of shadow rays read it, float32; see `renderer.scene.light_records.LIGHT_RECORD`.
+
+    What the fields hold, the light's kind says.
+    """
+
+    position: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Color
+    density: float
+
+
 class Source(NamedTuple):
     """This is a light as one photon leaves it.
 

@@ -20,7 +20,7 @@ from shaders.lights.arrays import LIGHT_KIND, Emission, LightArrays, LightSample
 from shaders.lights.kind import Extent
 from shaders.lights.registry import KINDS, numbers_of
 from shaders.sampling import interval
-from shaders.vector import Color, Vec3
+from shaders.vector import Vec3
 
 OUTSIDE, SURFACE = numbers_of(Extent.OUTSIDE), numbers_of(Extent.SURFACE)
 
@@ -64,7 +64,7 @@ def by_kind(field: str) -> Any:
     return intrinsic(of_kind)
 
 
-sample_of_kind, density_of_kind, radiance_of_kind = by_kind("sample"), by_kind("density"), by_kind("radiance")
+sample_of_kind, density_of_kind = by_kind("sample"), by_kind("density")
 emit_of_kind, photon_density_of_kind, reach_of_kind = by_kind("emit"), by_kind("photon_density"), by_kind("reach")
 
 
@@ -86,12 +86,6 @@ def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float)
     """Returns the pdf_solid_angle with which `sample_light` draws a direction that meets light `index` at a distance;
     0 of a light that no ray meets."""
     return density_of_kind(lights.rows[index, LIGHT_KIND], lights, index, direction, distance)
-
-
-@compiled
-def outer_radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
-    """Returns the radiance that a light of `lights.outer` sends from a unit direction."""
-    return radiance_of_kind(lights.rows[index, LIGHT_KIND], lights, index, direction)
 
 
 @compiled

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.environment import Sky
-from shaders.float32 import ONE
+from shaders.float32 import HALF, ONE, ZERO
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
@@ -21,6 +21,7 @@ from shaders.lights.arrays import (
     LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Light,
     LightArrays,
     LightSample,
     Row,
@@ -30,10 +31,10 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
-from shaders.random import Bits4, unit32
+from shaders.random import Bits2, Bits4, unit32
 from shaders.sampling import uniform_cap, uniform_cone
 from shaders.series import cosine as cosine_of
-from shaders.vector import BLACK, Color, Vec3, dot, frame, scale, to_world
+from shaders.vector import BLACK, Color, Vec3, add, dot, frame, scale, to_world
 
 DISTANT = 3.0
 
@@ -83,6 +84,42 @@ def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]
     return outside.arriving(lights, index, direction, pdf, radiance(lights, index, direction))
 
 
+def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
+    """Returns how far shadow rays go, in place of an edge the density of directions, 0 of parallel light, and what 1 is
+    above the cosine that the disc ends at, and for a flux the irradiance of a sample."""
+    depth, share = rows[:, DEPTH], 2.0 / ((1.0 + rows[:, COS_DISC]) * probability)
+    pdf = np.divide(probability, 2.0 * math.pi * depth, out=np.zeros(len(rows)), where=depth > 0.0)
+    return {
+        "position": outside.shadow_ends(rows),
+        "edge_1": np.stack([pdf, depth, np.zeros(len(rows))], axis=-1),
+        "flux": rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * share[:, None],
+    }
+
+
+@compiled
+def arrive(light: Light, _sky: Sky, _point: Vec3, bits: Bits2) -> LightSample:
+    """Returns the light from a point of the disc, as `sample` does."""
+    pdf, depth, _ = light.edge_1
+    towards = towards_disc(light.normal, depth, (unit32(bits[0]), unit32(bits[1])))
+    return LightSample(towards, light.position[0], light.flux, pdf)
+
+
+@compiled
+def meet(light: Light, _sky: Sky, direction: Vec3) -> tuple[Color, float]:
+    """Returns the radiance and the density of the disc, both 0 beside it."""
+    pdf, depth, _ = light.edge_1
+    off_middle = add(direction, light.normal)  # its square is 2 - 2 cosine, without the cancellation of a small disc
+    density = pdf if HALF * dot(off_middle, off_middle) <= depth else ZERO
+    return scale(light.flux, density), density
+
+
+@compiled
+def towards_disc(normal: Vec3, depth: float, u: tuple[float, float]) -> Vec3:
+    """Returns a unit direction to a point of a disc, float32. normal, depth: of the light, see `distant_row`."""
+    tangent, bitangent = frame(normal)
+    return scale(to_world(uniform_cap(u[0], u[1], depth), tangent, bitangent, normal), -ONE)
+
+
 @compiled
 def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, the same over the disc."""
@@ -102,9 +139,7 @@ def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
 @compiled
 def leave(light: Emitter, _sky: Sky, bits: Bits4) -> Emission:
     """Returns a photon of the disc."""
-    tangent, bitangent = frame(light.normal)
-    own = uniform_cap(unit32(bits[0]), unit32(bits[1]), light.edge_1[2])
-    towards = scale(to_world(own, tangent, bitangent, light.normal), -ONE)
+    towards = towards_disc(light.normal, light.edge_1[2], (unit32(bits[0]), unit32(bits[1])))
     return outside.leave_towards(light, towards, light.flux, (bits[2], bits[3]))
 
 
@@ -116,8 +151,10 @@ KIND = LightKind(
     power_per_strength=power_per_strength,
     sample=sample,
     leave=leave,
+    arrive=arrive,
+    meet=meet,
+    record=record,
     density=density,
-    radiance=radiance,
     photon_density=outside.photon_density,
     is_met=is_met,
 )

@@ -17,6 +17,7 @@ from shaders.lights.arrays import (
     Source,
     outer_radius,
 )
+from shaders.lights.kind import Doubles
 from shaders.random import unit32
 from shaders.vector import BLACK, Color, Vec3, add, frame, scale, to_world
 
@@ -31,6 +32,12 @@ def arriving(lights: LightArrays, index: int, direction: Vec3, pdf: float, radia
     if pdf <= 0.0:
         return LightSample(direction, distance, BLACK, 0.0)
     return LightSample(direction, distance, scale(radiance, 1.0 / pdf), pdf)
+
+
+def shadow_ends(rows: Doubles) -> Doubles:
+    """Returns (n, 3), in the first column the length of shadow rays to lights, which `Light.position` has."""
+    radius = np.sqrt(rows[:, LIGHT_AREA] / math.pi)
+    return np.stack([BEYOND * radius, *np.zeros((2, len(rows)))], axis=-1)
 
 
 @compiled

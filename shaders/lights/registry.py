@@ -23,6 +23,16 @@ def leaving() -> tuple[LightKind, ...]:
     return tuple(kind for kind in KINDS if kind.leave is not None)
 
 
+def arriving() -> tuple[LightKind, ...]:
+    """Returns the kinds whose light arrives in vector loops, each by its `arrive`."""
+    return tuple(kind for kind in KINDS if kind.arrive is not None)
+
+
+def meeting() -> tuple[LightKind, ...]:
+    """Returns the kinds that rays meet which leave the scene, each by its `meet`."""
+    return tuple(kind for kind in KINDS if kind.meet is not None)
+
+
 def light_row(light: Any, sphere: Sphere) -> Row:
     """Returns the row of a light of the scene, by the name that it has for its `kind`.
 

@@ -10,16 +10,27 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
-from shaders.environment import Sky, draw_texel, mean_radiance, sample_sky, texel_of, texel_pdf, texel_radiance
-from shaders.float32 import Float32
+from shaders.environment import (
+    Sky,
+    draw_texel,
+    mean_radiance,
+    sample_sky,
+    seen_texel,
+    texel_of,
+    texel_pdf,
+    texel_radiance,
+)
+from shaders.float32 import ONE, Float32
 from shaders.lights import outside
 from shaders.lights.arrays import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_NORMAL,
+    LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Light,
     LightArrays,
     LightSample,
     Row,
@@ -28,7 +39,7 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
-from shaders.random import Bits4
+from shaders.random import Bits2, Bits4
 from shaders.vector import Color, Vec3, mean, scale, to_local, to_world
 
 SKY = 4.0
@@ -76,28 +87,40 @@ def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]
     return outside.arriving(lights, index, direction, pdf, texel_radiance(lights.environment, texel))
 
 
+def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
+    """Returns how far shadow rays go, and for a flux the radiance over the density of even directions."""
+    all_round = rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (4.0 * math.pi / probability)[:, None]
+    return {"position": outside.shadow_ends(rows), "flux": all_round}
+
+
+@compiled
+def arrive(light: Light, sky: Sky, _point: Vec3, bits: Bits2) -> LightSample:
+    """Returns the light from a texel, as `sample` does; the density is in proportion to the texel's radiance."""
+    own, radiance = draw_texel(sky, bits)
+    level, all_round = greatest(mean(radiance), LEAST_RADIANCE), mean(light.flux)
+    irradiance = scale(scale(radiance, ONE / level), all_round)  # in this order nothing overflows
+    towards = to_world(own, light.edge_1, light.edge_2, light.normal)
+    return LightSample(towards, light.position[0], irradiance, level / all_round)
+
+
+@compiled
+def meet(light: Light, sky: Sky, direction: Vec3) -> tuple[Color, float]:
+    """Returns the radiance of the image in a direction, and the density of `arrive`."""
+    seen = seen_texel(sky, to_local(direction, light.edge_1, light.edge_2, light.normal))
+    return seen, mean(seen) / greatest(mean(light.flux), LEAST_RADIANCE)
+
+
 @compiled
 def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
-    texel = texel_of(lights.environment, in_sky(lights, index, direction))
-    return lights.probability[index] * texel_pdf(lights.environment, texel)
-
-
-@compiled
-def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
-    """Returns the radiance of the image in a unit direction."""
-    return texel_radiance(lights.environment, texel_of(lights.environment, in_sky(lights, index, direction)))
-
-
-@compiled
-def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
-    """Returns a direction in the frame of the image of the sky."""
-    return to_local(
+    own = to_local(
         direction,
         triple(lights, index, LIGHT_EDGE_1),
         triple(lights, index, LIGHT_EDGE_2),
         triple(lights, index, LIGHT_NORMAL),
     )
+    texel = texel_of(lights.environment, own)
+    return lights.probability[index] * texel_pdf(lights.environment, texel)
 
 
 @compiled
@@ -116,8 +139,10 @@ KIND = LightKind(
     power_per_strength=power_per_strength,
     sample=sample,
     leave=leave,
+    arrive=arrive,
+    meet=meet,
+    record=record,
     density=density,
-    radiance=radiance,
     photon_density=outside.photon_density,
     is_met=is_met,
 )

@@ -11,6 +11,8 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest, least, power, sine_cosine
+from shaders.environment import Sky
+from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
 from shaders.lights import point
 from shaders.lights.arrays import (
     LIGHT_EDGE_1,
@@ -18,6 +20,7 @@ from shaders.lights.arrays import (
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
+    Light,
     LightArrays,
     LightSample,
     Row,
@@ -27,8 +30,10 @@ from shaders.lights.arrays import (
     triple,
 )
 from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.random import Bits2
+from shaders.sampling import LEAST_SQUARE
 from shaders.series import cosine
-from shaders.vector import Color, Vec3, dot, frame, scale, to_world
+from shaders.vector import Color, Vec3, add, dot, frame, scale, subtract, to_world
 
 SPOT = 2.0
 
@@ -39,6 +44,11 @@ NEWTON_STEPS = 5
 
 #: Less of a photon's number than this is none.
 LEAST = 1e-30
+
+#: A smooth step is as wide as this, at least.
+LEAST_STEP = 2.0**-80
+
+THREE = Float32(3.0)
 
 
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
@@ -72,6 +82,29 @@ def sample(lights: LightArrays, index: int, place: Vec3, u: tuple[float, float])
     light = point.sample(lights, index, place, u)
     share = spot_share(lights, index, -dot(light.direction, triple(lights, index, LIGHT_NORMAL)))
     return LightSample(light.direction, light.distance, scale(light.irradiance, share), 0.0)
+
+
+def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
+    """Returns the intensity over the probability, and in place of an edge what 1 is above the cosine at which the light
+    ends, and 1 over what that is below the cosine at which it begins to fade."""
+    width = np.maximum(rows[:, COS_INNER] - rows[:, COS_OUTER], LEAST_STEP)
+    edge = np.stack([1.0 - rows[:, COS_OUTER], 1.0 / width, np.zeros(len(rows))], axis=-1)
+    return {"edge_1": edge, "flux": rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] / probability[:, None]}
+
+
+@compiled
+def arrive(light: Light, _sky: Sky, place: Vec3, _bits: Bits2) -> LightSample:
+    """Returns the light that a point gets from a spot, as `sample` does."""
+    offset = subtract(light.position, place)
+    square = greatest(dot(offset, offset), LEAST_SQUARE)
+    distance = math.sqrt(square)
+    towards = scale(offset, ONE / distance)
+    off_axis = add(towards, light.normal)
+    depth = HALF * dot(off_axis, off_axis)  # 1 - cosine, without the cancellation where the cone is narrow
+    t = greatest(least((light.edge_1[0] - depth) * light.edge_1[1], ONE), ZERO)
+    share = t * t * (THREE - TWO * t)
+    per_square = share / square if square > LEAST_SQUARE else ZERO
+    return LightSample(towards, distance, scale(light.flux, per_square), ZERO)
 
 
 @compiled
@@ -141,6 +174,8 @@ KIND = LightKind(
     power_per_strength=power_per_strength,
     sample=sample,
     emit=emit,
+    arrive=arrive,
+    record=record,
     photon_density=photon_density,
     reach=reach,
 )

@@ -57,6 +57,13 @@ KINDS = {
 }
 
 
+#: Each as bright as the others: what a lamp is put beside.
+BESIDE_A_LAMP = (
+    (SPOT, replace(DISC, irradiance=(1.5, 1.0, 0.5))),
+    replace(noisy_sky(), radiance=4.0 * noisy_sky().radiance),
+)
+
+
 def lit(positions, materials, kind, **fields):
     """A snapshot with the lights of a kind."""
     lights, environment = KINDS[kind]
@@ -198,6 +205,19 @@ def test_direct_light_by_shadow_rays_is_that_of_photons(kind):
     assert_agree(*(np.array([made.mean(axis=(0, 1, 2)) for made in run]) for run in (photons, rays)))
 
 
+def test_a_lamp_among_lights_of_all_kinds_by_paths_and_by_photons_alone():
+    """Paths meet the lamp, the sky and the disc of the sun as well as shadow rays do."""
+    lamp = quad((0.2, -0.4, 1.4), (0.2, 0.4, 1.4), (0.8, 0.4, 1.2), (0.8, -0.4, 1.2))
+    materials = [GREY, Material(diffuse=(0.0, 0.0, 0.0), emission=(4.0, 2.0, 3.0))]
+    lights, sky = BESIDE_A_LAMP
+    ids = np.repeat([0, 1], 2)
+    scene = flat_snapshot(np.concatenate([FLOOR, lamp]), materials, lights=lights, camera=DOWN, material_ids=ids)
+    scene = replace(scene, environment=sky)
+    photons = [pictures(scene, "photons-only", passes=1, seed=s, photons=100_000, radius=0.03) for s in range(16)]
+    rays = [pictures(scene, "path", passes=32, seed=s) for s in range(16)]
+    assert_agree(*(np.array([made.mean(axis=(0, 1, 2)) for made in run]) for run in (photons, rays)))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_paths_and_photons_agree_outdoors(kind):
     """A block on a plane, lit from all sides and by what it reflects."""
@@ -245,6 +265,14 @@ def test_the_background_lights_nothing_beside_an_environment():
     dark = lit(FLOOR, [GREY], "sun", camera=DOWN)
     expected = pictures(dark, "path", passes=1)
     np.testing.assert_array_equal(pictures(replace(dark, background=(5.0, 5.0, 5.0)), "path", passes=1), expected)
+
+
+@pytest.mark.parametrize("lights", [(), (SUN,)])
+def test_a_black_sky_changes_nothing(lights):
+    dark = flat_snapshot(np.concatenate([FLOOR, closed_box()[:6] / 3]), [GREY], lights=lights, camera=DOWN)
+    expected = pictures(dark, "path", passes=1)
+    black = replace(dark, environment=even_sky(0.0, 0.0, 0.0))
+    np.testing.assert_allclose(pictures(black, "path", passes=1), expected, rtol=1e-6)
 
 
 def test_a_scene_without_triangles_shows_its_sky():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from renderer.scene.light_records import LIGHT_RECORD, pack_light_records
 from renderer.scene.photon_scene import EMITTER, pack_emitters
 from shaders.compilation import compiled
 from shaders.environment import pack_environment, sample_sky, solid_angles, texel_of, texel_pdf, texel_radiance
@@ -13,12 +14,14 @@ from shaders.lights import (
     BEYOND,
     LIGHT_KIND,
     Emitter,
+    Light,
     Sphere,
+    arriving,
     distant_row,
     emit_from,
     leaving,
     light_pdf,
-    outer_radiance,
+    meeting,
     pack_lights,
     point_row,
     powers,
@@ -26,7 +29,7 @@ from shaders.lights import (
     sky_row,
     spot_row,
 )
-from shaders.random import STREAM_EMISSION, hash4, hash_key, random4
+from shaders.random import STREAM_EMISSION, STREAM_LIGHT, hash4, hash_key, random4
 
 #: Draws of tests of means, and of those of counts.
 DRAWS, MANY_DRAWS = 40_000, 1_000_000
@@ -52,9 +55,9 @@ def sky_of(kind):
 
 
 SKIES = ("constant", "noise", "bright texel", "dark rows")
-#: Goodness-of-fit tests of this file: of skies and their photons, of a spot, of the disc of a sun, and of where photons
-#: of a sun with and without a disc and of skies start.
-TESTS = 2 * len(SKIES) + 1 + 1 + 2 + len(SKIES)
+#: Goodness-of-fit tests of this file: of skies (by samples, in loops, and of photons), of a spot, of the disc of a sun
+#: by samples and in loops, and of where photons of a sun with and without a disc and of skies start.
+TESTS = 3 * len(SKIES) + 1 + 2 + 2 + len(SKIES)
 
 
 def sky_lights(sky, *others):
@@ -81,7 +84,7 @@ def sky_directions(environment, count):
 
 
 @compiled
-def arriving(lights, point, count):
+def sampled(lights, point, count):
     """(count, 8): direction, distance, pdf, irradiance across the direction."""
     rows = np.empty((count, 8))
     for i in range(count):
@@ -123,6 +126,70 @@ def loop_of(leave):
         return rows
 
     return photons
+
+
+def arrival_of(arrive):
+    """A compiled function from a light as loops read it, an environment and points (count, 3) to direction, distance,
+    pdf and irradiance at each, (count, 8)."""
+
+    @compiled
+    def arrivals(light, environment, points):
+        rows, sky = np.empty((len(points), 8)), in_loops(environment)
+        key = hash_key(np.uint64(2), 0, STREAM_LIGHT)
+        for i in range(len(points)):
+            bits = hash4(key, np.uint32(i), np.uint32(0))
+            arrived = arrive(light, sky, (points[i, 0], points[i, 1], points[i, 2]), (bits[0], bits[1]))
+            for axis in range(3):
+                rows[i, axis] = arrived.direction[axis]
+                rows[i, 5 + axis] = arrived.irradiance[axis]
+            rows[i, 3], rows[i, 4] = arrived.distance, arrived.pdf_solid_angle
+        return rows
+
+    return arrivals
+
+
+ARRIVING = {kind.number: arrival_of(kind.arrive) for kind in arriving()}
+
+
+def in_vector_loops(lights, index, points):
+    """(count, 8): what `arrivals` gives of one light at (count, 3) points."""
+    light = light_in_loops(lights, index)
+    return ARRIVING[lights.rows[index, LIGHT_KIND]](light, lights.environment, np.float32(points))
+
+
+def light_in_loops(lights, index):
+    """A light as loops over shadow rays read it."""
+    record = pack_light_records(lights).records[index]
+    return Light(*(tuple(record[name]) for name in LIGHT_RECORD.names[:5]), record["density"])
+
+
+def meeting_of(meet):
+    """A compiled function from a light as loops read it, an environment and directions (count, 3) to radiance and pdf
+    in each, (count, 4)."""
+
+    @compiled
+    def meetings(light, environment, directions):
+        rows, sky = np.empty((len(directions), 4)), in_loops(environment)
+        for i in range(len(directions)):
+            radiance, rows[i, 3] = meet(light, sky, (directions[i, 0], directions[i, 1], directions[i, 2]))
+            rows[i, 0], rows[i, 1], rows[i, 2] = radiance
+        return rows
+
+    return meetings
+
+
+MEETING = {kind.number: meeting_of(kind.meet) for kind in meeting()}
+
+
+def met(lights, index, directions):
+    """(count, 4): radiance and pdf of one light in (count, 3) directions."""
+    light = light_in_loops(lights, index)
+    return MEETING[lights.rows[index, LIGHT_KIND]](light, lights.environment, np.float32(directions))
+
+
+def outer_radiance(lights, index, direction):
+    """The radiance of one light in a direction."""
+    return tuple(met(lights, index, np.array([direction]))[0, :3].tolist())
 
 
 LEAVING = {kind.number: loop_of(kind.leave) for kind in leaving()}
@@ -215,12 +282,29 @@ def test_spots_of_extreme_angles(inner, outer):
         assert np.all(rows[:, 3:6] @ AXIS > cosines[1] - 1e-6)
 
 
+@pytest.mark.parametrize(("inner", "outer"), [(20.0, 50.0), (0.0, 40.0), (40.0, 40.0), (10.0, 180.0), (0.5, 1.0)])
+def test_light_of_a_spot_in_loops_is_that_of_its_samples(inner, outer):
+    """At random points about its axis; beside another light, so that the choice counts."""
+    cosines = (math.cos(math.radians(inner)), math.cos(math.radians(outer)))
+    spot = spot_row((1.0, 2.0, 3.0), AXIS, (5.0, 6.0, 7.0), cosines)
+    lights = pack_lights([spot, point_row((0.0, 0.0, 9.0), (1.0, 1.0, 1.0))])
+    generator = np.random.default_rng(3)
+    beside = math.tan(math.radians(min(outer, 60.0))) * generator.standard_normal((500, 3))
+    points = np.float32((1.0, 2.0, 3.0) + (np.array(AXIS) + beside) * generator.uniform(1.0, 5.0, (500, 1)))
+    rows = in_vector_loops(lights, 0, points)
+    samples = [sample_light(lights, tuple(map(float, point)), (0.0, 0.5, 0.5)) for point in points]
+    expected = np.array([(*s.direction, s.distance, s.pdf_solid_angle, *s.irradiance) for s in samples])
+    np.testing.assert_allclose(rows[:, :5], expected[:, :5], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(rows[:, 5:], expected[:, 5:], rtol=1e-5, atol=1e-5 * expected[:, 5:].max())
+    assert np.ptp(expected[:, 5]) > 0.5 * expected[:, 5].max()
+
+
 # --- suns -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cosine", [1.0, math.cos(math.radians(0.27)), 0.8])
 def test_a_sun_has_its_irradiance_across_it(cosine):
-    rows = arriving(sun_lights(cosine), (0.0, 0.0, 0.0), DRAWS)
+    rows = sampled(sun_lights(cosine), (0.0, 0.0, 0.0), DRAWS)
     towards = rows[:, :3] @ -np.array(AXIS)
     assert_mean(rows[:, 5:] * towards[:, None], (3.0, 2.0, 1.0))
     assert towards.min() > cosine - 1e-12
@@ -232,15 +316,51 @@ def test_a_sun_has_its_irradiance_across_it(cosine):
 
 def test_the_disc_of_a_sun_is_as_bright_as_said(assert_fits):
     lights = sun_lights(0.8)
-    rows = arriving(lights, (0.0, 0.0, 0.0), MANY_DRAWS)
     solid_angle = 2.0 * math.pi * 0.2
-    assert np.allclose(rows[:, 4], 1.0 / solid_angle)
-    assert np.allclose(rows[:, 5:] * rows[:, 4:5], np.array((3, 2, 1)) / (math.pi * 0.36))
-    heights, turns = rows[:, :3] @ -np.array(AXIS), turn_about(AXIS, rows[:, :3])
-    counts = np.histogram2d(heights, turns, CELLS, ((0.8, 1.0), (-math.pi, math.pi)))[0]
-    assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
+    for rows in (
+        sampled(lights, (0.0, 0.0, 0.0), MANY_DRAWS),
+        in_vector_loops(lights, 0, np.zeros((MANY_DRAWS, 3))),
+    ):
+        assert np.allclose(rows[:, 4], 1.0 / solid_angle)
+        assert np.allclose(rows[:, 5:] * rows[:, 4:5], np.array((3, 2, 1)) / (math.pi * 0.36))
+        heights, turns = rows[:, :3] @ -np.array(AXIS), turn_about(AXIS, rows[:, :3])
+        edges = (np.linspace(0.8, 1.0, CELLS + 1) + np.array([-1e-6, *[0.0] * (CELLS - 1), 1e-6]), CELLS)
+        counts = np.histogram2d(heights, turns, edges, ((0.8, 1.0), (-math.pi, math.pi)))[0]
+        assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
     assert outer_radiance(lights, 0, AXIS) == (0.0, 0.0, 0.0)
     assert light_pdf(lights, 0, AXIS, 1.0) == 0.0
+
+
+@pytest.mark.parametrize("degrees", [0.0, 0.27, 10.0, 90.0])
+def test_light_of_a_sun_in_loops_is_that_of_its_samples(degrees):
+    """Beside another light, so that the choice counts."""
+    cosine = math.cos(math.radians(degrees))
+    sun = distant_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)
+    lights = pack_lights([sun, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0))])
+    rows = in_vector_loops(lights, 0, np.zeros((2000, 3)))
+    sample = sample_light(lights, (0.0, 0.0, 0.0), (0.0, 0.5, 0.5))
+    np.testing.assert_allclose(rows[:, 3:5], np.tile((sample.distance, sample.pdf_solid_angle), (2000, 1)), rtol=1e-6)
+    np.testing.assert_allclose(rows[:, 5:], np.tile(sample.irradiance, (2000, 1)), rtol=1e-6)
+    sines = np.linalg.norm(np.cross(rows[:, :3], AXIS), axis=1)
+    assert np.quantile(sines, 0.5) == pytest.approx(math.sqrt(1.0 - (0.5 + 0.5 * cosine) ** 2), rel=0.05, abs=1e-7)
+    assert sines.max() <= math.sin(math.radians(degrees)) * (1.0 + 1e-4) + 1e-7
+
+
+@pytest.mark.parametrize("degrees", [0.05, 0.27, 10.0, 90.0])
+def test_rays_meet_the_disc_of_a_sun_up_to_its_edge(degrees):
+    """With the density that shadow rays have, beside another light."""
+    cosine = math.cos(math.radians(degrees))
+    sun = distant_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)
+    lights = pack_lights([sun, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0))])
+    across = np.cross(AXIS, (0.0, 0.0, 1.0)) / np.linalg.norm(np.cross(AXIS, (0.0, 0.0, 1.0)))
+    angles = np.radians(degrees * np.array([0.0, 0.5, 0.999, 1.001, 1.5, 2.0]))
+    rows = met(lights, 0, np.outer(np.cos(angles), -np.array(AXIS)) + np.outer(np.sin(angles), across))
+    pdf = lights.probability[0] / (2.0 * math.pi * (1.0 - cosine))
+    radiance = np.array((3.0, 2.0, 1.0)) / (math.pi * math.sin(math.radians(degrees)) ** 2)
+    np.testing.assert_allclose(rows[:3], np.tile((*radiance, pdf), (3, 1)), rtol=1e-6)
+    assert not rows[3:].any()
+    arrived = in_vector_loops(lights, 0, np.zeros((2000, 3)))
+    assert np.mean(met(lights, 0, arrived[:, :3])[:, 3] > 0.0) > 0.995
 
 
 def test_only_what_has_an_extent_is_met_by_rays_that_leave():
@@ -255,10 +375,12 @@ def test_only_what_has_an_extent_is_met_by_rays_that_leave():
 
 @pytest.mark.parametrize("kind", SKIES)
 def test_directions_of_a_sky_have_the_density_that_is_said(kind, assert_fits):
-    """In a quarter of each texel, for shadow rays and for photons."""
+    """In a quarter of each texel, for shadow rays one by one and in loops, and for photons."""
     sky = sky_of(kind)
     environment = pack_environment(sky)
     assert_density(environment, sky_directions(environment, MANY_DRAWS), assert_fits)
+    arrived = in_vector_loops(sky_lights(sky), 0, np.zeros((MANY_DRAWS, 3)))
+    assert_density(environment, arrived[:, :3] @ TURNED.T, assert_fits)
     photons = from_outside(sky_lights(sky), MANY_DRAWS)
     assert_density(environment, -photons[:, 3:6] @ TURNED.T, assert_fits)
     colors = sky[sky[..., 1] > 0.0]
@@ -313,7 +435,7 @@ def test_the_edges_of_the_image_are_in_it():
 def test_the_sky_that_arrives_is_all_of_it(kind):
     sky = sky_of(kind)
     lights = sky_lights(sky, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)))
-    rows = arriving(lights, (0.0, 0.0, 0.0), DRAWS)
+    rows = sampled(lights, (0.0, 0.0, 0.0), DRAWS)
     rows[rows[:, 4] == 0.0, 5:] = 0.0  # the point light
     assert_mean(rows[:, 5:], (solid_angles(*sky.shape[:2])[:, None] * sky.sum(axis=1)).sum(axis=0))
     for row in rows[rows[:, 4] > 0.0][:200]:
@@ -322,10 +444,48 @@ def test_the_sky_that_arrives_is_all_of_it(kind):
         assert np.array(outer_radiance(lights, 1, direction)) / row[4] == pytest.approx(row[5:])
 
 
+@pytest.mark.parametrize("kind", SKIES)
+def test_light_of_a_sky_in_loops_is_that_of_its_texels(kind):
+    """Beside another light, so that the choice counts: what shadow rays bring and what is said of rays that meet it."""
+    lights = sky_lights(sky_of(kind), point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)))
+    rows = in_vector_loops(lights, 1, np.zeros((2000, 3)))
+    np.testing.assert_allclose(rows[:, 3], BEYOND * SPHERE.radius, rtol=1e-6)
+    for row in rows:
+        direction = tuple(row[:3])
+        assert row[4] == pytest.approx(light_pdf(lights, 1, direction, row[3]), rel=1e-5)
+        assert row[5:] * row[4] == pytest.approx(outer_radiance(lights, 1, direction), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", SKIES)
+def test_rays_meet_the_texel_of_a_sky_that_they_point_to(kind):
+    lights = sky_lights(sky_of(kind), point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)))
+    ends = [
+        (x, y, z) for x in (-1.0, -0.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0) for z in (-1.0, 0.0, 1.0) if x or y or z
+    ]
+    own = np.concatenate([np.random.default_rng(2).standard_normal((2000, 3)), ends])
+    own = np.float32(own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float64)
+    texels = [texel_of(lights.environment, tuple(direction)) for direction in own]
+    radiance = np.array([texel_radiance(lights.environment, texel) for texel in texels])
+    pdfs = lights.probability[1] * np.array([texel_pdf(lights.environment, texel) for texel in texels])
+    straight = sky_row(sky_of(kind), np.eye(3), SPHERE)
+    rows = met(pack_lights([point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)), straight], sky_of(kind)), 1, own)
+    np.testing.assert_allclose(rows[:, :3], radiance)
+    np.testing.assert_allclose(rows[:, 3], pdfs, rtol=1e-5)
+    turned = met(lights, 1, own[:2000] @ TURNED)
+    assert np.mean(np.all(turned == rows[:2000], axis=1)) > 0.999  # but for those at the edge of a texel
+
+
+def test_the_light_of_faint_and_of_bright_skies_in_loops_is_finite():
+    for level in (1e-30, 1e30):
+        sky = np.float32(level) * sky_of("noise")
+        sky[0, 0] = (2.0**-140, 0.0, 0.0)
+        assert np.isfinite(in_vector_loops(sky_lights(sky), 0, np.zeros((2000, 3)))).all()
+
+
 def test_a_sky_is_turned_with_its_axes():
     sky = np.zeros((2, 4, 3), np.float32)
     sky[0, 2] = 1.0  # up, between -z and +x of the image
-    rows = arriving(sky_lights(sky), (0.0, 0.0, 0.0), 500)
+    rows = sampled(sky_lights(sky), (0.0, 0.0, 0.0), 500)
     own = rows[:, :3] @ TURNED.T
     assert np.all(own[:, 1] > 0.0)
     assert np.all(own[:, 0] > 0.0)

@@ -1,0 +1,63 @@
+"""Ways of doing something, as types: a loop is written once, and compiled for each way without a call."""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+from collections.abc import Sequence
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import models, register_model
+
+from renderer.simd.columns import I32
+from tracecore.compilation.vector import emitting
+
+
+class Way(types.Type):
+    """Is Numba's type of a way: loops are compiled for each.
+
+    function: compiled, what is done.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(name=f"Way({function.__module__}.{function.__name__})")
+        self.function = function._numba_type_
+
+
+@register_model(Way)
+class WayModel(models.OpaqueModel):
+    """Says that a way holds nothing."""
+
+
+@emitting
+def call_way(typing: Any, way: Any, arguments: Any) -> Any:
+    """Returns what the function of a way returns for a tuple of arguments."""
+    called = typing.resolve_function_type(way.function, tuple(arguments), {})
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return context.get_function(way.function, called)(builder, cgutils.unpack_tuple(builder, values[1]))
+
+    return called.return_type(way, arguments), emit
+
+
+def for_each_way(numbered: Sequence[tuple[Any, int]]) -> Any:
+    """Returns a function for compiled code, which calls loop(way, number, more) for each of some ways.
+
+    numbered: compiled functions, each with its number.
+    """
+
+    @emitting
+    def call_loops(typing: Any, loop: Any, more: Any) -> Any:
+        ways = [(Way(function), number) for function, number in numbered]
+        calls = [typing.resolve_function_type(loop, (way, types.int32, more), {}) for way, _ in ways]
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            for (_, number), call in zip(ways, calls, strict=True):
+                values = (context.get_dummy_value(), I32(number), arguments[1])
+                context.get_function(loop, call)(builder, values)
+            return context.get_dummy_value()
+
+        return types.void(loop, more), emit
+
+    return call_loops
