@@ -1,49 +1,37 @@
 """This module lists the BSDFs that a material can name.
 
-A new one is one file (`shaders.bsdfs.bsdf` says what is in it) and one row in `_shaders`, or outside this package a
+A new one is one file (`shaders.bsdfs.bsdf` says what is in it) and one row of `ROWS`, or outside this package a
 call of `register_shader`. If a surface is to differ from point to point, a row of another BSDF is replaced in part: it
 gets a function that is called at every hit (`shaders.custom`).
 """
 
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, get_type_hints
 
-from shaders.bsdfs import (
-    anisotropic,
-    dielectric,
-    diffuse,
-    measured,
-    metal,
-    mirror,
-    nff,
-    oren_nayar,
-    plastic,
-    principled,
-    sheen,
-)
 from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
 from shaders.errors import ShaderError, UnknownShaderError
 from shaders.vector import Color
 
 __all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 
-_shaders: dict[str, Bsdf] = {
-    module.BSDF.name: module.BSDF
-    for module in (
-        anisotropic,
-        dielectric,
-        diffuse,
-        measured,
-        metal,
-        mirror,
-        nff,
-        oren_nayar,
-        plastic,
-        principled,
-        sheen,
-    )
-}
+#: The files of this package that have a BSDF.
+ROWS = (
+    "anisotropic",
+    "dielectric",
+    "diffuse",
+    "measured",
+    "metal",
+    "mirror",
+    "nff",
+    "oren_nayar",
+    "plastic",
+    "principled",
+    "sheen",
+)
+
+_shaders: dict[str, Bsdf] = {row: import_module(f"shaders.bsdfs.{row}").BSDF for row in ROWS}
 
 
 def register_shader(bsdf: Bsdf) -> None:

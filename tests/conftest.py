@@ -11,24 +11,39 @@ from heard_signals import hear_signals
 #: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
 #: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.
 LONGEST = (
-    "tracecore/test_kernels.py",
     "renderer/test_known_answers.py",
-    "tracecore/test_ring.py",
-    "renderer/test_light_transport.py",
-    "tracecore/test_nvrtc.py",
-    "shaders/test_bsdf.py",
-    "tracecore/test_emulator.py",
-    "renderer/test_cli.py",
-    "tracecore/test_wide_kernels.py",
-    "renderer/test_surfaces.py",
-    "renderer/test_cluster.py",
+    "tracecore/test_kernels.py",
     "renderer/test_shared_pictures.py",
-    "tracecore/test_margins.py",
     "renderer/test_check.py",
-    "tracecore/test_warp_kernels.py",
+    "renderer/test_custom_shaders.py",
     "renderer/test_bench_commands.py",
+    "renderer/test_light_transport.py",
+    "tracecore/test_ring.py",
+    "renderer/test_cli.py",
+    "tracecore/test_device_lbvh.py",
+    "renderer/test_cluster.py",
+    "tracecore/test_emulator.py",
+    "renderer/test_maps.py",
+    "tracecore/test_wide_kernels.py",
+    "shaders/test_bsdfs.py",
+    "tracecore/test_nvrtc.py",
+    "renderer/test_drivers.py",
+    "tracecore/test_margins.py",
+    "shaders/test_more_bsdfs.py",
+    "tracecore/test_surroundings.py",
+    "renderer/test_map_loops.py",
+    "tracecore/test_steps.py",
+    "renderer/test_material_files.py",
     "tracecore/test_cpu.py",
-    "renderer/test_contributing.py",
+    "renderer/test_aimed_surfaces.py",
+    "renderer/test_bench.py",
+    "renderer/test_bench_report.py",
+    "tracecore/test_warp_kernels.py",
+    "renderer/test_attacker.py",
+    "tracecore/test_builder.py",
+    "renderer/test_worker_pool.py",
+    "renderer/test_checkpoint.py",
+    "renderer/test_light_kinds.py",
 )
 
 #: Tests build their trees, also where somebody has kept them.
@@ -46,7 +61,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Has the collector of garbage leave out what is there before the first test: thousands of tests and all modules,
-    which stay to the end. To look at them again took most of the time of tests that measure memory."""
+    which stay to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def collects_often() -> None:
+    """Has the collector of garbage leave out what tests before those of a module have made that stays, such as what
+    compilers know: to look at it again took most of the time of tests that measure memory."""
     gc.collect()
     gc.freeze()
 

@@ -7,6 +7,9 @@ lists of their indices: bent normals, textures, maps, and lamps (`met_light`). A
 depth: the thread, the batch and the index in it change no bit.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from typing import Any, NamedTuple
 
 import numba
@@ -25,7 +28,6 @@ from renderer.camera_paths.paths import (
     EyeBatch,
     EyeChunk,
     EyeJob,
-    Long,
     ShadowRays,
     limit_ray,
 )
@@ -50,7 +52,7 @@ from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED
-from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, View
+from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View
 from renderer.shading.queues import Queue, has_several, move_rows, queue_of, sort_rays
 from renderer.shading.scattering import ALBEDO, AT_POINT, LIGHT, SCATTER, SHOW, make_shaders_ready
 from renderer.simd.bsdf_kinds import call_at, make_ready

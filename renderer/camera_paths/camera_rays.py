@@ -16,13 +16,13 @@ from renderer.camera_paths.paths import (
     SPECULAR_ONLY,
     EyeBatch,
     EyeChunk,
-    Long,
 )
 from renderer.camera_paths.sampler import camera_numbers, draw
 from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.photons.batch import RAY_DIRECTION
 from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
+from renderer.shading.chunks import Long
 from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
 from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine

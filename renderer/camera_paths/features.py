@@ -2,10 +2,10 @@
 
 from renderer.camera_paths.bounce import columns_of, places_of
 from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
-from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob, Long
+from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
-from renderer.shading.chunks import View
+from renderer.shading.chunks import Long, View
 from renderer.shading.queues import Queue, queue_of, sort_rays
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at

@@ -18,7 +18,6 @@ from renderer.camera_paths.paths import (
     SPARE_ROWS,
     EyeBatch,
     EyeJob,
-    Long,
     ShadowRays,
     add_unshadowed,
 )
@@ -27,6 +26,7 @@ from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import HIT_ID
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
+from renderer.shading.chunks import Long
 from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined

@@ -20,7 +20,6 @@ from renderer.camera_paths.paths import (
     EyeBatch,
     EyeChunk,
     EyeJob,
-    Long,
     ray_direction,
 )
 from renderer.camera_paths.task import EyeTask
@@ -28,6 +27,7 @@ from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import HAS_MEDIA
+from renderer.shading.chunks import Long
 from renderer.simd.columns import column, get3, get_word
 from shaders.compilation import compiled as inlined
 from shaders.lights import LightArrays, light_pdf, outer_radiance

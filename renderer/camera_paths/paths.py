@@ -15,6 +15,7 @@ from renderer.photons.batch import HIT_COLUMNS, HIT_ID
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
+from renderer.shading.chunks import Long
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN, put
 from shaders.compilation import compiled as inlined
@@ -24,9 +25,6 @@ from tracecore.rays import MISS, RAY_FLOATS, Floats, Ids
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-
-#: Type checkers take it for an int, as loops have them.
-Long: Any = np.int64
 
 #: Rows of a batch's paths. pixel: whose light the path brings. state: see below. throughput: share of the light met
 #: that reaches the eye. pdf: pdf_solid_angle of the ray's direction; 0 for one without spread (the camera's, a

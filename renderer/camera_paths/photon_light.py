@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.met_light import in_double
-from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, bounces_of, put_shadow_ray
+from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowRays, bounces_of, put_shadow_ray
 from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
@@ -16,6 +16,7 @@ from renderer.photons.lookup import irradiance_of
 from renderer.photons.photon_map import Found
 from renderer.photons.searching import Places, Search, find_all
 from renderer.scene.media import EMPTY_STACK
+from renderer.shading.chunks import Long
 from renderer.simd.columns import column, each, whole
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32

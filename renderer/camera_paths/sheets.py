@@ -11,7 +11,6 @@ from renderer.camera_paths.paths import (
     SHADOW_MEDIA,
     SHADOW_WORDS,
     Doubles,
-    Long,
     ShadowRays,
     add_carried,
     carried_by,
@@ -21,6 +20,7 @@ from renderer.photons.batch import HIT_ID
 from renderer.scene.media import NOTHING, index_inside, sides_of, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, MATERIAL_MASK, SHEET
+from renderer.shading.chunks import Long
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE
 from shaders.surface import SurfaceArrays, blend, share_through, triangle_clearance, winding_normal

@@ -20,6 +20,7 @@ from renderer.scene.projection import (
     project,
     shadows_of_faces,
 )
+from renderer.shading.chunks import ALL_BITS
 from renderer.simd.columns import (
     CHUNK,
     ELEMENTS,
@@ -73,8 +74,6 @@ POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
 
 #: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
 PROJECTION_STEP = np.uint32(2)
-
-ALL_BITS = np.uint32(0xFFFFFFFF)
 
 #: The normal of a light without one.
 NO_NORMAL = (0.0, 0.0, 0.0)

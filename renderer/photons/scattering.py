@@ -1,5 +1,8 @@
 """The loop of photons over the hits of one BSDF: what they leave there, and whether and where they go on."""
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from typing import Any, NamedTuple
 
 import numba
@@ -82,7 +85,7 @@ def scatter_photon(i: int, data: Landed) -> None:
         weight = scale(weight, shading_normal_correction(above, below))
     is_counted = ahead.is_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
     ahead_depth = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
-    is_cut = bounces_of(ahead_depth) >= limits.max_bounces
+    is_cut = bool(bounces_of(ahead_depth) >= limits.max_bounces)
     had = power_of(get3(data.landing.before, COLUMN_BYTES, i))
     left, fate = roulette(had, chosen(is_lost, BLACK32, multiply(flux, weight)), unit32(bits[2]), is_cut)
     chunk.counters[i] = stored(i, bounces_of(depth), chunk, limits) + fate

@@ -30,7 +30,6 @@ from renderer.scene.photon_scene import (
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
 from shaders.bsdfs.bsdf import BENT_NORMALS, MOST_NUMBERS, Bsdf, sizes_of
-from shaders.bsdfs.measured import joined
 from shaders.custom import shader_address
 from shaders.errors import ShaderError
 from shaders.registry import get_shader
@@ -56,10 +55,10 @@ class BsdfTable(NamedTuple):
     bsdfs: (k,) int64, rows in `loops` of the BSDFs that materials have.
     quads: (k,) int64, how many times four numbers they have.
     flags: (k,) uint32, all bits that some triangle record of each has, and maybe HAS_MEDIA.
-    of_triangles: (n + 3,) uint8 or a little less, which of them each triangle has.
+    of_triangles: (n,) uint8, which of them each triangle has, and up to three bytes more.
     loops: `renderer.simd.bsdf_kinds.ADDRESSES`.
     shaders: (s,) int64, addresses of functions that look at every hit.
-    tables: (t,) float32, what was measured, as `shaders.bsdfs.measured.joined` returns it.
+    tables: (t,) float32, what was measured: how many tables there are, and one behind the other.
     """
 
     numbers: Records
@@ -223,41 +222,39 @@ def pack_bsdfs(
     all_flags: (m,) uint32, of their triangles, and maybe HAS_MEDIA.
     material_ids: (n,) int32, of the triangles.
     """
-    numbers = np.zeros(max(len(all_dressed), 1), NUMBERS)
-    numbers["bsdf"], numbers["shader"] = -1, -1
-    loops: dict[int, int] = {}  # of each BSDF, by its identity
-    bsdfs: list[int] = []
-    quads: list[int] = []
-    flags: list[np.uint32] = []
-    shaders: list[int] = []
-    tables: list[npt.NDArray[np.float32]] = []
-    for row, one, own in zip(numbers, all_dressed, all_flags, strict=False):
-        parameters = one.parameters
+    loops = loops_of(all_dressed, all_flags)
+    shaders = [0 if one.bsdf.at_point is None else shader_address(one.bsdf) for one in all_dressed]
+    bsdfs, addresses = list(dict.fromkeys(loops)), [own for own in dict.fromkeys(shaders) if own]
+    numbers, tables = np.zeros(max(len(all_dressed), 1), NUMBERS), [np.zeros(1, np.float32)]
+    quads, flags = np.zeros(len(bsdfs), np.int64), np.zeros(len(bsdfs), np.uint32)
+    for row, one, own_loops, shader, own_flags in zip(numbers, all_dressed, loops, shaders, all_flags, strict=False):
+        parameters, own = one.parameters, bsdfs.index(own_loops)
         if one.bsdf.table is not None:
-            parameters = parameters._replace(table=float(len(tables)))
+            parameters = parameters._replace(table=float(len(tables) - 1))
             tables.append(one.bsdf.table(one.material))
         flat = np.concatenate([np.ravel(value) for value in parameters])
         row["numbers"][: len(flat)] = flat
-        if id(one.bsdf) not in loops:
-            loops[id(one.bsdf)] = number_of(lacking(one.bsdf, all_dressed, all_flags))
-        row["bsdf"] = _place(loops[id(one.bsdf)], bsdfs)
-        if len(quads) < len(bsdfs):
-            quads.append(-(-len(flat) // 4))
-            flags.append(np.uint32(0))
-        flags[row["bsdf"]] |= own
-        row["ior_number"] = one.ior_number
-        if one.bsdf.at_point is not None:
-            row["shader"] = _place(shader_address(one.bsdf), shaders)
+        row["bsdf"], row["ior_number"] = own, one.ior_number
+        row["shader"] = addresses.index(shader) if shader else -1
+        quads[own], flags[own] = -(-len(flat) // 4), flags[own] | own_flags
+    tables[0][0] = len(tables) - 1
     return BsdfTable(
         numbers=numbers,
         bsdfs=np.array(bsdfs, np.int64),
-        quads=np.array(quads, np.int64),
-        flags=np.array(flags, np.uint32),
+        quads=quads,
+        flags=flags,
         of_triangles=np.pad(numbers["bsdf"].astype(np.uint8)[material_ids], (0, -len(material_ids) % 4)),
         loops=ADDRESSES,
-        shaders=np.array(shaders, np.int64),
-        tables=joined(tables),
+        shaders=np.array(addresses, np.int64),
+        tables=np.concatenate(tables),
     )
+
+
+def loops_of(all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> list[int]:
+    """Returns the row of the loops of each material's BSDF. all_flags: see `pack_bsdfs`."""
+    rows = {id(one.bsdf): one.bsdf for one in all_dressed}
+    numbers = {own: number_of(lacking(bsdf, all_dressed, all_flags)) for own, bsdf in rows.items()}
+    return [numbers[id(one.bsdf)] for one in all_dressed]
 
 
 def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> Bsdf:
@@ -265,19 +262,11 @@ def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed], all_flags: npt.NDArray[n
 
     Functions of the user's own may give them any.
     """
-    own = [one for one in all_dressed if one.bsdf.sample is bsdf.sample]
-    is_bent = any(flags & BENT for one, flags in zip(all_dressed, all_flags, strict=True) if one in own)
-    lacks = [] if is_bent else [BENT_NORMALS]
-    if all(one.bsdf.at_point is None for one in own):
-        lacks += [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one in own)]
+    own = [both for both in zip(all_dressed, all_flags, strict=True) if both[0].bsdf.sample is bsdf.sample]
+    lacks = [] if any(flags & BENT for _, flags in own) else [BENT_NORMALS]
+    if all(one.bsdf.at_point is None for one, _ in own):
+        lacks += [name for name in bsdf.may_lack if not any(np.any(getattr(one.parameters, name)) for one, _ in own)]
     return replace(bsdf, lacks=tuple(lacks))
-
-
-def _place(value: int, values: list[int]) -> int:
-    """Returns the place of a value in a list, which it is added to if it is not there."""
-    if value not in values:
-        values.append(value)
-    return values.index(value)
 
 
 def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:

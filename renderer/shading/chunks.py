@@ -21,6 +21,9 @@ LEAST_BENT_COSINE = Float32(1e-6)
 #: What a ray's triangle has in this bit if there is none; all bits, and none.
 MISS_BIT, ALL_BITS, NO_BITS = np.uint32(1 << 31), np.uint32(0xFFFFFFFF), np.uint32(0)
 
+#: Type checkers take it for an int, as loops have them.
+Long: Any = np.int64
+
 #: One record of the columns of a chunk.
 Chunk = Any
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from renderer.scene.materials import BsdfTable
-from renderer.shading.chunks import ALL_BITS, Chunk
+from renderer.shading.chunks import ALL_BITS, Chunk, Long
 from renderer.shading.corners import coordinates_at
 from renderer.simd.bsdf_kinds import (
     BsdfKind,
@@ -42,9 +42,6 @@ from tracecore.compilation.vector import address
 PHOTONS, PHOTON_AT_POINT, SHOW, LIGHT, SCATTER, ALBEDO, AT_POINT = range(7)
 
 PER_PI = Float32(1.0 / np.pi)
-
-#: Type checkers take it for an int, as loops have them.
-Long: Any = np.int64
 
 
 class Frame(NamedTuple):

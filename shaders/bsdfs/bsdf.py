@@ -31,7 +31,7 @@ class Seen(NamedTuple):
     is_outside: whether that is the side which the surface calls its front.
     carried: what the path carries, by channel. Lobes are chosen in proportion to what they would carry of it.
     follow: 1 where the base takes part in what is drawn, 0 where photons stand for it.
-    tables: address of what was measured, float32.
+    tables: address of what was measured, float32: how many tables there are, and one behind the other.
     """
 
     wo: Vec3
@@ -97,8 +97,8 @@ class Bsdf:
         `transmission`, a Color that is black where nothing gets through, and `ior`, of what is inside, then.
     maps: of each of a material's pictures that counts, which parameters it multiplies, and how (see `Use`).
     keys: numbers that only materials of this kind have, by name.
-    table: from a material to what was measured of it, TABLE_NUMBERS float32 of `shaders.bsdfs.measured`, or None where
-        nothing was. The parameter `table` is then the number of that table in those of the scene.
+    table: from a material to what was measured of it, always as many float32, or None where nothing was. The parameter
+        `table` is then the number of that table in those of the scene.
     stores: from parameters to whether the base is not black; Python calls it, also with 0 for what pictures multiply.
     is_sharp: the same, to whether a lobe without spread turns light.
     is_clear: the same, to whether it lets light through and bends none of it; `transmission` says how much then.

@@ -10,7 +10,6 @@ are drawn from a lobe of GGX facets and by the cosine, in shares that are fitted
 """
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,11 +101,6 @@ def table_of(material: Any) -> Floats:
     return read_table(_file(material))[1]
 
 
-def joined(tables: Sequence[Floats]) -> Floats:
-    """Returns what `Seen.tables` is the address of: how many tables there are, and one behind the other."""
-    return np.concatenate([np.array([len(tables)], np.float32), *tables])
-
-
 def _file(material: Any) -> str:
     if not (file := material.own.get("file", "")):
         raise ShaderError("a measured material needs the key file, the path of a file of the MERL database")
@@ -148,7 +142,7 @@ class _Light:
         at_facet = h @ self.wo
         wi = 2.0 * at_facet[:, None] * h - self.wo
         is_above = (wi[:, 2] > 0.0) & (at_facet > 0.0)
-        tables, up = joined([table]), wi[is_above].astype(np.float32)
+        tables, up = np.append(np.float32(1.0), table), wi[is_above].astype(np.float32)
         values = values_of(tables.ctypes.data, up, self.wo.astype(np.float32))
         self.h, self.cosine_i = h[is_above], wi[is_above, 2]
         self.rest, self.solid_angle = (values - least).astype(np.float64), (4.0 * at_facet * solid_angle)[is_above]
@@ -221,7 +215,7 @@ def bin_of(wi: Vec3, wo: Vec3) -> int:
 def value_at(tables: int, table: float, wi: Vec3, wo: Vec3) -> Color:
     """Returns what was measured, in 1/sr, for two directions above the surface.
 
-    tables: address of what `joined` returns.
+    tables: see `shaders.bsdfs.bsdf.Seen`.
     """
     own = _within(Int(table), Int(get(tables, Int(0))))
     first = Int(Int(1) + own * Int(TABLE_NUMBERS) + Int(3) * bin_of(wi, wo))

@@ -22,6 +22,8 @@ from tracecore.bvh.builders import BUILDERS
 from tracecore.rays import MISS
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 KEYS = {
     "dispatch": figure_keys.DISPATCH,
     "error": figure_keys.ERROR,

@@ -20,6 +20,8 @@ from tracecore.bvh import reinsertion, tree_cache, tree_top
 from tracecore.bvh.builders import BUILDERS, build_by
 from tracecore.layout.bvh8 import BLOCK
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 
 def test_settings_know_all_builders() -> None:
     (names, _) = get_args(get_type_hints(Settings)["builder"])

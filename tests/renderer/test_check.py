@@ -49,6 +49,12 @@ def plugin(folder: Path, name: str, source: str) -> Path:
     return folder / f"{name}.py"
 
 
+def worse() -> str:
+    """The README's kernel with all faults. Whoever takes the same text has no compiler run again."""
+    source = kernel_source().replace("    Hit best", f"{FAULTS}    Hit best")
+    return source.replace("    return is_found", f"    {WRONG_BIT}\n    return is_found")
+
+
 def found(file: Path, names: list[str], seconds: float = 60.0) -> list[Finding]:
     """What comes out of cases of a plugin's kernel, which is named as the plugin."""
     order = {"plugins": [str(file)], "kernel": file.stem, "device": "emulator", "seconds": seconds / 2}
@@ -74,8 +80,7 @@ def test_a_kernel_that_is_right_passes_all_cases(tmp_path: Path, capsys: pytest.
 
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     """A process that crashes ends no other case."""
-    source = kernel_source().replace("    Hit best", f"{FAULTS}    Hit best")
-    source = source.replace("    return is_found", f"    {WRONG_BIT}\n    return is_found")
+    source = worse()
     lines = {word: number for number, line in enumerate(source.splitlines(), 1) for word in line.split("// ")[1:]}
     where = {word: f"my_kernel.cu:{lines[word]}" for word in ("overrun", "wild", "undefined", "beyond")}
     texts = {
@@ -96,8 +101,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_after_a_case_that_does_not_end_nothing_more_is_run(tmp_path: Path) -> None:
-    source = kernel_source().replace("    Hit best", f"{FAULTS}    Hit best")
-    came = found(plugin(tmp_path, "endless", source), ["axis-aligned-grid", "intervals"], seconds=1.0)
+    came = found(plugin(tmp_path, "endless", worse()), ["axis-aligned-grid", "intervals"], seconds=1.0)
     assert came == [("axis-aligned-grid", "has not ended in 1 s: an endless loop?")]
 
 

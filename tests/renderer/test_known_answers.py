@@ -120,7 +120,7 @@ def test_a_furnace_of_any_surface_has_radiance_1_over_1_minus_albedo(driver, sur
 
 def glowing_sphere(**material):
     """A sphere seen from inside, which glows with radiance 1: light is everywhere the same, and no disc has an edge."""
-    inside = sphere((0.5, 0.5, 0.5), 0.5, 3)[:, ::-1]
+    inside = sphere((0.5, 0.5, 0.5), 0.5, 2)[:, ::-1]
     return flat_snapshot(inside, [Material(kind="nff", emission=GLOW, **material)])
 
 

@@ -16,6 +16,8 @@ import pytest
 from renderer.fleet import messages
 from renderer.fleet.messages import LEAST_SHARED, NOWHERE, Arena, Place, SharedView, arena_file, receive, send
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 #: Numbers of the smallest array that is shared, and of one that goes through the socket.
 LARGE, SMALL = LEAST_SHARED // 8, LEAST_SHARED // 8 - 1
 

@@ -41,6 +41,13 @@ def fleet() -> Iterator[HostFleet]:
         yield members
 
 
+@pytest.fixture
+def kept(fleet: HostFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands share out to the members that are there, and leave them."""
+    monkeypatch.setattr(fleets, "HostFleet", lambda *_: fleet)
+    monkeypatch.setattr(fleet, "close", lambda: None)
+
+
 @pytest.fixture(autouse=True)
 def gpus_are_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members trace on the CPU, so that these tests need no GPU."""
@@ -237,6 +244,7 @@ def interrupted_after(passes: int) -> Callable[[Film, Any], None]:
     return interrupt
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("driver", ["path", "sppm"])
 def test_one_process_goes_on_with_the_checkpoint_of_several(driver: str, tmp_path: Path) -> None:
     """And several with that of one."""
@@ -252,6 +260,7 @@ def test_one_process_goes_on_with_the_checkpoint_of_several(driver: str, tmp_pat
         assert path.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.usefixtures("kept")
 def test_frames_are_shared_out(tmp_path: Path) -> None:
     """Also those that a sequence misses; the files are those of one process."""
     words = ("render", "museum:10k", "--frames", "0:4", "--size", "32x24", "--passes", "2", "--driver", "path")
@@ -266,6 +275,7 @@ def test_frames_are_shared_out(tmp_path: Path) -> None:
     assert (tmp_path / "two-0002.png").stat().st_mtime_ns == before
 
 
+@pytest.mark.usefixtures("kept")
 def test_photons_are_shared_out(tmp_path: Path) -> None:
     words = ("photons", "cornell", "--store", "60000", "--quiet")
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
@@ -319,6 +329,7 @@ def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
     assert "driver flat makes its passes one after the other; leave out --gpus and --cluster" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("kept")
 def test_motion_is_shared_by_whole_passes(tmp_path: Path) -> None:
     words = ("render", "museum:10k", "--size", "32x24", "--passes", "5", "--shutter", "5", "--motion-samples", "2")
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):

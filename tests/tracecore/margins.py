@@ -1,6 +1,6 @@
 """Traces rays that need most of the pad of boxes, with a pad so many times smaller. Prints of how many a hit was lost.
 
-A program, since compiled code holds the pad: `margins.py DIVISOR emulator|gpu RAYS KERNEL...`, or `cpu` and no kernel.
+A program, since compiled code holds the pad: `margins.py DIVISOR emulator|gpu NAME=RAYS...`, of kernels and `cpu`.
 """
 
 import sys
@@ -25,6 +25,9 @@ TRIANGLE = [[0.8859778, 0.38998439, 1.0], [0.76505422, -0.52331686, 1.0], [0.994
 
 #: So many of it tie, and fill several leaves.
 COPIES = 16
+
+#: Of the tree: boxes get their pad when any tree is packed, and this one takes the least to compile.
+BUILDER = "binned"
 
 #: Rays of a packet are alike, or one would take the others along.
 PACKET = 32
@@ -56,17 +59,16 @@ def lost(tracer_of: Callable[..., Any], count: int, alike: int) -> int:
     return total
 
 
-def main(divisor: str, device: str, count: str, *kernels: str) -> None:
+def main(divisor: str, device: str, *orders: str) -> None:
     make_smaller(float(divisor))
     from tracecore.emulator.tracer import EmulatedTracer
     from tracecore.tracers.cpu import CpuTracer
     from tracecore.tracers.gpu import GpuTracer
 
-    if device == "cpu":
-        print(lost(CpuTracer, int(count), 1))
-    for kernel in kernels:
-        tracer = EmulatedTracer if device == "emulator" else GpuTracer
-        print(lost(partial(tracer, kernel=kernel), int(count), PACKET))
+    for name, count in (order.split("=") for order in orders):
+        tracer = partial(EmulatedTracer if device == "emulator" else GpuTracer, kernel=name)
+        of_name, alike = (CpuTracer, 1) if name == "cpu" else (tracer, PACKET)
+        print(lost(partial(of_name, builder=BUILDER), int(count), alike))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from tracecore.kernels.strategies import find_strategy
 from tracecore.rays import Floats
 from tracecore.tracers.cpu import CpuTracer
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 #: Bytes of a triangle at most, beside its own 36.
 MOST_BYTES = 205
 

@@ -37,6 +37,8 @@ from tracecore.kernels.strategy import MOST_THREADS
 from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 DISPATCHES = ("streamed", "resident")
 CASE = answers("soup", 600)
 CUTOUTS = tables_of(random_cutouts(CASE.triangles), len(CASE.triangles))

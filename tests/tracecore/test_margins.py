@@ -33,10 +33,11 @@ KERNELS = ("while-while", "bvh4", "compressed-bvh8", "grouped-8")
 CPU_RAYS, EMULATED_RAYS, GPU_RAYS = 500_000, 100, 100_000
 
 
-def lost_by_mutant(device: str, count: int, kernels: tuple[str, ...], cache: Path) -> list[int]:
-    """Of each kernel, or of the CPU, how many rays lose their hit. cache: where nobody else finds what it compiles."""
+def lost_by_mutant(device: str, counts: dict[str, int], cache: Path) -> dict[str, int]:
+    """How many rays lose their hit, by the names of kernels or `cpu`. counts: of rays. cache: where nobody else finds
+    what it compiles."""
     done = subprocess.run(
-        [sys.executable, "-P", PROGRAM, str(DIVISOR), device, str(count), *kernels],
+        [sys.executable, "-P", PROGRAM, str(DIVISOR), device, *(f"{name}={count}" for name, count in counts.items())],
         env={**os.environ, "TRACECORE_CACHE": str(cache)},
         capture_output=True,
         text=True,
@@ -44,7 +45,15 @@ def lost_by_mutant(device: str, count: int, kernels: tuple[str, ...], cache: Pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [int(line) for line in done.stdout.split()]
+    return dict(zip(counts, map(int, done.stdout.split()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def lost_here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """By one process, which compiles the builder of trees once."""
+    kernels = () if emulator_unavailable_reason() else KERNELS
+    counts = {"cpu": CPU_RAYS, **dict.fromkeys(kernels, EMULATED_RAYS)}
+    return lost_by_mutant("emulator", counts, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
@@ -63,9 +72,8 @@ def test_the_cpu_loses_none_of_them() -> None:
     assert lost(CpuTracer, CPU_RAYS, 1) == 0
 
 
-def test_the_cpu_needs_its_pad(tmp_path: Path) -> None:
-    (rays,) = lost_by_mutant("cpu", CPU_RAYS, (), tmp_path)
-    assert rays > 0
+def test_the_cpu_needs_its_pad(lost_here: dict[str, int]) -> None:
+    assert lost_here["cpu"] > 0
 
 
 @pytest.mark.usefixtures("_emulator")
@@ -75,8 +83,8 @@ def test_no_kernel_loses_one_of_them(kernel: str) -> None:
 
 
 @pytest.mark.usefixtures("_emulator")
-def test_kernels_need_their_pads(tmp_path: Path) -> None:
-    assert all(lost_by_mutant("emulator", EMULATED_RAYS, KERNELS, tmp_path))
+def test_kernels_need_their_pads(lost_here: dict[str, int]) -> None:
+    assert all(lost_here[kernel] for kernel in KERNELS)
 
 
 @pytest.mark.gpu
@@ -89,7 +97,7 @@ def test_no_kernel_loses_one_of_them_on_a_gpu(kernel: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.usefixtures("_gpu")
 def test_kernels_need_their_pads_on_a_gpu(tmp_path: Path) -> None:
-    assert all(lost_by_mutant("gpu", GPU_RAYS, KERNELS, tmp_path))
+    assert all(lost_by_mutant("gpu", dict.fromkeys(KERNELS, GPU_RAYS), tmp_path).values())
 
 
 def quads(sizes: Floats) -> Floats:

@@ -36,6 +36,8 @@ from tracecore.layout import bvh2
 from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
 from tracecore.tracers.brute_force import is_valid
 
+pytestmark = pytest.mark.usefixtures("collects_often")
+
 #: Of the usual ring.
 SLOTS, SLOT_RAYS = 12, 256
 
