@@ -126,7 +126,7 @@ def test_a_shader_that_loops_could_not_call_is_refused_at_once_in_one_line(chang
 def test_a_surface_that_is_not_lamberts_has_a_rest(name):
     """Loops take a base alone to be Lambert's surface, and do not draw its directions by `sample`."""
     other = replace(diffuse.BSDF, name="own", **{name: getattr(plastic.BSDF, name)})
-    with pytest.raises(ShaderError, match="shader 'own': without a rest its functions must be those of .*'diffuse'"):
+    with pytest.raises(ShaderError, match="without a rest its functions must be those of shader 'diffuse'"):
         register_shader(other)
     register_shader(replace(other, has_rest=True))
 
