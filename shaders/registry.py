@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, get_type_hints
 
+from shaders.bsdfs import diffuse
 from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
 from shaders.errors import ShaderError, UnknownShaderError
 from shaders.vector import Color
@@ -91,6 +92,8 @@ def _faults(bsdf: Bsdf) -> Iterator[str]:
         is_same = all(getattr(bsdf, name) is getattr(other, name) for name in _COMPILED)
         if bsdf.simpler is other.simpler and bsdf.simpler is not _NEVER and not is_same:
             yield f"its `simpler` goes with the functions of shader {other.name!r}; give it one of its own, as to None"
+    if not bsdf.has_rest and any(getattr(bsdf, name) is not getattr(diffuse.BSDF, name) for name in _COMPILED):
+        yield "without a rest its functions must be those of shader 'diffuse'; say has_rest=True"
     for picture, uses in bsdf.maps.items():
         for use in uses:
             if use.parameter not in sizes:

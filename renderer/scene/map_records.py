@@ -52,7 +52,7 @@ class MapRecords(NamedTuple):
     """Holds the maps of a scene's materials.
 
     records: (m,) MAPS.
-    has_any: whether a listed material has some, or a function that looks at points.
+    has_any: whether some material has any, or a function that looks at points.
     flags: FILTERED and others.
     uses: the most that one material has.
     heights: (n,) float32, the mean over the channels of each texel, where there are bump maps; else empty.

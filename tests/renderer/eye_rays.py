@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from renderer.camera_paths.camera_rays import start_eye_paths
 from renderer.camera_paths.loops import EYE_COUNTERS
-from renderer.camera_paths.paths import EYE_COLUMNS, EYE_WORDS, EyeBatch
+from renderer.camera_paths.paths import EYE_COLUMNS, EYE_WORDS, SPARE_ROWS, EyeBatch
 from renderer.camera_paths.task import EyeTask
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.packed_scene import CameraArrays
@@ -18,7 +18,8 @@ def camera_rays(camera: CameraArrays, task: EyeTask, size: tuple[int, int]) -> n
     column = len(pixels) + COLUMN_PAD
     rays, hits = np.zeros((8, column), np.float32), np.zeros((4, column), np.float32)
     paths = np.zeros((EYE_WORDS, column), np.uint32)
+    spare = np.zeros((SPARE_ROWS, column), np.uint32)
     scratch, search, counters = np.zeros(1, EYE_COLUMNS), np.zeros(1, SEARCH_COLUMNS), np.zeros(EYE_COUNTERS, np.int64)
-    batch = EyeBatch(rays, hits, hits[3].view(np.uint32), paths, scratch, search, counters)
+    batch = EyeBatch(rays, hits, hits[3].view(np.uint32), paths, scratch, spare, search, counters)
     start_eye_paths(camera, task, size, (pixels.ctypes.data, len(pixels)), batch, 0)
     return rays[:, : len(pixels)]

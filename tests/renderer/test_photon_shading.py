@@ -27,7 +27,7 @@ from renderer.photons.store import (
     in_order,
 )
 from renderer.scene.packed_scene import pack_scene
-from renderer.shading.queues import NO_BSDF, sort_rays
+from renderer.shading.queues import sort_rays
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
@@ -37,6 +37,9 @@ WHITE = Material(diffuse=(0.9, 0.9, 0.9))
 LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
 LAMPS = (LAMP, PointLight(position=(0.2, 0.3, 0.6), intensity=(2.0, 1.0, 0.5)))
 FILLED = np.float32(-7.0)
+
+#: What a snapshot has for each triangle.
+ARRAYS = ("positions", "normals", "uvs", "object_ids", "material_ids")
 
 
 def columns(scene, capacity, pad=32):
@@ -155,18 +158,20 @@ def test_batches_and_places_change_no_bit(capacities, make):
 @pytest.mark.parametrize("rays", [1, 15, 16, 17, 100])
 def test_rays_have_the_bsdf_of_what_they_hit(rays):
     """One that hits nothing has none, and so have those behind the last ray, whatever is there."""
-    scene = pack_scene(room_of_many_materials())
-    hits = np.random.default_rng(1).integers(-1, 12, 128).astype(np.int32)
-    hits[0] = 3
-    expected = np.append(scene.bsdfs.numbers["bsdf"][[0, 1, 2, 3] * 3], NO_BSDF)[hits]
-    assert set(expected[:rays]) == ({0, 1, 2, -1} if rays > 1 else {2})  # mirrors are of kind nff
-    far = 1 << 28  # rows of records from here there is no memory
+    box = room_of_many_materials()
+    scene = pack_scene(replace(box, **{name: getattr(box, name)[:11] for name in ARRAYS}))
+    hits = np.random.default_rng(1).integers(-1, 11, 128).astype(np.int32)
+    hits[:4] = 10, 3, 0, -1
+    own = scene.bsdfs.numbers["bsdf"][([0, 1, 2, 3] * 3)[:11]]
+    expected = np.append(own, -1).astype(np.int32)[hits]
+    assert set(expected[:rays]) == ({0, 1, 2, -1} if rays > 1 else {1})  # mirrors are of kind nff
+    far = np.iinfo(np.int32).max  # in a table so long there is no memory
     hits[hits < 0], hits[rays:] = -far, far
     words = np.full(128, 77, np.int32)
     sort_rays(scene, hits.ctypes.data, words.ctypes.data, rays)
     np.testing.assert_array_equal(words[:rays], expected[:rays])
     last = -(-rays // ELEMENTS) * ELEMENTS
-    assert np.all(words[rays:last] == NO_BSDF)
+    assert np.all(words[rays:last] == -1)
     assert np.all(words[last:] == 77)
 
 

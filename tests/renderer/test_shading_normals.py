@@ -157,9 +157,9 @@ def test_a_leaning_floor_scatters_light_to_a_wall(driver, lean, degrees):
 @pytest.mark.parametrize("degrees", [30.0, 60.0])
 @pytest.mark.parametrize("lean", LEANS[:2])
 def test_far_rays_find_the_irradiance_of_a_leaning_floor(lean, degrees):
-    """By the same photons and rays, a floor that leans is to a flat one as their light is."""
+    """A floor that leans is to a flat one as their light is: by so many passes within 0.3 %, one standard error."""
     flat, made = (
-        passes(floor_beside_a_wall(lean, turned), "gather", 12, **WALL_TASK).mean(axis=(1, 2))[:, 0]
+        passes(floor_beside_a_wall(lean, turned), "gather", 144, **WALL_TASK).mean(axis=(1, 2))[:, 0]
         for turned in (0.0, degrees)
     )
     expected = wall_radiance(degrees) / wall_radiance(0.0)

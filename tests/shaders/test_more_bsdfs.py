@@ -145,9 +145,14 @@ def phong_like(wi, wo):
     return np.array([0.4, 0.2, 0.1]) / np.pi + np.array([0.1, 0.2, 0.3]) * (cosine**20)[..., None]
 
 
+def joined(*tables):
+    """What `Seen.tables` is the address of."""
+    return np.concatenate([np.array([len(tables)], np.float32), *tables])
+
+
 #: What is measured is kept as long as addresses of it are.
 PHONG_LIKE, PHONG_TABLE = measured.fitted(phong_like(*middles()).astype(np.float32))
-ALL_TABLES = measured.joined([PHONG_TABLE])
+ALL_TABLES = joined(PHONG_TABLE)
 TABLES = ALL_TABLES.ctypes.data
 
 #: BSDFs with parameters whose lobes quadrature resolves.
@@ -498,7 +503,7 @@ def merl_file(tmp_path_factory):
 def test_what_was_measured_is_read_and_looked_up(merl_file):
     packed, table = (f(material(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
     assert table.shape == (measured.TABLE_NUMBERS,)
-    tables = measured.joined([table])
+    tables = joined(table)
     random = np.random.default_rng(7)
     for _ in range(300):
         wi, wo = (at(*angles) for angles in random.uniform((0.0, 0.0), (70.0, 360.0), (2, 2)))
@@ -525,7 +530,7 @@ def test_a_measured_lambert_surface_is_all_base(tmp_path):
     write_merl(tmp_path / "chalk.binary", np.full((90, 90, 180, 3), (0.2, 0.1, 0.05)))
     packed, table = measured.read_table(str(tmp_path / "chalk.binary"))
     assert packed.base == pytest.approx((0.2 * np.pi, 0.1 * np.pi, 0.05 * np.pi), rel=1e-5)
-    tables = measured.joined([table])
+    tables = joined(table)
     seen = seen_from(slanted(0.4), tables=tables.ctypes.data)
     base, rest, pdf = evaluated(measured.BSDF, packed, seen, [slanted(0.7)])
     np.testing.assert_allclose(base[0], (0.2, 0.1, 0.05), rtol=1e-5)
@@ -545,7 +550,7 @@ def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
 
 
 def test_the_second_table_is_behind_the_first():
-    both = measured.joined([np.zeros_like(PHONG_TABLE), PHONG_TABLE])
+    both = joined(np.zeros_like(PHONG_TABLE), PHONG_TABLE)
     packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
     mirrored = [np.multiply(slanted(0.8), (-1.0, -1.0, 1.0))]
     expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), mirrored)[1]

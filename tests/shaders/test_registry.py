@@ -122,6 +122,15 @@ def test_a_shader_that_loops_could_not_call_is_refused_at_once_in_one_line(chang
     assert "own" not in shader_names()
 
 
+@pytest.mark.parametrize("name", ["sample", "evaluate", "entering", "reflectance"])
+def test_a_surface_that_is_not_lamberts_has_a_rest(name):
+    """Loops take a base alone to be Lambert's surface, and do not draw its directions by `sample`."""
+    other = replace(diffuse.BSDF, name="own", **{name: getattr(plastic.BSDF, name)})
+    with pytest.raises(ShaderError, match="without a rest its functions must be those of shader 'diffuse'"):
+        register_shader(other)
+    register_shader(replace(other, has_rest=True))
+
+
 def test_something_else_is_no_shader():
     with pytest.raises(ShaderError, match=r"expected a shaders\.bsdfs\.bsdf\.Bsdf, got <function soot"):
         register_shader(soot)
