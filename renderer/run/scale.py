@@ -17,7 +17,7 @@ from scenes.memory import needed_bytes
 
 #: Bytes of a triangle in a process: the snapshot; what loops of shading read beside it; and the tree, of the CPU tracer
 #: or as the usual kernel's is built. Measured by tests/renderer/test_scale.py.
-SNAPSHOT_BYTES, PACKED_BYTES, CPU_TREE_BYTES, BUILT_TREE_BYTES = 104, 68, 125, 52
+SNAPSHOT_BYTES, PACKED_BYTES, CPU_TREE_BYTES, BUILT_TREE_BYTES = 104, 37, 125, 52
 
 #: Bytes of a triangle and its share of the nodes in a GPU's memory, by kernel.
 GPU_BYTES = {"while-while": 91, "replacing-compressed-bvh8": 57, "warp-bvh4": 50}
