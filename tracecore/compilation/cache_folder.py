@@ -36,8 +36,8 @@ MONTH_SECONDS = 30 * 24 * 3600.0
 
 @functools.cache
 def source_hash(package: str) -> str:
-    """Returns a hash of every compiled source and table in reach of a package, of the compiler's versions and of the
-    processor chosen.
+    """Returns a hash of every compiled source and table in reach of a package, wherever it is installed, of the
+    compiler's versions and of the processor chosen.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
@@ -45,9 +45,9 @@ def source_hash(package: str) -> str:
         for path in sorted((root / reached).rglob("*.py")):
             source = path.read_bytes()
             if any(word in source for word in (b"compiled", b"njit", b"intrinsic")):
-                digest.update(str(path).encode() + source)
+                digest.update(str(path.relative_to(root)).encode() + source)
         for path in sorted((root / reached).rglob("*.npy")):  # tables, which compiled code holds as constants
-            digest.update(str(path).encode() + path.read_bytes())
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     cpu = os.environ.get("NUMBA_CPU_NAME", "host")
     digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__} {cpu}".encode())
     return digest.hexdigest()[:16]
