@@ -162,11 +162,11 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, view: View, hits: int) ->
     gather_numbers(scene.bsdfs, queue, chunk, hits)
     if flags & TEXTURED and queue.quads > 0:
         gather_textures(address(scene.photon_scene.textures), chunk, hits)
-        textured = list_indices(address(chunk.kind), (TEXTURED, TEXTURED), hits, address(chunk.bent))
+        textured = list_indices(address(chunk.kind), (TEXTURED | MAPPED, TEXTURED), hits, address(chunk.bent))
         each(paint_blended, whole(textured), view)
     if flags & MAPPED:
         each(widen, whole(hits), chunk)
-        look_closely(scene, AT_POINT, queue, chunk, hits)
+        look_closely(scene, (AT_POINT, MAPPED), queue, chunk, hits)
 
 
 @inlined

@@ -57,6 +57,9 @@ from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
 from tracecore.rays import RAY_FLOATS
 
+#: Photons look at texels where they may, and at maps elsewhere.
+NO_TEXELS = np.uint32(MAPPED | TEXTURED)
+
 
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
@@ -262,7 +265,7 @@ def correct(i: int, chunk: Chunk) -> None:
 def look_at_maps_closely(scene: PackedScene, queue: Queue, chunk: Chunk, hits: int) -> None:
     """Look at the finest images of the maps of what photons have hit."""
     each(stand_close, whole(hits), chunk)
-    look_closely(borrowed(scene), PHOTON_AT_POINT, queue, chunk, hits)
+    look_closely(borrowed(scene), (PHOTON_AT_POINT, NO_TEXELS), queue, chunk, hits)
 
 
 @inlined

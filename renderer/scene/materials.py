@@ -79,6 +79,7 @@ class Dressed:
     parameters: of the BSDF.
     is_textured: whether all that pictures say of how it scatters light is a texture of decoded bytes, of which photons
         may look at one texel.
+    is_mip: whether eye paths look at coarser images of its texture.
     through: share of light that goes straight through it where it bends none; else black.
     """
 
@@ -86,6 +87,7 @@ class Dressed:
     bsdf: Bsdf
     parameters: Any
     is_textured: bool
+    is_mip: bool
     through: Color
 
     @cached_property
@@ -99,7 +101,9 @@ class Dressed:
         has_pictures = (self.maps["uses"]["image"] >= 0).any() or max(
             self.maps["normal_map"], self.maps["bump_map"]
         ) >= 0
-        return not self.is_textured and bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
+        if self.is_textured:
+            return self.is_mip
+        return bool(has_pictures or self.bsdf.has_tangent or self.bsdf.at_point is not None)
 
     @property
     def is_sheet(self) -> bool:
@@ -157,8 +161,12 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
             f"shader {bsdf.name!r}: pack must return {bsdf.parameters.__name__}, got {parameters!r} "
             f"of material {material.name!r}"
         )
+    is_mip = material.texture >= 0 and textures[material.texture].filter == "mip"
+    as_it_is = Dressed(
+        material=material, bsdf=bsdf, parameters=parameters, is_textured=False, is_mip=is_mip, through=BLACK
+    )
     if bsdf.at_point is not None:
-        return Dressed(material=material, bsdf=bsdf, parameters=parameters, is_textured=False, through=BLACK)
+        return as_it_is
     simplest, numbers = simplified(bsdf, parameters)
     through = numbers.transmission if simplest.is_clear(numbers) else BLACK
     has_others = bool(material.pictures.keys() - OTHER_PICTURES - {"texture"})
@@ -166,7 +174,7 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
         bsdf, parameters = simplest, numbers
     has_texture = material.texture >= 0 and is_known_to_columns(textures[material.texture])
     is_textured = has_texture and not has_others and bsdf.is_linear and not bsdf.has_tangent
-    return Dressed(material=material, bsdf=bsdf, parameters=parameters, is_textured=is_textured, through=through)
+    return replace(as_it_is, bsdf=bsdf, parameters=parameters, is_textured=is_textured, through=through)
 
 
 def simplified(bsdf: Bsdf, parameters: Any) -> tuple[Bsdf, Any]:
@@ -179,8 +187,7 @@ def simplified(bsdf: Bsdf, parameters: Any) -> tuple[Bsdf, Any]:
 def is_known_to_columns(texture: Texture) -> bool:
     """Returns whether loops over columns know how a texture is looked at, its colours are decoded bytes, and its sides
     fit where they read them."""
-    is_plain = texture.is_plain and texture.colors is None and texture.filter != "mip"
-    return is_plain and max(texture.pixels.shape[:2]) <= SIDE_MASK
+    return texture.is_plain and texture.colors is None and max(texture.pixels.shape[:2]) <= SIDE_MASK
 
 
 def flags_of(one: Dressed) -> np.uint32:
@@ -270,7 +277,7 @@ def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed], all_flags: npt.NDArray[n
 
 
 def pack_all_maps(all_dressed: Sequence[Dressed], textures: TextureArrays) -> MapRecords:
-    """Returns the maps of materials; those that loops over textures look at have none."""
+    """Returns the maps of materials; those whose texture is looked at by texels alone have none."""
     records = np.array([one.maps if one.is_mapped else NO_MAPS for one in all_dressed], MAPS)
     has_any = any(one.is_mapped for one in all_dressed)
     if has_any:

@@ -41,9 +41,9 @@ from tracecore.compilation.side_by_side import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one, or maps bend them. TEXTURED: an image multiplies the first colour of its BSDF,
-#: and photons look at one texel. MAPPED: maps, or a function of the user's own, look at each hit; then it is not
-#: TEXTURED. MIXED: its BSDF has more than a base. SHEET: it lets light through and bends none of it. GLOWS: the eye
-#: sees light that it sends out.
+#: and photons look at one texel. MAPPED: maps, or a function of the user's own, look at each hit; with TEXTURED they do
+#: so for eye paths alone. MIXED: its BSDF has more than a base. SHEET: it lets light through and bends none of it.
+#: GLOWS: the eye sees light that it sends out.
 SHEET, GLOWS, MAPPED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
 MATERIAL_MASK = np.uint32((1 << 24) - 1)
 

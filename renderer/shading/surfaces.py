@@ -141,18 +141,18 @@ def take_material(i: int, chunk: Chunk) -> None:
 
 
 @inlined
-def look_closely(scene: PackedScene, which: int, queue: Queue, chunk: Chunk, hits: int) -> None:
+def look_closely(scene: PackedScene, eyes: tuple[int, np.uint32], queue: Queue, chunk: Chunk, hits: int) -> None:
     """Multiply the numbers of the BSDF by their pictures, bend normals, and have functions of the user's own look.
 
     chunk: with the width of what each hit is seen by.
-    which: AT_POINT or PHOTON_AT_POINT.
+    eyes: AT_POINT or PHOTON_AT_POINT, and the bits of which MAPPED alone is set where maps look.
     queue: of the hits; where it asks for no numbers, no functions of the user's own look at any.
     """
     surfaces, maps = scene.surfaces, scene.maps
-    count = list_indices(address(chunk.kind), (MAPPED, MAPPED), hits, address(chunk.mapped))
+    count = list_indices(address(chunk.kind), (eyes[1], MAPPED), hits, address(chunk.mapped))
     each(take_corners, whole(count), (chunk, address(surfaces.uvs)))
     places = (address(surfaces.positions), address(surfaces.normals))
     view = MapView(chunk, address(maps.records), images_of(surfaces.textures), address(maps.heights), *places)
     look_at_maps(maps.flags, maps.uses, view, count)
     if queue.quads > 0:
-        for_each_shader(scene.bsdfs, which, chunk, hits)
+        for_each_shader(scene.bsdfs, eyes[0], chunk, hits)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from driver_passes import opened, passes
+from driver_passes import opened, passes, sidak_bound, z_scores
 from seen_vertices import vertex_at
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
@@ -173,6 +173,23 @@ def test_mip_textures_close_by_are_bilinear():
     bilinear, mip = (passes(snapshot, "path", 2, width=8, height=6, max_bounces=1) for snapshot in near)
     assert bilinear.std() > 1e-3
     assert np.array_equal(bilinear, mip)
+
+
+@pytest.mark.parametrize("kind", ["bilinear", "mip"])
+def test_photons_bring_the_light_of_textured_walls_that_paths_find(kind):
+    pixels = np.random.default_rng(11).integers(0, 256, (8, 8, 3), np.uint8)
+    made = flat_snapshot(
+        closed_box(),
+        [Material(diffuse=(0.9, 0.7, 0.5), texture=0)],
+        lights=[PointLight(position=(0.5, 0.5, 0.7), intensity=WHITE)],
+        camera=Camera(eye=(0.5, 0.5, 0.4), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=80.0),
+    )
+    uvs = 2.0 * np.random.default_rng(12).random((12, 3, 2), np.float32)
+    room = replace(made, uvs=uvs, textures=(Texture(name="t", pixels=pixels, filter=kind),))
+    task = {"width": 8, "height": 8, "max_bounces": 8}
+    path = passes(room, "path", 64, **task).mean(axis=(1, 2))
+    photon = passes(room, "photon", 64, photons=20_000, radius=0.02, **task).mean(axis=(1, 2))
+    assert np.all(abs(z_scores(photon, path)) < sidak_bound(3)), photon.mean(axis=0) / path.mean(axis=0)
 
 
 # --- normals ----------------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_pictures_that_are_more_than_a_plain_texture_are_mapped():
     plain, glow = Material(texture=0), Material(emission_map=0, emission=(1.0, 1.0, 1.0))
     for material, look, expected in [
         (plain, {}, TEXTURED),
-        (plain, {"filter": "mip"}, MAPPED),
+        (plain, {"filter": "mip"}, MAPPED | TEXTURED),
         (plain, {"filter": "nearest"}, MAPPED),
         (plain, {"wrap": "clamp"}, MAPPED),
         (plain, {"is_linear": True}, MAPPED),
