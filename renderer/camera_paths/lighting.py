@@ -60,7 +60,6 @@ END = Float32(SHADOW_END)
 
 LIGHT_BYTES, LIGHT_QUADS = LIGHT_RECORD.itemsize, tuple(range(0, LIGHT_RECORD.itemsize, 16))
 
-
 #: The bits of ONE_BY_ONE.
 ONE_BY_ONE_BITS = ONE_BY_ONE.view(np.uint32)
 
@@ -243,17 +242,14 @@ def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
 
 
 @inlined
-def path_weight(own: float, light_pdf: float, samples: float) -> float:
-    """Returns the weight of a shadow ray beside the path that goes on and may meet the light as well.
+def power_weight(pdf: float, other_pdf: float) -> float:
+    """Returns what `shaders.sampling.power_heuristic` does, for vector loops; 1 of light without a density.
 
-    It is the power heuristic, see `shaders.sampling.power_heuristic`.
-
-    own: pdf_solid_angle of the path in the light's direction.
-    light_pdf: that of the light.
-    samples: shadow rays per vertex.
+    pdf: with which the light was found, of all samples together.
+    other_pdf: with which the path that goes on, or shadow rays, would have found it.
     """
-    ratio = own / (samples * max(light_pdf, LEAST))
-    return ONE / (ONE + ratio * ratio) if light_pdf > ZERO else ONE
+    ratio = other_pdf / max(pdf, LEAST)
+    return ONE / (ONE + ratio * ratio) if pdf > ZERO else ONE
 
 
 @unit(types.none)
@@ -270,7 +266,7 @@ def light_vertex(i: int, data: Seeing) -> None:
     seen = seen_at(i, own, chunk, EVEN, chunk.follow[i], data.tables)
     wi = in_frame(direction, own)
     value = evaluate(kind, parameters, wi, seen)
-    weight = path_weight(may_go_on(i, chunk, rules) * value.pdf, chunk.light_pdf[i], rules.samples)
+    weight = power_weight(rules.samples * chunk.light_pdf[i], may_go_on(i, chunk, rules) * value.pdf)
     base, rest = chunk.follow[i] * weight + rules.alone, weight * radiance_gain(kind, parameters, wi[2], seen)
     is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
     seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)

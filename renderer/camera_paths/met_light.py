@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.lighting import LEAST, record_at
+from renderer.camera_paths.lighting import power_weight, record_at
 from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
     EYE_PDF,
@@ -181,8 +181,7 @@ def meet_light(i: int, data: Meeting) -> None:
     """Add what a ray meets of a light, with its weight beside the shadow rays that might have brought it."""
     chunk = data.chunk
     radiance, light_pdf = call_way(data.way, (data.light, data.sky, column(chunk.ray, i)))
-    ratio = data.samples * light_pdf / max(chunk.pdf[i], LEAST)
-    weight = ONE / (ONE + ratio * ratio) if chunk.pdf[i] > ZERO else ONE
+    weight = power_weight(chunk.pdf[i], data.samples * light_pdf)
     set_column(chunk.radiance, i, along(column(chunk.radiance, i), radiance, weight))
 
 

@@ -115,9 +115,8 @@ def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
     # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
     most = rules.max_depth + max(Int(is_specular), rules.unlit)
     is_lost = (ahead.lobe == LOBE_NONE) | (not (largest(ahead.weight) > ZERO)) | (bounces_of(next_state) >= most)
-    is_lost |= ((dot(wi, column(chunk.normal, i)) > ZERO) != (ahead.cosine > ZERO)) | (
-        rules.is_sharp & (not is_specular)
-    )
+    is_lost |= (dot(wi, column(chunk.normal, i)) > ZERO) != (ahead.cosine > ZERO)
+    is_lost |= rules.is_sharp & (not is_specular)
     # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
     is_sure = (Int(state & DEPTH_MASK) < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
     survival = ONE if is_sure else min(ONE, largest(ahead.weight))
