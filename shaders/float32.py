@@ -14,3 +14,4 @@ Int: Any = np.int32
 
 ZERO, HALF, ONE, TWO = Float32(0.0), Float32(0.5), Float32(1.0), Float32(2.0)
 PI, TWO_PI = Float32(np.pi), Float32(2.0 * np.pi)
+INFINITY = Float32(np.inf)

@@ -10,7 +10,7 @@ depth: the thread, the batch and the index in it change no bit.
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="no-untyped-call"
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -46,14 +46,12 @@ from renderer.camera_paths.vertices import (
     show_bases,
 )
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.batch import HIT_ID, RAY_DIRECTION
 from renderer.photons.media import go_through_borders, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
-from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED
-from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View
-from renderer.shading.queues import Queue, has_several, move_rows, queue_of, sort_rays
+from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, RAY_DIRECTION, Long, View
+from renderer.shading.queues import Places, Queue, shade_queue, shade_queues, triangles_of
 from renderer.shading.scattering import ALBEDO, AT_POINT, LIGHT, SCATTER, SHOW, make_shaders_ready
 from renderer.simd.bsdf_kinds import call_at, make_ready
 from renderer.simd.columns import (
@@ -67,7 +65,7 @@ from renderer.simd.columns import (
     three,
     whole,
 )
-from shaders.float32 import ZERO, Float32
+from shaders.float32 import INFINITY, ZERO, Float32
 from shaders.random import STREAM_SCATTER, unit32
 from shaders.sampling import lambertian
 from shaders.vector import along, dot, largest
@@ -75,7 +73,18 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.vector import address
-from tracecore.rays import MISS, RAY_FLOATS
+from tracecore.rays import MISS
+
+
+class Bounce(NamedTuple):
+    """What a bounce of eye paths needs, and what it adds to: the image of the job, the counters of the batch's thread,
+    and shadow rays to trace.
+    """
+
+    job: EyeJob
+    rules: Rules
+    batch: EyeBatch
+    shadows: ShadowRays
 
 
 @compiled
@@ -93,37 +102,21 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     Returns how many paths go on.
     """
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
-    rules, table, kept = rules_of(job.task, job.lookup.irradiance.radius), job.scene.bsdfs, Long(0)
+    bounce = Bounce(job, rules_of(job.task, job.lookup.irradiance.radius), batch, shadows)
     if len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
-    places, several = places_of(batch), has_several(table)
-    sort_rays(job.scene, places.triangles, places.words, active)
-    ahead = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
-    for own in range(len(table.bsdfs)):
-        queue, first = queue_of(table, own, places.triangles, places.words), Long(0)
-        while first < active:
-            count = (ahead if first < ahead else active) - first
-            view = View(*columns_of(job.scene, batch, queue, (first, kept)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
-            done, going = advance_chunk(job, rules, queue, batch, (view, count), shadows)
-            first, kept = first + done, kept + going
-    if several:
-        move_rows(places.spare_rays, address(batch.rays), places.step, RAY_FLOATS, kept)
-        move_rows(places.spare_paths, address(batch.paths), places.step, EYE_WORDS, kept)
+    border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
+    kept = shade_queues(advance_chunk, bounce, job.scene, places_of(batch), batch.scratch[0], (active, border))
+    each(limit_ray, whole(kept), (address(batch.rays[3]), address(batch.rays[7]), INFINITY))
     return kept
 
 
 @inlined
-def advance_chunk(
-    job: EyeJob, rules: Rules, queue: Queue, batch: EyeBatch, rays: tuple[View, int], shadows: ShadowRays
-) -> tuple[int, int]:
-    """Shade the hits of some rays that are in a queue, as many as a chunk has room for.
-
-    rays: where the first one is, and how many they are.
-    Returns how many rays were looked at, and how many paths of them go on.
-    """
-    view, count = rays
-    flags, chunk, scene = queue.flags, view.chunk, job.scene
-    hits, looked = pick_vertices(queue, view, count)
+def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounce) -> tuple[int, int]:
+    """Shade the hits of a queue among some rays, as `shade_queues` says."""
+    job, rules, flags, chunk = bounce.job, bounce.rules, queue.flags, view.chunk
+    scene = job.scene
+    hits, looked = pick_vertices(queue, view, rays[1])
     if hits == 0:
         return looked, 0
     has_first = (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0)
@@ -136,7 +129,7 @@ def advance_chunk(
     each(follow_bases, whole(hits), (chunk, rules))
     if rules.asks:
         call_at(scene.bsdfs.loops[queue.bsdf, SHOW], (chunk, hits, rules, tables))
-    add_shadow_rays(scene, job.task, vertices, (hits, has_first), shadows)
+    add_shadow_rays(scene, job.task, vertices, (hits, has_first), bounce.shadows)
     goes_on = rules.follow > ZERO or (flags & MIXED) != 0
     if goes_on:
         draw(job.task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
@@ -145,57 +138,25 @@ def advance_chunk(
         add_glow(job, chunk, list_indices(address(chunk.kind), (GLOWS, GLOWS), hits, address(chunk.rare)))
     if rules.asks:
         start = nanoseconds()
-        add_photon_light(job, chunk, batch.search[0], hits, shadows)
-        batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+        add_photon_light(job, chunk, bounce.batch.search[0], hits, bounce.shadows)
+        bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
         keep_eye_media(view, hits)
     return looked, keep_paths(view, hits) if goes_on else 0
 
 
-class Places(NamedTuple):
-    """Addresses of a batch's columns, `step` bytes apart: the triangles that were hit, and of the spare memory of the
-    thread which BSDF each ray has hit, rays, and paths."""
-
-    triangles: int
-    words: int
-    spare_rays: int
-    spare_paths: int
-    step: int
-
-
 @inlined
 def places_of(batch: EyeBatch) -> Places:
-    """Returns the addresses of a batch."""
-    step, spare = WORD_BYTES * batch.rays.shape[1], address(batch.spare)
-    paths = spare + RAY_FLOATS * step
-    return Places(address(batch.hits) + HIT_ID * step, paths + EYE_WORDS * step, spare, paths, step)
+    """Returns where a batch lies."""
+    rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
+    return Places(address(rays), address(hits), address(paths), EYE_WORDS, address(batch.spare), step)
 
 
 @inlined
-def columns_of(scene: PackedScene, batch: EyeBatch, queue: Queue, indices: tuple[int, int]) -> Any:
-    """Returns the addresses of the `View` of a chunk. indices: of its first ray, and of the next path that goes on."""
-    (first, kept), places = indices, places_of(batch)
-    several = queue.words != places.triangles
-    return (
-        address(batch.rays) + WORD_BYTES * first,
-        address(batch.hits) + WORD_BYTES * first,
-        address(batch.paths) + WORD_BYTES * first,
-        queue.words + WORD_BYTES * first,
-        (places.spare_rays if several else address(batch.rays)) + WORD_BYTES * kept,
-        (places.spare_paths if several else address(batch.paths)) + WORD_BYTES * kept,
-        places.step,
-        0,
-        address(scene.surfaces.normals),
-        address(scene.photon_scene.texels),
-        address(scene.photon_scene.decoded),
-    )
-
-
-@inlined
-def all_hits(batch: EyeBatch, flags: np.uint32) -> Queue:
+def all_hits(places: Places, flags: np.uint32) -> Queue:
     """Returns all rays of a batch that hit something, to look at no numbers of their BSDFs. flags: of the scene."""
-    return Queue(places_of(batch).triangles, (MISS_BIT, NO_BITS), np.uint32(flags & (BENT | MAPPED)), 0, 0)
+    return Queue(triangles_of(places), (MISS_BIT, NO_BITS), np.uint32(flags & (BENT | MAPPED)), 0, 0)
 
 
 @compiled
@@ -208,21 +169,27 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     Returns how many rays there are then.
     """
     job, batch = borrowed(job), borrowed(batch)
-    first, kept, queue = Long(0), Long(0), all_hits(batch, job.scene.photon_scene.flags)
-    while first < active:
-        view = View(*columns_of(job.scene, batch, queue, (first, kept)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
-        hits, rays = pick_vertices(queue, view, active - first)
-        for row in range(first, first + rays):
-            if batch.prim_ids[row] == MISS:
-                pixel = Long(batch.paths[EYE_PIXEL, row])
-                add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
-        first += rays
-        if hits > 0:
-            look_at_surfaces(job.scene, queue, view, hits)
-            draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
-            each(look_about, whole(hits), view.chunk)
-            kept += keep_occlusion_rays(view, hits, Float32(job.reach))
-    return kept
+    places = places_of(batch)
+    queue = all_hits(places, job.scene.photon_scene.flags)
+    indices = ((active, active), 0, True)
+    return shade_queue(occlude, (job, batch), job.scene, places, queue, batch.scratch[0], indices)
+
+
+@inlined
+def occlude(queue: Queue, view: View, rays: tuple[int, int], data: tuple[EyeJob, EyeBatch]) -> tuple[int, int]:
+    """Write the occlusion rays of some hits, as `shade_queue` says. data: also has the batch."""
+    (job, batch), (first, count) = data, rays
+    hits, looked = pick_vertices(queue, view, count)
+    for row in range(first, first + looked):
+        if batch.prim_ids[row] == MISS:
+            pixel = Long(batch.paths[EYE_PIXEL, row])
+            add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
+    if hits == 0:
+        return looked, 0
+    look_at_surfaces(job.scene, queue, view, hits)
+    draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
+    each(look_about, whole(hits), view.chunk)
+    return looked, keep_occlusion_rays(view, hits, Float32(job.reach))
 
 
 @inlined

@@ -19,21 +19,18 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.sampler import camera_numbers, draw
 from renderer.camera_paths.task import SOBOL, EyeTask
-from renderer.photons.batch import RAY_DIRECTION
 from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
-from renderer.shading.chunks import Long
+from renderer.shading.chunks import RAY_DIRECTION, Long
 from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
 from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine
-from shaders.float32 import ONE, ZERO, Float32
+from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-
-INFINITY = Float32(np.inf)
 
 
 class Start(NamedTuple):

@@ -1,12 +1,12 @@
 """What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
 
-from renderer.camera_paths.bounce import columns_of, places_of
+from renderer.camera_paths.bounce import places_of
 from renderer.camera_paths.loops import EyeBatches, batch_at, fill_batch
 from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
 from renderer.shading.chunks import Long, View
-from renderer.shading.queues import Queue, queue_of, sort_rays
+from renderer.shading.queues import Queue, shade_queues
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import column
@@ -25,25 +25,19 @@ FEATURE_PASSES = 16
 def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     """Add the features of what the camera rays of a batch met to their columns of the job's image."""
     job, batch = borrowed(job), borrowed(batch)
-    image, table, places = job.image, job.scene.bsdfs, places_of(batch)
     for i in range(active):
-        image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
-    sort_rays(job.scene, places.triangles, places.words, active)
-    for own in range(len(table.bsdfs)):
-        queue, first = queue_of(table, own, places.triangles, places.words), Long(0)
-        while first < active:
-            view = View(*columns_of(job.scene, batch, queue, (first, first)), batch.scratch[0])  # type: ignore[call-arg]  # mypy takes a tuple for endless
-            hits, rays = pick_vertices(queue, view, active - first)
-            first += rays
-            if hits > 0:
-                look_at_surfaces(job.scene, queue, view, hits)
-                add_features_of(job, queue, view, hits)
+        job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
+    shade_queues(add_features_of, job, job.scene, places_of(batch), batch.scratch[0], (active, active))
 
 
 @inlined
-def add_features_of(job: EyeJob, queue: Queue, view: View, hits: int) -> None:
-    """Add the features of the vertices of a chunk."""
+def add_features_of(queue: Queue, view: View, rays: tuple[int, int], job: EyeJob) -> tuple[int, int]:
+    """Add the features of the hits of a queue among some rays, as `shade_queues` says; no path goes on."""
     chunk, image, table = view.chunk, job.image, job.scene.bsdfs
+    hits, looked = pick_vertices(queue, view, rays[1])
+    if hits == 0:
+        return looked, 0
+    look_at_surfaces(job.scene, queue, view, hits)
     call_at(table.loops[queue.bsdf, ALBEDO], (chunk, hits, rules_of(job.task, 0.0), address(table.tables)))
     for i in range(hits):
         pixel, color = Long(chunk.pixel[i]), column(chunk.weight, i)
@@ -51,6 +45,7 @@ def add_features_of(job: EyeJob, queue: Queue, view: View, hits: int) -> None:
         add_color(image, pixel, LAYER_NORMAL, column(chunk.shading, i))
         image[pixel, LAYER_DEPTH] += chunk.distance[i]
         image[pixel, LAYER_SEEN] += 1.0
+    return looked, 0
 
 
 @compiled

@@ -10,13 +10,12 @@ from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, Sh
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
-from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.media import Inside, border_at
 from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, NO_BITS
+from renderer.shading.chunks import ALL_BITS, NO_BITS, RAY_DIRECTION
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import (

@@ -23,10 +23,9 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.sheets import pass_sheets
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.batch import HIT_ID
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
-from renderer.shading.chunks import Long
+from renderer.shading.chunks import HIT_ID, Long
 from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined

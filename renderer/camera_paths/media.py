@@ -7,11 +7,10 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.paths import EYE_MEDIA, EYE_THROUGHPUT, SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
-from renderer.photons.batch import HIT_ID, RAY_DIRECTION
 from renderer.photons.media import Inside, pick_media
 from renderer.scene.media import Media, MediaTables, absorption_of, share_left, tables_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS
-from renderer.shading.chunks import ALL_BITS, View
+from renderer.shading.chunks import ALL_BITS, HIT_ID, RAY_DIRECTION, View
 from renderer.simd.columns import (
     WORD_BYTES,
     column,

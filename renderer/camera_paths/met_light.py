@@ -27,11 +27,10 @@ from renderer.camera_paths.paths import (
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
-from renderer.photons.batch import RAY_DIRECTION
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, Long
+from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION, Long
 from renderer.simd.columns import (
     WORD_BYTES,
     column,

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from renderer.camera_paths.task import EyeTask
 from renderer.film.layers import DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
-from renderer.photons.batch import HIT_COLUMNS, HIT_ID
+from renderer.photons.batch import HIT_COLUMNS
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
-from renderer.shading.chunks import Long
+from renderer.shading.chunks import HIT_ID, Long
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN, put
 from shaders.compilation import compiled as inlined
@@ -51,7 +51,7 @@ MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "uvs", "texels", "sides")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("correction", "bent", "media")
+    + ("correction", "bent", "textured", "textured_triangle", "media")
 )
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)

@@ -21,13 +21,11 @@ from renderer.camera_paths.paths import (
     SPREAD_SHIFT,
     EyeChunk,
     bounces_of,
-    limit_ray,
 )
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, radiance_gain, width_at
-from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.chunk_views import ONE_BOUNCE
 from renderer.scene.photon_scene import SHEET
-from renderer.shading.chunks import ALL_BITS, NO_BITS, View
+from renderer.shading.chunks import ALL_BITS, NO_BITS, RAY_DIRECTION, View
 from renderer.shading.scattering import (
     Scattered,
     frame_at,
@@ -55,8 +53,6 @@ CONES, MOST_SPREAD = Float32(100.0), Float32(0.3)
 
 #: Densities smaller than this are raised to it where something is divided by them.
 LEAST_PDF = Float32(2.0**-80)
-
-INFINITY = Float32(np.inf)
 
 #: All bits of a state but SPECULAR_ONLY.
 NOT_SPECULAR = np.uint32(0xFFFFFFFF ^ int(SPECULAR_ONLY))
@@ -176,6 +172,4 @@ def keep_paths(view: View, hits: int) -> int:
         + three(paths + EYE_UNMAPPED * step, step)
         + (paths + EYE_BEHIND * step,)
     )
-    kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, INFINITY))
-    return kept
+    return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)

@@ -16,11 +16,10 @@ from renderer.camera_paths.paths import (
     carried_by,
     set_ray,
 )
-from renderer.photons.batch import HIT_ID
 from renderer.scene.media import NOTHING, index_inside, sides_of, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, MATERIAL_MASK, SHEET
-from renderer.shading.chunks import Long
+from renderer.shading.chunks import HIT_ID, Long
 from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE
 from shaders.surface import SurfaceArrays, blend, share_through, triangle_clearance, winding_normal

@@ -17,10 +17,9 @@ from renderer.camera_paths.paths import (
     bounces_of,
 )
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, EyeTask
-from renderer.photons.batch import HIT_ID, RAY_DIRECTION
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
-from renderer.shading.chunks import View
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, View
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import AT_POINT, frame_at, in_frame, parameters_at
 from renderer.shading.surfaces import (
@@ -29,6 +28,7 @@ from renderer.shading.surfaces import (
     gather_numbers,
     gather_records,
     gather_textures,
+    list_textured,
     look_closely,
 )
 from renderer.shading.texels import paint_blended
@@ -161,8 +161,8 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, view: View, hits: int) ->
         each(bend_normal, whole(bent), view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
     if flags & TEXTURED and queue.quads > 0:
-        gather_textures(address(scene.photon_scene.textures), chunk, hits)
-        textured = list_indices(address(chunk.kind), (TEXTURED | MAPPED, TEXTURED), hits, address(chunk.bent))
+        textured = list_textured((TEXTURED | MAPPED, TEXTURED), chunk, hits)
+        gather_textures(address(scene.photon_scene.textures), chunk, textured)
         each(paint_blended, whole(textured), view)
     if flags & MAPPED:
         each(widen, whole(hits), chunk)

@@ -11,21 +11,20 @@ from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import COLUMN
 from tracecore.rays import RAY_FLOATS, Floats
 
-#: Rows of rays and hits that hold directions and triangles, and rows of paths.
-RAY_DIRECTION, HIT_ID = 4, 3
+#: Rows of paths.
 PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_MEDIA, PATH_WORDS = 0, 1, 2, 5, 6
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `normal` is brought to the side of the ray's
-#: origin, and packed_front becomes that; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv,
-#: triangle, photon, depth, flux: of the ray, hit and path, of which depth and flux become those that the path goes on
-#: with. position: of the hit, later where the next ray starts. shading: flat or bent normal on the side of the ray's
-#: origin. correction: of flux that is counted about the flat normal. bits: random numbers for
-#: direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel. texel:
-#: index of the one drawn. wi: direction of the next ray. counters: fates of the hit. bent: a list of indices in the
-#: chunk. media: the stack of the path's media, in scenes with HAS_MEDIA; unabsorbed: the flux that it had before the
-#: ray.
+#: origin, and packed_front becomes that. origin, ray, distance, uv, triangle, photon, depth, flux: of the ray, hit and
+#: path, of which depth and flux become those that the path goes on with. position: of the hit, later where the next ray
+#: starts. shading: flat or bent normal on the side of the ray's origin. correction: of flux that is counted about the
+#: flat normal. bits: random numbers for direction (2), roulette and rounding. draws: uniform numbers for the lobe, and
+#: for column and row of a texel. wi: direction of the next ray. counters: fates of the hit. bent, textured: lists of
+#: indices in the chunk; of textured hits, side by side: textured_triangle, then uvs, texels and sides, which are
+#: TRIANGLE_TEXTURE, and texel: index of the one drawn. media: the stack of the path's media, in scenes with HAS_MEDIA;
+#: unabsorbed: the flux that it had before the ray.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -53,6 +52,8 @@ HIT_COLUMNS = np.dtype(
         ("uvs", "<f4", (6, COLUMN)),
         ("texels", "<i4", _SCALAR),
         ("sides", "<u4", _SCALAR),
+        ("textured", "<i4", _SCALAR),
+        ("textured_triangle", "<i4", _SCALAR),
         ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("media", "<u4", _SCALAR),

@@ -1,4 +1,4 @@
-"""What the stages of shading photons share: which rays of a batch a chunk has, and what becomes of them."""
+"""What the stages of shading photons share: what becomes of hits, and what loops over them work on."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,6 @@ import numpy as np
 from renderer.photons.store import WAITING_COLUMN
 from renderer.simd.columns import CHUNK, WORD_BYTES
 from shaders.random import Bits4
-from shaders.vector import Vec3
 
 #: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went
 #: straight through; MOST_SHEETS stands for all that are more, and further ones count as bounces.
@@ -23,27 +22,6 @@ FATES = np.uint32(0xFFFFFF00)
 #: Bytes from one column of photons to the next, where they wait and in a block.
 WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
 ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
-
-
-class Span(NamedTuple):
-    """Rays of a batch that are shaded together, as many as have room.
-
-    first: index of the first one.
-    rays: how many they are.
-    kept: how many paths of the batch go on before them.
-    is_fresh: whether they are the first ones of their photons.
-    is_alike: whether all these photons carry the same flux.
-    photon: index of the first photon, where they are fresh; the others follow.
-    flux: what all of them carry, where they are alike.
-    """
-
-    first: int
-    rays: int
-    kept: int
-    is_fresh: bool
-    is_alike: bool
-    photon: int
-    flux: Vec3
 
 
 class Limits(NamedTuple):

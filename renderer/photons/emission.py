@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, Chunk, PhotonBatch, PhotonTask
 from renderer.photons.leaving import for_each_leaving, leave_plain
 from renderer.scene.photon_scene import BY_EMIT, EMITTER, PhotonScene
 from renderer.scene.projection import (
@@ -20,7 +20,7 @@ from renderer.scene.projection import (
     project,
     shadows_of_faces,
 )
-from renderer.shading.chunks import ALL_BITS
+from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
 from renderer.simd.columns import (
     CHUNK,
     ELEMENTS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, Chunk
 from renderer.photons.chunk_views import (
     BLOCK_STEP,
     FATE_BITS,
@@ -20,7 +20,7 @@ from renderer.photons.store import (
     STORE_COLUMNS,
     PhotonOutput,
 )
-from renderer.shading.chunks import View
+from renderer.shading.chunks import RAY_DIRECTION, View
 from renderer.simd.columns import (
     CHUNK,
     LINE_BYTES,
@@ -39,11 +39,11 @@ from tracecore.compilation.vector import address
 
 
 @inlined
-def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
-    """Store the photons of a chunk, which wait already, with gaps where one is not to stay."""
-    photons, last = view.photons, view.photons + 6 * WAITING_STEP
+def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
+    last = photons + 6 * WAITING_STEP
     columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
-    waits = output.waits[0] + close_gaps(address(view.chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
+    waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
         fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from renderer.photons.batch import HIT_ID, PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
-from renderer.photons.chunk_views import START_DEPTH, Span
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, Chunk
+from renderer.photons.chunk_views import START_DEPTH
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
-from renderer.shading.chunks import View
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, View
 from renderer.shading.queues import Queue
 from renderer.simd.columns import (
     COLUMN_BYTES,
@@ -52,12 +52,14 @@ def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
 
 
 @inlined
-def pick_fresh(queue: Queue, view: View, span: Span) -> tuple[int, int]:
+def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[bool, Vec3]) -> tuple[int, int]:
     """Do as `pick_hits` does for photons on their first ray, and return the same.
 
-    Only the flux may be in columns, where there are several lights.
+    rays: the photon of the first one, and how many they are.
+    alike: whether all fresh photons carry the same flux, and which; else it is in columns.
     """
-    chunk, step, numbers = view.chunk, view.step, (span.photon, address(view.chunk.photon))
+    (photon, count), (is_alike, only_flux) = rays, alike
+    chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
     rays, triangles = view.rays, view.hits + HIT_ID * step
     sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
     targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
@@ -65,12 +67,12 @@ def pick_fresh(queue: Queue, view: View, span: Span) -> tuple[int, int]:
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         columns = (sources + uv, targets + chunk_uv)
-        hits, taken = pack_numbered(view.words, queue.wanted, span.rays, numbers, columns)
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, columns)
     else:
-        hits, taken = pack_numbered(view.words, queue.wanted, span.rays, numbers, (sources, targets))
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, (sources, targets))
     each(take_first_step, whole(hits), chunk)
-    if span.is_alike:
-        each(carry_flux, whole(hits), (chunk, span.flux))
+    if is_alike:
+        each(carry_flux, whole(hits), (chunk, only_flux))
     else:
         flux = three(view.paths + PATH_FLUX * step, step)
         pack_columns(view.words, queue.wanted, taken, flux, column_of(chunk.flux))

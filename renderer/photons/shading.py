@@ -11,12 +11,14 @@ the same flux: they need no columns of paths until they have met something. All 
 bounce: the thread, the batch and the index in it change no bit.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from renderer.photons.batch import HIT_ID, PATH_WORDS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
-from renderer.photons.chunk_views import MOST_BOUNCES, Landing, Limits, Span
+from renderer.photons.batch import PATH_WORDS, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.chunk_views import MOST_BOUNCES, Landing, Limits
 from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
@@ -32,7 +34,7 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
 from renderer.shading.chunks import RECORD_BYTES, TEXTURE_BYTES, View
-from renderer.shading.queues import Queue, count_hits, has_several, move_rows, queue_of, sort_rays
+from renderer.shading.queues import Places, Queue, count_hits, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
     ask_for_normals,
@@ -42,6 +44,7 @@ from renderer.shading.surfaces import (
     gather_numbers,
     gather_records,
     gather_textures,
+    list_textured,
     look_closely,
 )
 from renderer.shading.texels import draw_texel, paint
@@ -55,7 +58,6 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
-from tracecore.rays import RAY_FLOATS
 
 #: Photons look at texels where they may, and at maps elsewhere.
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
@@ -64,6 +66,20 @@ NO_TEXELS = np.uint32(MAPPED | TEXTURED)
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & WITH_UV)
+
+
+class Hits(NamedTuple):
+    """What shading the hits of a batch needs, and what it writes to.
+
+    fresh: of the batch.
+    alike: see `fresh_flux`.
+    """
+
+    scene: PackedScene
+    limits: Limits
+    fresh: npt.NDArray[np.int64]
+    alike: tuple[bool, Vec3]
+    output: PhotonOutput
 
 
 @compiled
@@ -103,7 +119,10 @@ def shade_rays(
         task.only_caustics,
         task.is_corrected,
     )
-    kept = shade_hits(scene, limits, batch, (active, fresh_flux(scene.photon_scene, task)), output)
+    places = places_of(batch)
+    output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
+    hits = Hits(scene, limits, batch.fresh, fresh_flux(scene.photon_scene, task), output)
+    kept = shade_queues(shade_chunk, hits, scene, places, batch.scratch.chunk[0], (active, batch.fresh[0]))
     photon, fresh = take(supply, batch.capacity - kept)
     output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
@@ -113,52 +132,17 @@ def shade_rays(
 
 
 @inlined
-def shade_hits(
-    scene: PackedScene, limits: Limits, batch: PhotonBatch, rays: tuple[int, Vec3], output: PhotonOutput
-) -> int:
-    """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first ones of the batch then.
-
-    rays: how many there are, and the flux of fresh ones where all carry the same.
-    """
-    (active, flux), spare, step = rays, address(batch.scratch.spare), WORD_BYTES * batch.rays.shape[1]
-    triangles, words = address(batch.hits) + HIT_ID * step, spare + (RAY_FLOATS + PATH_WORDS) * step
-    several, is_alike, kept = has_several(scene.bsdfs), is_all_alike(scene.photon_scene), 0
-    places = (address(batch.rays), address(batch.paths))
-    ahead = (spare, spare + RAY_FLOATS * step) if several else places
-    sort_rays(scene, triangles, words, active)
-    output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles, active)
-    for own in range(len(scene.bsdfs.bsdfs)):
-        queue, first = queue_of(scene.bsdfs, own, triangles, words), 0
-        while first < active:
-            span = span_at(batch, (first, active, kept), is_alike, flux)
-            done, going = shade_chunk(scene, limits, queue, batch, (span, ahead), output)
-            first, kept = first + done, kept + going
-    if several:
-        move_rows(ahead[0], places[0], step, 3, kept)
-        move_rows(ahead[0] + RAY_DIRECTION * step, places[0] + RAY_DIRECTION * step, step, 3, kept)
-        move_rows(ahead[1], places[1], step, PATH_WORDS, kept)
-    return kept
+def places_of(batch: PhotonBatch) -> Places:
+    """Returns where a batch lies."""
+    rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
+    return Places(address(rays), address(hits), address(paths), PATH_WORDS, address(batch.scratch.spare), step)
 
 
 @inlined
-def fresh_flux(scene: PhotonScene, task: PhotonTask) -> Vec3:
-    """Returns the flux of fresh photons, where all carry the same; else nothing."""
-    return only_light(scene, task).flux if is_all_alike(scene) else (ZERO, ZERO, ZERO)
-
-
-@inlined
-def span_at(batch: PhotonBatch, indices: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
-    """Returns the rays to shade next: those of paths that go on, or fresh ones.
-
-    indices: of the first one, behind the last one of all, and of the next path kept.
-    is_alike: whether all fresh photons carry the same flux.
-    flux: what they carry then.
-    """
-    first, active, kept = indices
-    fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
-    is_fresh = first >= fresh
-    count = (active if is_fresh else min(active, fresh)) - first
-    return Span(first, count, kept, is_fresh, is_fresh and is_alike, photon, flux)
+def fresh_flux(scene: PhotonScene, task: PhotonTask) -> tuple[bool, Vec3]:
+    """Returns whether all fresh photons carry the same flux, and which."""
+    is_alike = is_all_alike(scene)
+    return is_alike, only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
 
 
 @inlined
@@ -172,47 +156,27 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 
 @compiled
-def shade_chunk(
-    scene: PackedScene,
-    limits: Limits,
-    queue: Queue,
-    batch: PhotonBatch,
-    rays: tuple[Span, tuple[int, int]],
-    output: PhotonOutput,
-) -> tuple[int, int]:
-    """Shade the hits of the first rays of a span that are in a queue, as many as a chunk has room for.
-
-    rays: the span, and the addresses of the rays and paths that go on.
-    Returns how many rays were looked at, and how many paths of them go on.
-    """
-    span, ahead = rays
-    view = View(
-        rays=address(batch.rays) + WORD_BYTES * span.first,
-        hits=address(batch.hits) + WORD_BYTES * span.first,
-        paths=address(batch.paths) + WORD_BYTES * span.first,
-        words=queue.words + WORD_BYTES * span.first,
-        kept_rays=ahead[0] + WORD_BYTES * span.kept,
-        kept_paths=ahead[1] + WORD_BYTES * span.kept,
-        step=WORD_BYTES * batch.rays.shape[1],
-        photons=address(output.waiting) + WORD_BYTES * output.waits[0],
-        normals=address(scene.surfaces.normals),
-        texels=address(scene.photon_scene.texels),
-        decoded=address(scene.photon_scene.decoded),
-        chunk=batch.scratch.chunk[0],
-    )
-    hits, looked = pick_fresh(queue, view, span) if span.is_fresh else pick_hits(queue, view, span.rays)
+def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> tuple[int, int]:
+    """Shade the hits of a queue among some rays, as `shade_queues` says."""
+    (first, count), scene, output = rays, data.scene, data.output
+    if first >= data.fresh[0]:
+        photon = data.fresh[1] + first - data.fresh[0]
+        hits, looked = pick_fresh(queue, view, (photon, count), data.alike)
+    else:
+        hits, looked = pick_hits(queue, view, count)
     if hits == 0:
         return looked, 0
     chunk, media = view.chunk, tables_of(scene.photon_scene.media)
     if queue.flags & HAS_MEDIA:
         absorb_flux(queue.wanted, view, (hits, looked), media)
-    look_at_surfaces(scene, queue, limits, view, hits)
+    look_at_surfaces(scene, queue, data.limits, view, hits)
     if queue.flags & HAS_MEDIA:
         look_at_borders(chunk, hits, media)
     before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
-    landing = Landing(limits, view.photons, before, address(scene.bsdfs.tables))
+    photons = address(output.waiting) + WORD_BYTES * output.waits[0]
+    landing = Landing(data.limits, photons, before, address(scene.bsdfs.tables))
     call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], (chunk, hits, landing))
-    keep_photons(view, hits, output)
+    keep_photons(photons, hits, chunk, output)
     add_fates(hits, chunk, output)
     if queue.flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
@@ -226,26 +190,24 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: Limits, view: Vie
 
     Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
     """
-    flags, chunk = queue.flags, view.chunk
-    ask_for_rows(address(scene.photon_scene.records), RECORD_BYTES, address(chunk.triangle), hits)
-    if flags & TEXTURED:
-        ask_for_rows(address(scene.photon_scene.textures), TEXTURE_BYTES, address(chunk.triangle), hits)
+    flags, chunk, photon_scene = queue.flags, view.chunk, scene.photon_scene
+    ask_for_rows(address(photon_scene.records), RECORD_BYTES, address(chunk.triangle), hits)
     each(draw_numbers, whole(hits), (chunk, limits.key))
     if flags & (MIXED | TEXTURED):
         each(draw_more, whole(hits), chunk)
-    gather_records(address(scene.photon_scene.records), chunk, hits)
+    gather_records(address(photon_scene.records), chunk, hits)
     bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+    textured = list_textured((TEXTURED, TEXTURED), chunk, hits) if flags & TEXTURED else 0
+    ask_for_rows(address(photon_scene.textures), TEXTURE_BYTES, address(chunk.textured_triangle), textured)
     ask_for_normals(bent, view)
-    if flags & TEXTURED:
-        gather_textures(address(scene.photon_scene.textures), chunk, hits)
-        each(draw_texel, whole(hits), view)
-        ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), hits)
     each(land, whole(hits), chunk)
+    gather_textures(address(photon_scene.textures), chunk, textured)
+    each(draw_texel, whole(textured), chunk)
+    ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
     if flags & BENT:
         each(bend_normal, whole(bent), view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
-    if flags & TEXTURED:
-        each(paint, whole(hits), view)
+    each(paint, whole(textured), view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
     if flags & BENT and limits.is_corrected:

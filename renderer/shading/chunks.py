@@ -12,6 +12,9 @@ from shaders.float32 import Float32
 RECORD_BYTES, RECORD_QUADS = TRIANGLE_RECORD.itemsize, (0, 16)
 TEXTURE_BYTES, TEXTURE_QUADS, TEXEL_MASK = TRIANGLE_TEXTURE.itemsize, (0, 16), np.uint32(0xFF)
 
+#: Rows of a batch's rays where directions begin, and of its hits where triangles are.
+RAY_DIRECTION, HIT_ID = 4, 3
+
 #: Bytes of the normals of a triangle's corners.
 CORNERS_BYTES = 9 * WORD_BYTES
 
@@ -34,7 +37,6 @@ class View(NamedTuple):
     rays, hits, paths: of the chunk's rays, in columns `step` bytes apart.
     words: of a column that says which of them belong to the chunk (`renderer.shading.queues.Queue`).
     kept_rays, kept_paths: where those go that go on.
-    photons: where photons wait.
     normals, texels, decoded: tables of the scene.
     chunk: columns of the hits.
     """
@@ -46,7 +48,6 @@ class View(NamedTuple):
     kept_rays: int
     kept_paths: int
     step: int
-    photons: int
     normals: int
     texels: int
     decoded: int

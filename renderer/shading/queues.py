@@ -4,17 +4,18 @@ then have the same one, and its loops run over columns as they lie.
 Laine, Karras, Aila: Megakernels Considered Harmful: Wavefront Path Tracing on GPUs, 2013.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
-from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS
-from renderer.simd.columns import each, get_int, get_word, put, whole
+from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
+from renderer.simd.columns import WORD_BYTES, count_words, each, get_int, get_word, put, whole
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
 from tracecore.compilation.vector import address
+from tracecore.rays import RAY_FLOATS
 
 #: Bits of a byte.
 BYTE = np.uint32(0xFF)
@@ -46,10 +47,93 @@ class Sorting(NamedTuple):
     rays: int
 
 
+class Places(NamedTuple):
+    """Addresses of a batch's columns, `step` bytes apart.
+
+    rays, hits, paths: rows of the batch.
+    words: how many rows of paths there are.
+    spare: rows for the rays and paths that go on, while others of the batch are still to be shaded, and one for which
+        BSDF each ray has hit.
+    """
+
+    rays: int
+    hits: int
+    paths: int
+    words: int
+    spare: int
+    step: int
+
+
 @inlined
-def has_several(table: BsdfTable) -> bool:
-    """Returns whether the rays of a batch have to be sorted."""
-    return len(table.bsdfs) > 1
+def shade_queues(shade: Any, data: Any, scene: PackedScene, places: Places, chunk: Chunk, rays: tuple[int, int]) -> int:
+    """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first of the batch then, but
+    for the limits of their rays.
+
+    The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory.
+
+    rays: how many there are, and an index of whole vectors that no span of rays reaches across.
+    Else see `shade_queue`.
+    """
+    active, _ = rays
+    triangles, words = triangles_of(places), places.spare + (RAY_FLOATS + places.words) * places.step
+    sort_rays(scene, triangles, words, active)
+    waiting, kept, queues = Long(0), Long(0), len(scene.bsdfs.bsdfs)
+    last = longest_queue(words, active, queues)
+    for k in range(queues):
+        in_place = k == queues - 1
+        waiting, kept = (kept, Long(0)) if in_place else (waiting, kept)
+        queue = queue_of(scene.bsdfs, (last + 1 + k) % queues, triangles, words)
+        kept = shade_queue(shade, data, scene, places, queue, chunk, (rays, kept, in_place))
+    step, to, direction = places.step, WORD_BYTES * kept, RAY_DIRECTION * places.step
+    move_rows(places.spare, places.rays + to, step, 3, waiting)
+    move_rows(places.spare + direction, places.rays + direction + to, step, 3, waiting)
+    move_rows(places.spare + RAY_FLOATS * step, places.paths + to, step, places.words, waiting)
+    return kept + waiting
+
+
+@inlined
+def shade_queue(
+    shade: Any,
+    data: Any,
+    scene: PackedScene,
+    places: Places,
+    queue: Queue,
+    chunk: Chunk,
+    indices: tuple[tuple[int, int], int, bool],
+) -> int:
+    """Shade the hits of a queue, chunk by chunk. Returns the index behind the last path that goes on.
+
+    shade: compiled, shade(queue, view, (first, count), data) shades the hits of a queue among `count` rays from `first`
+        on, as many as the chunk has room for. It returns how many rays it has looked at, and how many paths go on.
+    indices: the rays, as `shade_queues` has them; of the first path that goes on; and whether those are written to the
+        batch, where rays were looked at before, or to spare memory.
+    """
+    (active, border), kept, in_place = indices
+    first, waiting = Long(0), places.spare + RAY_FLOATS * places.step
+    while first < active:
+        rays, paths = WORD_BYTES * first, WORD_BYTES * kept
+        view = View(
+            rays=places.rays + rays,
+            hits=places.hits + rays,
+            paths=places.paths + rays,
+            words=queue.words + rays,
+            kept_rays=(places.rays if in_place else places.spare) + paths,
+            kept_paths=(places.paths if in_place else waiting) + paths,
+            step=places.step,
+            normals=address(scene.surfaces.normals),
+            texels=address(scene.photon_scene.texels),
+            decoded=address(scene.photon_scene.decoded),
+            chunk=chunk,
+        )
+        done, going = shade(queue, view, (first, (border if first < border else active) - first), data)
+        first, kept = first + done, kept + going
+    return kept
+
+
+@inlined
+def triangles_of(places: Places) -> int:
+    """Returns the address of the triangles that the rays of a batch have hit."""
+    return places.hits + HIT_ID * places.step
 
 
 @inlined
@@ -59,7 +143,7 @@ def sort_rays(scene: PackedScene, triangles: int, words: int, rays: int) -> None
     triangles: address of the triangles that were hit, uint32.
     words: of a column.
     """
-    if has_several(scene.bsdfs):
+    if len(scene.bsdfs.bsdfs) > 1:
         each(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
 
 
@@ -75,9 +159,19 @@ def find_bsdf(i: int, data: Sorting) -> None:
 
 
 @inlined
+def longest_queue(words: int, rays: int, queues: int) -> int:
+    """Returns which BSDF most rays of a batch have hit. words: what `sort_rays` has written."""
+    longest, most = Long(0), Long(-1)
+    for own in range(queues if queues > 1 else 0):
+        count = count_words(words, (ALL_BITS, np.uint32(own)), rays)
+        longest, most = (Long(own), count) if count > most else (longest, most)
+    return longest
+
+
+@inlined
 def queue_of(table: BsdfTable, own: int, triangles: int, words: int) -> Queue:
     """Returns the rays of a batch that have hit BSDF `own` of a scene. triangles, words: see `sort_rays`."""
-    several = has_several(table)
+    several = len(table.bsdfs) > 1
     return Queue(
         words=words if several else triangles,
         wanted=(ALL_BITS if several else MISS_BIT, np.uint32(own) if several else NO_BITS),
@@ -90,10 +184,7 @@ def queue_of(table: BsdfTable, own: int, triangles: int, words: int) -> Queue:
 @inlined
 def count_hits(triangles: int, rays: int) -> int:
     """Returns how many rays of a batch have hit something."""
-    hits = 0
-    for i in range(rays):
-        hits += get_int(triangles, i) >= Int(0)
-    return hits
+    return count_words(triangles, (MISS_BIT, NO_BITS), rays)
 
 
 @inlined

@@ -55,10 +55,29 @@ def gather_records(records: int, chunk: Chunk, count: int) -> None:
 
 
 @inlined
+def list_textured(wanted: tuple[np.uint32, np.uint32], chunk: Chunk, hits: int) -> int:
+    """List hits whose texture is looked at by texels, and their triangles. Returns how many they are.
+
+    wanted: mask and bits of their words.
+    """
+    count = list_indices(address(chunk.kind), wanted, hits, address(chunk.textured))
+    each(take_triangle, whole(count), chunk)
+    for k in range(ELEMENTS):
+        put(address(chunk.textured_triangle), count + k, Int(0))
+    return count
+
+
+@inlined
+def take_triangle(k: int, chunk: Chunk) -> None:
+    """Write the triangle of a hit of the list `textured`."""
+    chunk.textured_triangle[k] = get_int(address(chunk.triangle), chunk.textured[k])
+
+
+@inlined
 def gather_textures(textures: int, chunk: Chunk, count: int) -> None:
-    """Gather the textures of the triangles that were hit. textures: their address."""
+    """Gather the textures of the first `count` hits of the list `textured`. textures: their address."""
     columns = (TEXTURE_QUADS, address(chunk.uvs))
-    gather_columns(textures, TEXTURE_BYTES, address(chunk.triangle), whole(count), columns)
+    gather_columns(textures, TEXTURE_BYTES, address(chunk.textured_triangle), whole(count), columns)
 
 
 @inlined

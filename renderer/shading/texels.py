@@ -4,8 +4,8 @@ they draw, eye paths at four."""
 import numpy as np
 
 from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK
-from renderer.shading.chunks import TEXEL_MASK, View
-from renderer.simd.columns import COLUMN_BYTES, column, get, get_int, get_word, set_column
+from renderer.shading.chunks import TEXEL_MASK, Chunk, View
+from renderer.simd.columns import COLUMN_BYTES, column, get, get_word, set_column
 from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.vector import Color, multiply
@@ -13,36 +13,35 @@ from tracecore.compilation.vector import address
 
 
 @inlined
-def draw_texel(i: int, view: View) -> None:
-    """Write the index of one of four texels, drawn so that the mean is the filtered texture.
+def draw_texel(k: int, chunk: Chunk) -> None:
+    """Write the index of one of four texels, drawn so that the mean is the filtered texture. k: in the list `textured`.
 
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
-    chunk = view.chunk
-    u, v = chunk.uv[0, i], chunk.uv[1, i]
+    i, draws = chunk.textured[k], address(chunk.draws)
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
     w = ONE - u - v
-    x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
-    y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
-    width, height = texture_sides(chunk.sides[i])
-    index = Int(texel_step(y, chunk.draws[2, i], height) * width) + texel_step(x, chunk.draws[1, i], width)
-    chunk.texel[i] = Int(chunk.texels[i] + index)
+    x = w * chunk.uvs[0, k] + u * chunk.uvs[2, k] + v * chunk.uvs[4, k]
+    y = w * chunk.uvs[1, k] + u * chunk.uvs[3, k] + v * chunk.uvs[5, k]
+    width, height = texture_sides(chunk.sides[k])
+    row = texel_step(y, get(draws + 2 * COLUMN_BYTES, i), height)
+    chunk.texel[k] = Int(chunk.texels[k] + Int(Int(row * width) + texel_step(x, get(draws + COLUMN_BYTES, i), width)))
 
 
 @inlined
-def paint(i: int, view: View) -> None:
-    """Multiply the first colour of a hit with the texel's."""
-    first = view.chunk.parameters
-    set_column(first, i, multiply(column(first, i), texel_color(view.chunk.texel[i], view)))
+def paint(k: int, view: View) -> None:
+    """Multiply the first colour of a hit of the list `textured` with the texel's."""
+    i, first = view.chunk.textured[k], view.chunk.parameters
+    set_column(first, i, multiply(column(first, i), texel_color(view.chunk.texel[k], view)))
 
 
 @inlined
 def paint_blended(k: int, view: View) -> None:
-    """Multiply the first colour of a hit of the list `chunk.bent` with the texture's, blended between four texels."""
+    """Multiply the first colour of a hit of the list `textured` with the texture's, blended between four texels."""
     chunk = view.chunk
-    i = get_int(address(chunk.bent), k)
-    x, y = texture_point(i, view)
-    width, height = texture_sides(get_word(address(chunk.sides), i))
-    first = get_int(address(chunk.texels), i)
+    i, first = chunk.textured[k], chunk.texels[k]
+    x, y = texture_point(k, i, chunk)
+    width, height = texture_sides(chunk.sides[k])
     across, down = blend_share(x, width), blend_share(y, height)
     left, right = texel_step(x, ZERO, width), texel_step(x, ONE, width)
     top, bottom = Int(texel_step(y, ZERO, height) * width), Int(texel_step(y, ONE, height) * width)
@@ -57,17 +56,12 @@ def paint_blended(k: int, view: View) -> None:
 
 
 @inlined
-def texture_point(i: int, view: View) -> tuple[float, float]:
-    """Returns the texture coordinates of a hit: in float64, as they may be large."""
-    uv, corners = address(view.chunk.uv), address(view.chunk.uvs)
-    u, v = np.float64(get(uv, i)), np.float64(get(uv + COLUMN_BYTES, i))
+def texture_point(k: int, i: int, chunk: Chunk) -> tuple[float, float]:
+    """Returns the texture coordinates of hit i, the k-th textured one: in float64, as they may be large."""
+    u, v = np.float64(get(address(chunk.uv), i)), np.float64(get(address(chunk.uv) + COLUMN_BYTES, i))
     w = 1.0 - u - v
-    x = w * get(corners, i) + u * get(corners + 2 * COLUMN_BYTES, i) + v * get(corners + 4 * COLUMN_BYTES, i)
-    y = (
-        w * get(corners + COLUMN_BYTES, i)
-        + u * get(corners + 3 * COLUMN_BYTES, i)
-        + v * get(corners + 5 * COLUMN_BYTES, i)
-    )
+    x = w * chunk.uvs[0, k] + u * chunk.uvs[2, k] + v * chunk.uvs[4, k]
+    y = w * chunk.uvs[1, k] + u * chunk.uvs[3, k] + v * chunk.uvs[5, k]
     return x, y
 
 

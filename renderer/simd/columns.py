@@ -349,6 +349,15 @@ def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: 
 
 
 @inlined
+def count_words(words: int, wanted: tuple[np.uint32, np.uint32], count: int) -> int:
+    """Returns how many words of a column of `count` have the wanted bits of a mask."""
+    found = 0
+    for i in range(0, count, VECTOR_WIDTH):
+        found += count_elements(elements_of(words, wanted, i, count))
+    return found
+
+
+@inlined
 def pack_columns(
     words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
 ) -> int:

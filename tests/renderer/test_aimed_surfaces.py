@@ -11,13 +11,13 @@ from test_photon_projection import GLASS, GLOW, GREY, LAMP_QUAD, emitted, octahe
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
-from renderer.photons.batch import RAY_DIRECTION
 from renderer.photons.surroundings import boxes_around
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
 from renderer.scene.projection import Guide, narrowed
+from renderer.shading.chunks import RAY_DIRECTION
 from tracecore.workers.pool import WorkerPool
 
 #: Two unit squares that face each other at the distance 1 (Howell: A Catalog of Radiation Heat Transfer, C-11).

@@ -13,12 +13,13 @@ import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons import targets
-from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, new_batch
+from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch
 from renderer.photons.targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
+from renderer.shading.chunks import RAY_DIRECTION
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
