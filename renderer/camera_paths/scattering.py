@@ -31,6 +31,7 @@ from renderer.shading.scattering import (
     frame_at,
     next_origin,
     parameters_at,
+    roulette,
     scattered,
     seen_at,
 )
@@ -115,9 +116,9 @@ def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
     is_lost |= rules.is_sharp & (not is_specular)
     # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
     is_sure = (Int(state & DEPTH_MASK) < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
-    survival = ONE if is_sure else min(ONE, largest(ahead.weight))
-    goes = (unit32(chunk.bits[3, i]) < survival) & (not is_lost)
-    kept = scale(ahead.weight, gain / max(survival, LEAST_PDF))
+    survives, more = roulette(ONE if is_sure else largest(ahead.weight), ONE, unit32(chunk.bits[3, i]))
+    goes = survives & (not is_lost)
+    kept = scale(ahead.weight, gain * more)
     pdf = chunk.pdf[i] if goes_straight else ahead.pdf
     chunk.goes[i] = ALL_BITS if goes else NO_BITS
     chunk.lobe[i], chunk.next_state[i], chunk.next_pdf[i] = ahead.lobe, next_state, pdf

@@ -60,8 +60,8 @@ def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[boo
     """
     (photon, count), (is_alike, only_flux) = rays, alike
     chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
-    rays, triangles = view.rays, view.hits + HIT_ID * step
-    sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
+    origins, directions = three(view.rays, step), three(view.rays + RAY_DIRECTION * step, step)
+    sources = (view.hits, view.hits + HIT_ID * step) + origins + directions
     targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
     if queue.flags & WITH_UV:
         uv = (view.hits + step, view.hits + 2 * step)

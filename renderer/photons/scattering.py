@@ -34,6 +34,7 @@ from renderer.shading.scattering import (
     make_shaders_ready,
     next_origin,
     parameters_at,
+    roulette,
     scattered,
     seen_at,
 )
@@ -86,11 +87,12 @@ def scatter_photon(i: int, data: Landed) -> None:
     is_counted = ahead.is_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
     ahead_depth = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
     is_cut = bool(bounces_of(ahead_depth) >= limits.max_bounces)
-    had = power_of(get3(data.landing.before, COLUMN_BYTES, i))
-    left, fate = roulette(had, chosen(is_lost, BLACK32, multiply(flux, weight)), unit32(bits[2]), is_cut)
+    left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, COLUMN_BYTES, i)
+    goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
+    fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
     chunk.counters[i] = stored(i, bounces_of(depth), chunk, limits) + fate
     chunk.depth[i] = ahead_depth
-    set_column(chunk.flux, i, left)
+    set_column(chunk.flux, i, scale(left, gain))
     set_column(chunk.wi, i, wi)
     set_column(chunk.position, i, next_origin(i, wi, chunk))
 
@@ -133,21 +135,6 @@ def stored(i: int, bounces: int, chunk: Chunk, limits: Limits) -> np.uint32:
 def power_of(flux: Vec3) -> float:
     """Returns the sum of a flux over its channels."""
     return flux[0] + flux[1] + flux[2]
-
-
-@inlined
-def roulette(before: float, left: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
-    """Play Russian roulette by the share of power that is left: a photon that survives has as much as before, and
-    another colour. Only a weight that adds power, which a highlight and a bent normal may have, leaves it with more.
-
-    before: power that it had when it left the surface before.
-    left: flux.
-    Returns the flux that goes on, and the fate of a path that ends.
-    """
-    after = power_of(left)
-    survives = number * before < after
-    cut = ONE_TERMINATED if is_cut else NO_FATE
-    return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
 
 
 def make_photons_ready(table: BsdfTable) -> None:

@@ -204,10 +204,11 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: Limits, view: Vie
     gather_textures(address(photon_scene.textures), chunk, textured)
     each(draw_texel, whole(textured), chunk)
     ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
-    if flags & BENT:
-        each(bend_normal, whole(bent), view)
+    for k in range(bent):  # one by one, here and below: vectors would gather and scatter most numbers
+        bend_normal(k, view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
-    each(paint, whole(textured), view)
+    for k in range(textured):
+        paint(k, view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
     if flags & BENT and limits.is_corrected:

@@ -141,6 +141,20 @@ def scattered_by_lobes(kind: BsdfKind, parameters: Any, seen: Seen, own: Frame, 
 
 
 @inlined
+def roulette(kept: float, had: float, number: float) -> tuple[bool, float]:
+    """Play Russian roulette by the share of light that a bounce keeps. A path that survives has as much as before, or
+    more, if the bounce has added some.
+
+    Arvo, Kirk: Particle Transport and Image Synthesis, 1990.
+
+    kept, had: light after the bounce and before.
+    number: uniform.
+    Returns whether the path goes on, and by what its light is multiplied then.
+    """
+    return number * had < kept, max(ONE, had / kept)
+
+
+@inlined
 def next_origin(i: int, wi: Vec3, chunk: Chunk) -> Vec3:
     """Returns where the next ray starts: clear of the surface, on the side where it goes."""
     normal, clearance = column(chunk.normal, i), get(address(chunk.clearance), i)
