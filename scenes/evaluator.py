@@ -102,6 +102,11 @@ class SceneEvaluator:
         textures = self.document.textures
         return any(textures[index].wrap == "clamp" for index in self.document.materials[material].pictures.values())
 
+    @cached_property
+    def materials(self) -> tuple[Material, ...]:
+        """Returns the materials, the same at all times."""
+        return tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials)
+
     @property
     def moving_triangles(self) -> int:
         """Returns how many triangles may change with time."""
@@ -161,7 +166,7 @@ class SceneEvaluator:
             uvs=self.uvs[shown],
             material_ids=self.material_ids[shown],
             object_ids=self.object_ids[shown],
-            materials=tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials),
+            materials=self.materials,
             textures=tuple(self.document.textures),
             lights=self.lights_at(time),
             camera=camera,

@@ -69,10 +69,13 @@ class Made:
     trace_seconds: float
 
 
-def make_picture(context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
+def make_picture(
+    context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True, is_left: bool = False
+) -> Made:
     """Makes a picture, and writes its files unless `path` is None.
 
     keep_linear: whether linear radiance is written beside a .png too.
+    is_left: whether the files of a finished picture are left to the caller.
 
     Raises `CheckpointError` where it is to go on from a checkpoint and cannot.
     """
@@ -83,7 +86,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
         resuming.take_up(driver, film)
         record = PictureRecord(driver, order, start, resuming.spent)
-        files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
+        files = PictureFiles(path, record, resuming, keep_linear=keep_linear, is_left=is_left)
         limits, ends = order.limits.after(resuming.spent.seconds), list[bool]()
         write_each(
             lambda: ends.append(render(driver, film, limits, files, quiet=order.quiet)),
@@ -230,13 +233,20 @@ class PictureRecord:
 class PictureFiles:
     """Writes the files of a picture: `path`, its statistics, and for a .png also an .npy if linear radiance is kept.
 
-    Without a path no file is written. picture: as it was in the end, None before.
+    Without a path no file is written. picture: as it was in the end, None before. is_left: see `make_picture`.
     """
 
     def __init__(
-        self, path: Path | None, record: PictureRecord, resuming: Resuming, *, keep_linear: bool = True
+        self,
+        path: Path | None,
+        record: PictureRecord,
+        resuming: Resuming,
+        *,
+        keep_linear: bool = True,
+        is_left: bool = False,
     ) -> None:
         self.path, self.record, self.resuming, self.keep_linear = path, record, resuming, keep_linear
+        self.is_left = is_left
         self.picture: Picture | None = None
 
     def savings(self) -> list[Saving]:
@@ -259,17 +269,19 @@ class PictureFiles:
         """
         if not is_finished:
             self.resuming.save_last(film, self.record.spent(film))
-        self._save_picture_and_data(film)
+        self._save_picture_and_data(film, is_left=is_finished and self.is_left)
         if is_finished:
             self.resuming.remove()
 
-    def _save_picture_and_data(self, film: Film) -> None:
-        """Writes the picture, the linear data and the statistics, each also where another cannot be written."""
+    def _save_picture_and_data(self, film: Film, *, is_left: bool) -> None:
+        """Writes the picture, the linear data and the statistics, each also where another cannot be written; nothing of
+        a picture that is left to the caller.
+        """
         self.picture = self.record.picture(film)
         if not self.record.order.quiet:
             for note in filter(None, (self.picture.statistics["darkness"], loss_note(self.picture.statistics))):
                 log.warning("note: %s", note)
-        if self.path is None:
+        if self.path is None or is_left:
             return
         path, *linear, figures = files_of(self.path, keep_linear=self.keep_linear)
         write_each(

@@ -9,11 +9,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from PIL import ExifTags, Image, features
@@ -27,6 +28,7 @@ from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, make_picture
 from renderer.run.picture_files import files_of, read_statistics, statistics_path
 from renderer.run.picture_order import PictureOrder
+from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.version import SOFTWARE
 from scenes.marks import WRITTEN_BY
 
@@ -172,17 +174,77 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
 
 
 def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
-    """Yields all frames in order, each with its statistics and whether it was there already."""
-    for frame in order.frames:
-        start = time.perf_counter()
-        snapshot = order.snapshot_at(frame)
-        load_seconds = time.perf_counter() - start
-        key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
-        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
-        figures = kept or _make_frame(order, frame, snapshot, load_seconds)
-        if kept is None:
-            write_finished(order.frame_path(frame), figures | {"request": key_of(figures["passes"])})
-        yield frame, figures, kept is not None
+    """Yields all frames in order, each with its statistics and whether it was there already. Where one fails, those
+    before are finished and yielded first.
+
+    While a frame is rendered, the next one is played and packed, and files are written of the one before.
+    """
+    with ThreadPoolExecutor(1, "player") as player, ThreadPoolExecutor(1, "writer") as writer:
+        last: RenderedFrame | None = None
+        rendered = _rendered_frames(order, player, writer)
+        while True:
+            try:
+                following = next(rendered, None)
+            except BaseException:
+                if last is not None:
+                    yield last.frame, last.figures.result(), last.is_kept
+                raise
+            if last is not None:
+                yield last.frame, last.figures.result(), last.is_kept
+            if following is None:
+                return
+            last = following
+
+
+class RenderedFrame(NamedTuple):
+    """Is a frame whose files may still be written. figures: its statistics, once they are. is_kept: whether it was
+    there already."""
+
+    frame: int
+    figures: Future[Statistics]
+    is_kept: bool
+
+
+class PlayedFrame(NamedTuple):
+    """Is a frame that is ready to be rendered.
+
+    seconds: wall time that it took to play it.
+    packed: what shading reads of it.
+    kept: its statistics, if it is there already; then nothing is packed.
+    """
+
+    frame: int
+    snapshot: Snapshot
+    seconds: float
+    packed: PackedScene | None
+    kept: Statistics | None
+
+
+def _rendered_frames(
+    order: SequenceOrder, player: ThreadPoolExecutor, writer: ThreadPoolExecutor
+) -> Generator[RenderedFrame]:
+    """Yields all frames in order as they are rendered. player, writer: run what goes on meanwhile."""
+    frames = iter(order.frames)
+    played = player.submit(_play, order, next(frames), None)
+    while True:
+        ready = played.result()
+        following = next(frames, None)
+        if following is not None:
+            played = player.submit(_play, order, following, ready.packed)
+        yield RenderedFrame(ready.frame, _render(order, ready, writer), ready.kept is not None)
+        if following is None:
+            return
+
+
+def _play(order: SequenceOrder, frame: int, before: PackedScene | None) -> PlayedFrame:
+    """Makes the scene of a frame, and packs it unless the frame is there already. before: another frame's."""
+    start = time.perf_counter()
+    snapshot = order.snapshot_at(frame)
+    seconds = time.perf_counter() - start
+    key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
+    kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
+    packed = before if kept else pack_ahead(snapshot, before)
+    return PlayedFrame(frame, snapshot, seconds, packed, kept)
 
 
 def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
@@ -207,18 +269,30 @@ def _kept_frame(order: SequenceOrder, frame: int) -> Statistics | None:
     return finished_frame(order.frame_path(frame), key_of)
 
 
-def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics:
-    """Makes a frame, and returns its statistics. Raises `KeyboardInterrupt` if that was interrupted."""
+def _render(order: SequenceOrder, ready: PlayedFrame, writer: ThreadPoolExecutor) -> Future[Statistics]:
+    """Renders a frame unless it is there already, and has its files written. Returns its statistics, once they are.
+
+    Raises `KeyboardInterrupt` if that was interrupted.
+    """
+    frame, snapshot, path = ready.frame, ready.snapshot, order.frame_path(ready.frame)
+    if ready.kept is not None:
+        return writer.submit(lambda: cast("Statistics", ready.kept))
     tree = order.updates.tree_for(snapshot.positions)
-    path = order.frame_path(frame)
     statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
-    with order.context(snapshot, load_seconds, tree) as context:
-        picture = of_frame(order.picture, order.seeds, frame)
-        made: Made = make_picture(context, picture, path, keep_linear=False)
+    picture = of_frame(order.picture, order.seeds, frame)
+    with order.context(snapshot, ready.seconds, tree) as context:
+        made: Made = make_picture(context, picture, path, keep_linear=False, is_left=True)
         order.updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
     if not (made.finished and made.picture):
         raise KeyboardInterrupt
-    return made.picture.statistics
+    return writer.submit(_write_frame, path, made.picture, partial(frame_key, picture, snapshot))
+
+
+def _write_frame(path: Path, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
+    """Writes the files of a frame, and returns its statistics. key_of: see `finished_frame`."""
+    picture.write(path)
+    write_finished(path, picture.statistics | {"request": key_of(picture.passes)})
+    return picture.statistics
 
 
 def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:

@@ -1,6 +1,7 @@
 """This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -101,10 +102,28 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
     return decoded(texture.pixels, np.float32)
 
 
+#: Snapshots packed ahead, by their identity.
+_AHEAD: dict[int, PackedScene] = {}
+
+
 def pack_scene(snapshot: Snapshot) -> PackedScene:
+    """Returns the arrays of a snapshot, as `pack_ahead` has made them if it has."""
+    return _AHEAD.pop(id(snapshot), None) or pack_after(snapshot, None)
+
+
+def pack_ahead(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
+    """Packs a snapshot for the next `pack_scene` of it, and returns the arrays; for arguments see `pack_after`."""
+    packed = _AHEAD[id(snapshot)] = pack_after(snapshot, before)
+    weakref.finalize(snapshot, _AHEAD.pop, id(snapshot), None)
+    return packed
+
+
+def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     """Returns the arrays of a snapshot.
 
     Every triangle of a glowing material is a light, and so is the environment.
+
+    before: of the same scene at another time, of which parts that are the same are taken over; None for none.
     """
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
@@ -113,8 +132,11 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     rows = [light_row(light, sphere) for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
-    images = [texture_colors(texture) for texture in snapshot.textures]
-    textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
+    if before is None:
+        images = [texture_colors(texture) for texture in snapshot.textures]
+        textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
+    else:
+        textures = before.surfaces.textures
     rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
@@ -133,7 +155,8 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         rows.append(sky_row(sky, snapshot.environment.axes, sphere))
     lights = pack_lights(rows, sky, textures)
     insides = [one.ior_inside for one in materials]
-    photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows))
+    last = None if before is None else (before.surfaces, before.photon_scene)
+    photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
     flags = flags_of_materials(materials, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
         surfaces=surfaces,

@@ -139,10 +139,21 @@ class PhotonScene(NamedTuple):
 
 
 def pack_photon_scene(
-    surfaces: SurfaceArrays, lights: LightArrays, media_of: Callable[[Doubles], Media]
+    surfaces: SurfaceArrays,
+    lights: LightArrays,
+    media_of: Callable[[Doubles], Media],
+    before: tuple[SurfaceArrays, PhotonScene] | None = None,
 ) -> PhotonScene:
-    """Returns the records of surfaces and lights. media_of: from rows of joined lights to the media of the scene."""
-    records = pack_records(surfaces)
+    """Returns the records of surfaces and lights.
+
+    media_of: from rows of joined lights to the media of the scene.
+    before: surfaces and records of the same scene at another time, or None.
+    """
+    if before is None:
+        records, texels = pack_records(surfaces), pack_texels(surfaces.textures.texels)
+    else:
+        last, last_scene = before
+        records, texels = records_after(surfaces, last, last_scene.records), last_scene.texels
     rows, probability, is_square = join_triangles(lights)
     media = media_of(rows)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
@@ -154,7 +165,7 @@ def pack_photon_scene(
         textures=pack_triangle_textures(surfaces, records["kind"]),
         emitters=pack_emitters(rows, probability, is_square),
         aliases=pack_aliases(probability),
-        texels=pack_texels(surfaces.textures.texels),
+        texels=texels,
         decoded=DECODED,
         flags=flags,
         others=pack_others(rows, lights.rows),
@@ -174,7 +185,25 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
     return records
 
 
-def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice) -> None:
+def records_after(surfaces: SurfaceArrays, before: SurfaceArrays, known: Records) -> Records:
+    """Returns what `pack_records` does, where the records of the scene at another time are known: of triangles that
+    look as before they are copied."""
+    if len(surfaces.material_ids) != len(known):  # some are shown at one time alone
+        return pack_records(surfaces)
+    differ = surfaces.material_ids != before.material_ids
+    for now, then in ((surfaces.positions, before.positions), (surfaces.normals, before.normals)):
+        differ |= (now.view(np.uint32) != then.view(np.uint32)).any(axis=(1, 2))
+    records, changed = in_lines(len(known), TRIANGLE_RECORD), np.flatnonzero(differ)
+    records[:] = known
+    for piece in pieces(len(changed)):
+        own = changed[piece]
+        some = np.zeros(len(own), TRIANGLE_RECORD)
+        _set_records(some, surfaces, own)
+        records[own] = some
+    return records
+
+
+def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice | npt.NDArray[np.intp]) -> None:
     """Writes the records of some triangles."""
     positions, ids = surfaces.positions[piece], surfaces.material_ids[piece]
     corners = positions.astype(np.float64)
