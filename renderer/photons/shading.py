@@ -122,7 +122,8 @@ def shade_rays(
     places = places_of(batch)
     output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
     hits = Hits(scene, limits, batch.fresh, fresh_flux(scene.photon_scene, task), output)
-    kept = shade_queues(shade_chunk, hits, scene, places, batch.scratch.chunk[0], (active, batch.fresh[0]))
+    indices = (active, min(active, batch.fresh[0]))
+    kept = shade_queues(shade_chunk, hits, scene, places, batch.scratch.chunk[0], indices)
     photon, fresh = take(supply, batch.capacity - kept)
     output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh

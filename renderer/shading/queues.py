@@ -71,7 +71,8 @@ def shade_queues(shade: Any, data: Any, scene: PackedScene, places: Places, chun
 
     The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory.
 
-    rays: how many there are, and an index of whole vectors that no span of rays reaches across.
+    rays: how many there are, and an index of one, or behind the last, that no span of rays reaches across; it is a
+        multiple of ELEMENTS, or behind the last.
     Else see `shade_queue`.
     """
     active, _ = rays
