@@ -2,11 +2,13 @@
 asked for."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from scenes.default_view import DEFAULT_CAMERA, completed, is_complete, triple
 from scenes.document import (
@@ -20,7 +22,7 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, corner_arrays_of_all, corner_uvs, in_range, small_uvs, unit
+from scenes.geometry import MAX_COORDINATE, JoinedMeshes, corner_uvs, in_range, small_uvs, unit
 from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
 from scenes.model import (
@@ -35,7 +37,7 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
-from scenes.poses import Pose, camera_at, pose_at
+from scenes.poses import Moment, Pose, camera_at
 from scenes.scene import Scene
 from scenes.tessellation import tessellated
 from scenes.transforms import Transform
@@ -44,7 +46,7 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
 #: Triangles that are placed at a time.
-MAX_RUN = 4096
+MAX_RUN = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,8 @@ class SceneEvaluator:
             self.placed.append(Placed(part, slice(total, total + count)))
             total += count
         self.triangles = total
-        self._moving = [item for item in self.placed if self.moves(item.part)]
+        self._moment = Moment(document.tracks, math.nan)
+        self._moving = list(runs_of(item for item in self.placed if self.moves(item.part)))
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
         self.object_ids: Indices = np.zeros(total, dtype=np.int32)
@@ -110,7 +113,7 @@ class SceneEvaluator:
     @property
     def moving_triangles(self) -> int:
         """Returns how many triangles may change with time."""
-        return sum(triangle_count(item.part.shape) for item in self._moving)
+        return sum(len(run.indices) for run in self._moving)
 
     def moves(self, part: Part) -> bool:
         """Returns whether a part may change with time."""
@@ -132,8 +135,7 @@ class SceneEvaluator:
             normals=np.zeros((self.triangles, 3, 3), dtype=np.float32),
             shown=np.ones(self.triangles, dtype=np.bool_),
         )
-        moving = {id(item) for item in self._moving}
-        self.fill(arrays, [item for item in self.placed if id(item) not in moving], 0.0)
+        self.fill(arrays, runs_of(item for item in self.placed if not self.moves(item.part)), 0.0)
         return arrays
 
     @cached_property
@@ -181,27 +183,23 @@ class SceneEvaluator:
         self.fill(arrays, self._moving, time)
         return arrays
 
-    def fill(self, arrays: FlatArrays, items: list[Placed], time: float) -> None:
+    def fill(self, arrays: FlatArrays, runs: "Iterable[Run]", time: float) -> None:
         """Writes the triangles of some parts at a time."""
-        poses: dict[int, Pose] = {}
+        moment = self.moment(time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found below
-            for run in runs_of(items):
-                first = run[0].part
-                placed = [self.pose(item.part.transform, time, poses) for item in run]
-                mesh = first.shape if isinstance(first.shape, Mesh) else first.shape.mesh_at(time)
-                positions, normals = corner_arrays_of_all(mesh, np.array([pose.matrix for pose in placed]))
-                check_run(positions, run, time)
-                own = slice(run[0].indices.start, run[-1].indices.stop)
-                arrays.positions[own] = positions
-                arrays.normals[own] = normals
-                arrays.shown[own] = np.repeat([pose.shown for pose in placed], len(mesh.triangles))
+            for run in runs:
+                placed = [moment.pose(item.part.transform) for item in run.items]
+                positions, normals = run.joined_at(time).corners(np.array([pose.matrix for pose in placed]))
+                run.check(positions, time)
+                arrays.positions[run.indices] = positions
+                arrays.normals[run.indices] = normals
+                arrays.shown[run.indices] = np.repeat([pose.shown for pose in placed], run.counts)
 
-    def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
-        """Returns what a transform does at a time, outermost first.
-
-        known: poses at this time, by identity of the transform.
-        """
-        return pose_at(self.document.tracks, transform, time, known)
+    def moment(self, time: float) -> Moment:
+        """Returns where things are at a time; what was found of the last one is kept."""
+        if self._moment.time != time:
+            self._moment = Moment(self.document.tracks, time)
+        return self._moment
 
     def cameras_at(self, time: float) -> dict[str, Camera]:
         """Returns the cameras of the document, at least one, each moved by the track of its name if there is one."""
@@ -220,7 +218,7 @@ class SceneEvaluator:
         source = self.document.environment
         if source is None:
             return None
-        pose = self.pose(source.transform, time, {})
+        pose = self.moment(time).pose(source.transform)
         axes = axes_of(pose.matrix)
         check_turned(axes, source.origin, time)
         return Environment(radiance=source.radiance, axes=axes) if pose.shown else None
@@ -231,11 +229,11 @@ class EvaluatedLights:
 
     def __init__(self, evaluator: SceneEvaluator, time: float) -> None:
         self._evaluator, self._time = evaluator, time
-        self._poses: dict[int, Pose] = {}
+        self._moment = evaluator.moment(time)
 
     def pose(self, source: LightSource) -> Pose:
         """Returns what the transform of a light does."""
-        return self._evaluator.pose(source.transform, self._time, self._poses)
+        return self._moment.pose(source.transform)
 
     def distance(self, source: LightSource) -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
@@ -272,31 +270,55 @@ def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
         raise SceneFileError(origin.path, origin.line, message)
 
 
-def runs_of(items: list[Placed]) -> Iterator[list[Placed]]:
-    """Yields items in their order, those of the same mesh together where they follow one another in the flat arrays, up
-    to a number of triangles."""
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Holds parts that are placed together: meshes, or one shape of which each key has other triangles."""
+
+    items: list[Placed]
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """Returns how many triangles each part has."""
+        return [item.indices.stop - item.indices.start for item in self.items]
+
+    @cached_property
+    def indices(self) -> npt.NDArray[np.intp]:
+        """Returns where the triangles are in the flat arrays."""
+        return np.concatenate([np.arange(item.indices.start, item.indices.stop) for item in self.items])
+
+    @cached_property
+    def joined(self) -> JoinedMeshes:
+        """Returns the meshes."""
+        return JoinedMeshes.of([cast("Mesh", item.part.shape) for item in self.items])
+
+    def joined_at(self, time: float) -> JoinedMeshes:
+        """Returns the meshes as they are at a time."""
+        shape = self.items[0].part.shape
+        return self.joined if isinstance(shape, Mesh) else JoinedMeshes.of([shape.mesh_at(time)])
+
+    def check(self, positions: Doubles, time: float) -> None:
+        """Raises SceneFileError about the first part that is out of range. positions: of all triangles."""
+        if not in_range(positions):
+            for item, own in zip(self.items, np.split(positions, np.cumsum(self.counts)[:-1]), strict=True):
+                check_range(own, item.part.origin, time)
+
+
+def runs_of(items: Iterable[Placed]) -> Iterator[Run]:
+    """Yields parts in runs of up to MAX_RUN triangles, where no single one has more."""
     run: list[Placed] = []
+    count = 0
     for item in items:
-        if run and not continues(run, item):
-            yield run
-            run = []
+        own = item.indices.stop - item.indices.start
+        if not isinstance(item.part.shape, Mesh):
+            yield Run([item])
+            continue
+        if run and count + own > MAX_RUN:
+            yield Run(run)
+            run, count = [], 0
         run.append(item)
+        count += own
     if run:
-        yield run
-
-
-def continues(run: list[Placed], item: Placed) -> bool:
-    """Returns whether an item may be placed with those of a run."""
-    shape, start = item.part.shape, item.indices.start
-    follows = shape is run[0].part.shape and isinstance(shape, Mesh) and start == run[-1].indices.stop
-    return follows and item.indices.stop - run[0].indices.start <= MAX_RUN
-
-
-def check_run(positions: Doubles, run: list[Placed], time: float) -> None:
-    """Raises SceneFileError about the first of some items that is out of range. positions: of all of them."""
-    if not in_range(positions):
-        for item, own in zip(run, np.split(positions, len(run)), strict=True):
-            check_range(own, item.part.origin, time)
+        yield Run(run)
 
 
 def check_range(positions: Doubles, origin: Origin, time: float) -> None:

@@ -1,9 +1,11 @@
 """This module flattens indexed meshes to the arrays of a snapshot, and measures triangles."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 
 from scenes.model import Doubles, Floats, Mesh
 
@@ -18,9 +20,9 @@ LEAST_AREA, RUN = 1e-12, 4096
 def unit(vectors: Doubles) -> Doubles:
     """Divides vectors by their length, along the last axis; those without length stay zero. No size over- or
     underflows."""
-    size = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    size = reduce(np.maximum, np.abs(np.moveaxis(vectors, -1, 0)))[..., None]
     scaled = vectors / np.where(size > 0.0, size, 1.0)
-    length = np.sqrt(np.sum(scaled * scaled, axis=-1, keepdims=True))
+    length = np.sqrt(reduce(np.add, np.moveaxis(scaled * scaled, -1, 0)))[..., None]
     return scaled / np.where(length > 0.0, length, 1.0)
 
 
@@ -53,7 +55,7 @@ def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:
     A corner whose normal has no length gets the geometric one, and (0, 0, 1) on a triangle without area.
     """
     corners = np.zeros_like(positions) if normals is None else unit(normals)
-    has_length = corners.any(axis=-1, keepdims=True)
+    has_length = ((corners[..., 0] != 0.0) | (corners[..., 1] != 0.0) | (corners[..., 2] != 0.0))[..., None]
     if has_length.all():
         return corners
     flat = unit(double_area_normals(positions))
@@ -84,25 +86,70 @@ def cross(a: Sequence[float] | Doubles, b: Sequence[float] | Doubles) -> tuple[f
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
+@dataclass(frozen=True, eq=False)
+class JoinedMeshes:
+    """Holds meshes side by side, so that all of them are moved in one pass.
+
+    vertices: (v, 3), with owners (v,), the index of the mesh that each is of.
+    triangles: (n, 3), indices of vertices.
+    normals: (k, 3) unit, with normal_owners (k,). The first has no length: corners have it that are given none.
+    normal_triangles: (n, 3), indices of normals.
+    """
+
+    vertices: Doubles
+    owners: npt.NDArray[np.intp]
+    triangles: npt.NDArray[np.integer]
+    normals: Doubles
+    normal_owners: npt.NDArray[np.intp]
+    normal_triangles: npt.NDArray[np.integer]
+
+    @classmethod
+    def of(cls, meshes: Sequence[Mesh]) -> "JoinedMeshes":
+        """Joins meshes, at least one."""
+        normals = [np.zeros((0, 3)) if mesh.normals is None else mesh.normals for mesh in meshes]
+        vertex_counts, normal_counts = [len(mesh.vertices) for mesh in meshes], [len(own) for own in normals]
+        first_vertices, first_normals = np.cumsum([0, *vertex_counts]), np.cumsum([1, *normal_counts])
+        return cls(
+            vertices=np.concatenate([mesh.vertices for mesh in meshes]),
+            owners=np.repeat(np.arange(len(meshes)), vertex_counts),
+            triangles=np.concatenate(
+                [mesh.triangles + first for mesh, first in zip(meshes, first_vertices[:-1], strict=True)]
+            ),
+            normals=unit(np.concatenate([np.zeros((1, 3)), *normals])),
+            normal_owners=np.repeat(np.arange(-1, len(meshes)), [1, *normal_counts]),
+            normal_triangles=np.concatenate(
+                [
+                    np.zeros(mesh.triangles.shape, np.intp)
+                    if mesh.normal_triangles is None or mesh.normals is None
+                    else mesh.normal_triangles + first
+                    for mesh, first in zip(meshes, first_normals[:-1], strict=True)
+                ]
+            ),
+        )
+
+    def corners(self, matrices: Doubles) -> tuple[Doubles, Doubles]:
+        """Returns positions and unit shading normals, both (n, 3, 3) float64, under affine maps (m, 4, 4), one for each
+        mesh."""
+        positions = moved(self.vertices, matrices, self.owners)[self.triangles]
+        turns = np.zeros((len(matrices), 3, 4))
+        turns[:, :, :3] = unit_scale(normal_matrices(matrices))  # so that no length over- or underflows
+        normals = moved(self.normals, turns, self.normal_owners)
+        return positions, shading_normals(positions, normals[self.normal_triangles])
+
+
+def moved(points: Doubles, matrices: Doubles, owners: npt.NDArray[np.intp]) -> Doubles:
+    """Returns points (n, 3), each under the map (m, 3 or more, 4) of its owner, (n,)."""
+    x, y, z = points.T
+    found = np.empty_like(points)
+    for row in range(3):
+        a, b, c, shift = (matrices[:, row, column][owners] for column in range(4))
+        found[:, row] = a * x + b * y + c * z + shift
+    return found
+
+
 def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:
     """Returns positions and unit shading normals, both (n, 3, 3) float64, of a mesh under a (4, 4) affine map."""
-    vertices = mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3]
-    positions = vertices[mesh.triangles]
-    if mesh.normals is None:
-        return positions, shading_normals(positions, None)
-    # Scaled before the product, so that no length over- or underflows.
-    normals = unit(mesh.normals) @ unit_scale(normal_matrix(matrix)).T
-    return positions, shading_normals(positions, normals[mesh.normal_triangles])
-
-
-def corner_arrays_of_all(mesh: Mesh, matrices: Doubles) -> tuple[Doubles, Doubles]:
-    """Returns what `corner_arrays` does of a mesh under each of many maps (m, 4, 4), bit for bit, (m n, 3, 3) each."""
-    turns, shifts = matrices[:, :3, :3].swapaxes(1, 2), matrices[:, None, :3, 3]
-    positions = (mesh.vertices @ turns + shifts)[:, mesh.triangles].reshape(-1, 3, 3)
-    if mesh.normals is None:
-        return positions, shading_normals(positions, None)
-    normals = unit(mesh.normals) @ unit_scale(normal_matrices(matrices)).swapaxes(1, 2)
-    return positions, shading_normals(positions, normals[:, mesh.normal_triangles].reshape(-1, 3, 3))
+    return JoinedMeshes.of([mesh]).corners(matrix[None])
 
 
 def unit_scale(matrices: Doubles) -> Doubles:

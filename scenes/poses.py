@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from scenes.default_view import triple
 from scenes.model import Camera, Doubles
-from scenes.tracks import Track
+from scenes.tracks import Track, matrices_at
 from scenes.transforms import IDENTITY, Transform
 
 
@@ -20,23 +21,34 @@ class Pose:
 STILL = Pose(IDENTITY, True)
 
 
-def pose_at(tracks: Mapping[str, Track], transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
-    """Returns what a transform does at a time, outermost first.
+class Moment:
+    """Says where the tracks of a document and its transforms put things at one time.
 
     tracks: by the name of what they move.
-    known: poses at this time, by identity of the transform; those that are found are added.
     """
-    if transform is None:
-        return STILL
-    if id(transform) not in known:
-        outer = pose_at(tracks, transform.parent, time, known)
-        track = tracks.get(transform.track)
-        inner = transform.matrix if transform.matrix is not None else IDENTITY
-        shown = outer.shown
-        if track is not None:
-            inner, shown = track.matrix_at(time), shown and track.shown_at(time)
-        known[id(transform)] = Pose(outer.matrix @ inner, shown)
-    return known[id(transform)]
+
+    def __init__(self, tracks: Mapping[str, Track], time: float) -> None:
+        self.tracks, self.time = tracks, time
+        self._known: dict[int, Pose] = {}  # by identity of the transform
+
+    @cached_property
+    def _moved(self) -> dict[str, Pose]:
+        """Returns what each track does, by its name."""
+        tracks = list(self.tracks.values())
+        matrices = matrices_at(tracks, self.time)
+        poses = [Pose(matrix, track.shown_at(self.time)) for matrix, track in zip(matrices, tracks, strict=True)]
+        return dict(zip(self.tracks, poses, strict=True))
+
+    def pose(self, transform: Transform | None) -> Pose:
+        """Returns what a transform does, outermost first."""
+        if transform is None:
+            return STILL
+        if id(transform) not in self._known:
+            outer = self.pose(transform.parent)
+            inner = Pose(IDENTITY if transform.matrix is None else transform.matrix, True)
+            inner = self._moved[transform.track] if transform.track in self.tracks else inner
+            self._known[id(transform)] = Pose(outer.matrix @ inner.matrix, outer.shown and inner.shown)
+        return self._known[id(transform)]
 
 
 def camera_at(camera: Camera, track: Track | None, time: float) -> Camera:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scenes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.document import Document, Part, join_loose
 from scenes.model import Camera, Doubles, Mesh
-from scenes.poses import Pose, camera_at, pose_at
+from scenes.poses import Moment, camera_at
 from scenes.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
@@ -102,9 +102,9 @@ def widths_in_pixels(
     seen = np.zeros(len(parts))
     for time in moments(document):
         camera = viewing.seen(camera_at(document.cameras[name], document.tracks.get(name), time))
-        poses: dict[int, Pose] = {}
+        moment = Moment(document.tracks, time)
         for indices in places.values():
-            matrix = pose_at(document.tracks, parts[indices[0]].transform, time, poses).matrix
+            matrix = moment.pose(parts[indices[0]].transform).matrix
             placed = ends[indices] @ matrix[:3, :3].T + matrix[:3, 3]
             radii = widths[indices] * float(np.linalg.norm(matrix[:3, :3], 2))
             seen[indices] = np.maximum(seen[indices], in_pixels(placed, radii, camera, size[1]))

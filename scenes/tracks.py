@@ -6,14 +6,15 @@ rests there before and after. Keys need not be sorted, and times may repeat.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from scenes.geometry import cross
 from scenes.model import Doubles
-from scenes.transforms import IDENTITY, compose, quaternion
+from scenes.transforms import quaternion, rotations
 
 NO_TURN: Doubles = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -35,10 +36,11 @@ def find_segment(times: Doubles, time: float) -> Segment:
     last = len(times) - 2
     if time <= times[1]:
         return Segment(1, 0.0)
-    for index in range(1, last):
-        if time < times[index + 1]:
-            return Segment(index, float((time - times[index]) / (times[index + 1] - times[index])))
-    return Segment(last, 0.0)
+    later = np.flatnonzero(time < times[2 : last + 1])
+    if len(later) == 0:
+        return Segment(last, 0.0)
+    index = int(later[0]) + 1
+    return Segment(index, float((time - times[index]) / (times[index + 1] - times[index])))
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,18 @@ def with_ends(values: Doubles) -> Doubles:
     return np.concatenate([inner[:1], inner, inner[-1:]])
 
 
+class Known(dict[int, Doubles]):
+    """Holds what has been worked out of segments, by their first key. make: works it out."""
+
+    def __init__(self, make: Callable[[int], Doubles]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, index: int) -> Doubles:
+        self[index] = found = self._make(index)
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class VectorTrack:
     """Moves along positions, or through scales or other numbers.
@@ -128,14 +142,21 @@ class VectorTrack:
         segment = find_segment(self.times, time)
         if segment.fraction == 0.0:
             return self.values[segment.index]
-        p0, p1, p2, p3 = self.values[segment.index - 1 : segment.index + 3]
-        weights = tangent_weights(self.times, self.shapes, segment.index)
-        step, u = p2 - p1, segment.fraction
+        (start, leaving, square, cubic), u = self._cubics[segment.index], segment.fraction
+        return start + u * (leaving + u * (square + u * cubic))
+
+    @cached_property
+    def _cubics(self) -> "Known":
+        return Known(self._cubic)
+
+    def _cubic(self, index: int) -> Doubles:
+        """Returns the four coefficients, (4, 3) or (4, k), of the segment from key `index`."""
+        p0, p1, p2, p3 = self.values[index - 1 : index + 3]
+        weights = tangent_weights(self.times, self.shapes, index)
+        step = p2 - p1
         leaving = weights.out_before * (p1 - p0) + weights.out_here * step
         arriving = weights.in_here * step + weights.in_after * (p3 - p2)
-        cubic = -2.0 * step + leaving + arriving
-        square = 3.0 * step - 2.0 * leaving - arriving
-        return p1 + u * (leaving + u * (square + u * cubic))
+        return np.array([p1, leaving, 3.0 * step - 2.0 * leaving - arriving, -2.0 * step + leaving + arriving])
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,18 +190,34 @@ class RotationTrack:
 
         Shoemake: Animating Rotation with Quaternion Curves (1985); Quaternion Calculus and Fast Animation (1987).
         """
-        segment = find_segment(self.times, time)
-        if segment.fraction == 0.0:
-            return self.quaternions[segment.index]
-        q0, q1, q2, q3 = self.quaternions[segment.index - 1 : segment.index + 3]
-        weights = tangent_weights(self.times, self.shapes, segment.index)
+        return turns_at([self], time)[0]
+
+    @cached_property
+    def arcs(self) -> Known:
+        """Returns the four quaternions, (4, 4), between which each segment is interpolated: its ends, then those that
+        shape it."""
+        return Known(self._arc)
+
+    def _arc(self, index: int) -> Doubles:
+        q0, q1, q2, q3 = self.quaternions[index - 1 : index + 3]
+        weights = tangent_weights(self.times, self.shapes, index)
         step = step_between(q1, q2)
         leaving = weights.out_here * step + weights.out_before * step_between(q0, q1)
         arriving = weights.in_here * step + weights.in_after * step_between(q2, q3)
-        a = product(q1, exponential((leaving - step) / 2.0))
-        b = product(q2, exponential((step - arriving) / 2.0))
-        u = segment.fraction
-        return slerp(slerp(q1, q2, u), slerp(a, b, u), 2.0 * u * (1.0 - u))
+        a, b = product(q1, exponential((leaving - step) / 2.0)), product(q2, exponential((step - arriving) / 2.0))
+        return np.array([q1, q2, a, b])
+
+
+def turns_at(tracks: Sequence[RotationTrack], time: float) -> Doubles:
+    """Returns what `RotationTrack.at` does of several tracks in one pass, (n, 4)."""
+    segments = [find_segment(track.times, time) for track in tracks]
+    turns = np.array([track.quaternions[segment.index] for track, segment in zip(tracks, segments, strict=True)])
+    under_way = [k for k, segment in enumerate(segments) if segment.fraction != 0.0]
+    if under_way:
+        u = np.array([segments[k].fraction for k in under_way])
+        q1, q2, a, b = np.stack([tracks[k].arcs[segments[k].index] for k in under_way], axis=1)
+        turns[under_way] = slerp(slerp(q1, q2, u), slerp(a, b, u), 2.0 * u * (1.0 - u))
+    return turns
 
 
 def product(p: Doubles, q: Doubles) -> Doubles:
@@ -202,16 +239,20 @@ def exponential(half_turn: Doubles) -> Doubles:
     return np.concatenate([[math.cos(half)], half_turn * (math.sin(half) / half if half > 0.0 else 1.0)])
 
 
-def slerp(p: Doubles, q: Doubles, u: float) -> Doubles:
-    """Returns the unit quaternion (4,) at `u` of the great arc from p to q (Shoemake 1985); it never flips a sign."""
-    cosine = float(np.clip(p @ q, -1.0, 1.0))
-    angle = math.acos(cosine)
-    if math.sin(angle) < 1e-6:
-        blend = (1.0 - u) * p + u * q
-    else:
-        blend = math.sin((1.0 - u) * angle) * p + math.sin(u * angle) * q
-    length = float(np.linalg.norm(blend))
-    return blend / length if length > 0.0 else p
+def slerp(p: Doubles, q: Doubles, u: Doubles) -> Doubles:
+    """Returns the unit quaternions (n, 4) at `u`, (n,), of the great arcs from p to q, (n, 4) each (Shoemake 1985); it
+    never flips a sign."""
+    cosines = np.clip(reduce(np.add, (p * q).T), -1.0, 1.0)
+    # NumPy's functions would differ in their last bits from machine to machine.
+    angles = [math.acos(cosine) for cosine in cosines.tolist()]
+    weights = [
+        (1.0 - at, at) if math.sin(angle) < 1e-6 else (math.sin((1.0 - at) * angle), math.sin(at * angle))
+        for angle, at in zip(angles, u.tolist(), strict=True)
+    ]
+    of_p, of_q = np.array(weights).T[..., None]
+    blend = of_p * p + of_q * q
+    length = np.sqrt(reduce(np.add, (blend * blend).T))[:, None]
+    return np.where(length > 0.0, blend / np.where(length > 0.0, length, 1.0), p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,11 +287,23 @@ class Track:
 
     def matrix_at(self, time: float) -> Doubles:
         """Returns the (4, 4) map T R S."""
-        if self.transl is None and self.rot is None and self.scale is None:
-            return IDENTITY
-        turn = self.rot.at(time) if self.rot else NO_TURN
-        return compose(self.scale.at(time) if self.scale else np.ones(3), turn, self.offset_at(time))
+        return matrices_at([self], time)[0]
 
     def shown_at(self, time: float) -> bool:
         """Returns whether what the track moves is seen."""
         return self.visibility.at(time) if self.visibility else True
+
+
+def matrices_at(tracks: Sequence[Track], time: float) -> Doubles:
+    """Returns the maps T R S of tracks, (n, 4, 4), in one pass."""
+    turns = np.tile(NO_TURN, (len(tracks), 1))
+    turning = [k for k, track in enumerate(tracks) if track.rot is not None]
+    if turning:
+        turns[turning] = turns_at([track.rot for track in tracks if track.rot is not None], time)
+    matrices = rotations(turns)
+    for matrix, track in zip(matrices, tracks, strict=True):
+        if track.scale is not None:
+            matrix[:3, :3] *= track.scale.at(time)
+        if track.transl is not None:
+            matrix[:3, 3] = track.transl.at(time)
+    return matrices

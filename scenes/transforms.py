@@ -74,14 +74,17 @@ def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
 
 def rotation(q: Doubles) -> Doubles:
     """Returns the map of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = q
-    matrix = np.eye(4)
-    matrix[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return matrix
+    return rotations(q[None])[0]
+
+
+def rotations(turns: Doubles) -> Doubles:
+    """Returns the maps, (n, 4, 4), of unit quaternions (n, 4)."""
+    w, x, y, z = turns.T
+    matrices = np.tile(np.eye(4), (len(turns), 1, 1))
+    matrices[:, 0, :3] = np.transpose([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)])
+    matrices[:, 1, :3] = np.transpose([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)])
+    matrices[:, 2, :3] = np.transpose([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    return matrices
 
 
 def compose(scale: Doubles, turn: Doubles, offset: Doubles) -> Doubles:

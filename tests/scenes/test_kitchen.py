@@ -55,14 +55,14 @@ def moved_by(evaluator, name):
 def matrix_of(evaluator, name, time):
     """(4, 4) what a track and all around it do at a time."""
     level = next(level for level in levels_of(moved_by(evaluator, name)[0]) if level.track == name)
-    return evaluator.pose(level, time, {}).matrix
+    return evaluator.moment(time).pose(level).matrix
 
 
 def lowest_points(evaluator, parts, time=0.0):
     """Lowest height of each group of parts that share a transform."""
     lowest = {}
     for part in parts:
-        positions, _ = corner_arrays(part.shape, evaluator.pose(part.transform, time, {}).matrix)
+        positions, _ = corner_arrays(part.shape, evaluator.moment(time).pose(part.transform).matrix)
         key = id(part.transform)
         lowest[key] = min(lowest.get(key, np.inf), positions[..., 1].min())
     return np.array(list(lowest.values()))

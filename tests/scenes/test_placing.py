@@ -9,7 +9,7 @@ import pytest
 from scenes.document import Document, KeyedTriangles, Origin, Part
 from scenes.errors import SceneError, SceneFileError
 from scenes.evaluator import SceneEvaluator, scene_of
-from scenes.geometry import corner_arrays, corner_arrays_of_all
+from scenes.geometry import JoinedMeshes, corner_arrays
 from scenes.model import Material, Texture
 from scenes.plain import plain
 from scenes.shapes import rectangle, sphere
@@ -28,7 +28,7 @@ def some_places(count):
 @pytest.mark.parametrize("mesh", [sphere(np.ones(3), 2.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 1], 0)])
 def test_all_places_at_once_give_the_same_bits(mesh):
     places = some_places(40)
-    positions, normals = corner_arrays_of_all(mesh, places)
+    positions, normals = JoinedMeshes.of([mesh] * len(places)).corners(places)
     for k, place in enumerate(places):
         own = slice(k * len(mesh.triangles), (k + 1) * len(mesh.triangles))
         one = corner_arrays(mesh, place)
