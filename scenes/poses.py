@@ -29,7 +29,7 @@ class Moment:
 
     def __init__(self, tracks: Mapping[str, Track], time: float) -> None:
         self.tracks, self.time = tracks, time
-        self._known: dict[int, Pose] = {}  # by identity of the transform
+        self._known: dict[Transform, Pose] = {}
 
     @cached_property
     def _moved(self) -> dict[str, Pose]:
@@ -43,12 +43,12 @@ class Moment:
         """Returns what a transform does, outermost first."""
         if transform is None:
             return STILL
-        if id(transform) not in self._known:
+        if transform not in self._known:
             outer = self.pose(transform.parent)
             inner = Pose(IDENTITY if transform.matrix is None else transform.matrix, True)
             inner = self._moved[transform.track] if transform.track in self.tracks else inner
-            self._known[id(transform)] = Pose(outer.matrix @ inner.matrix, outer.shown and inner.shown)
-        return self._known[id(transform)]
+            self._known[transform] = Pose(outer.matrix @ inner.matrix, outer.shown and inner.shown)
+        return self._known[transform]
 
 
 def camera_at(camera: Camera, track: Track | None, time: float) -> Camera:

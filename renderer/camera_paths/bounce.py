@@ -51,7 +51,7 @@ from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED
 from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, RAY_DIRECTION, Long, View
-from renderer.shading.queues import Places, Queue, shade_queue, shade_queues, triangles_of
+from renderer.shading.queues import Places, Queue, Walk, shade_queue, shade_queues, triangles_of
 from renderer.shading.scattering import ALBEDO, AT_POINT, LIGHT, SCATTER, SHOW, make_shaders_ready
 from renderer.simd.bsdf_kinds import call_at, make_ready
 from renderer.simd.columns import (
@@ -106,7 +106,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     if len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
-    kept = shade_queues(advance_chunk, bounce, job.scene, places_of(batch), batch.scratch[0], (active, border))
+    kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places_of(batch), batch.scratch[0], active, border))
     each(limit_ray, whole(kept), (address(batch.rays[3]), address(batch.rays[7]), INFINITY))
     return kept
 
@@ -171,8 +171,8 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     job, batch = borrowed(job), borrowed(batch)
     places = places_of(batch)
     queue = all_hits(places, job.scene.photon_scene.flags)
-    indices = ((active, active), 0, True)
-    return shade_queue(occlude, (job, batch), job.scene, places, queue, batch.scratch[0], indices)
+    walk = Walk(job.scene, places, batch.scratch[0], active, active)
+    return shade_queue(occlude, (job, batch), walk, queue, (0, True))
 
 
 @inlined

@@ -6,7 +6,7 @@ from renderer.camera_paths.paths import EYE_PIXEL, EyeBatch, EyeJob
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
 from renderer.shading.chunks import Long, View
-from renderer.shading.queues import Queue, shade_queues
+from renderer.shading.queues import Queue, Walk, shade_queues
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import column
@@ -27,7 +27,7 @@ def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
     job, batch = borrowed(job), borrowed(batch)
     for i in range(active):
         job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
-    shade_queues(add_features_of, job, job.scene, places_of(batch), batch.scratch[0], (active, active))
+    shade_queues(add_features_of, job, Walk(job.scene, places_of(batch), batch.scratch[0], active, active))
 
 
 @inlined

@@ -12,8 +12,8 @@ from tracecore.cores import usable_cores
 
 T = TypeVar("T")
 
-#: Bytes of a band, which a core's caches hold; and threads at most, as memory is what limits.
-BAND_BYTES, MOST_THREADS = 1 << 20, 4
+#: Bytes of a band, which a core's caches hold; and threads, at most four, as memory is what limits.
+BAND_BYTES, THREADS = 1 << 20, min(4, usable_cores())
 
 
 def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> list[T]:
@@ -25,10 +25,12 @@ def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> li
     bands = max(1, arrays[0].nbytes // BAND_BYTES)
     if bands == 1:
         return [function(*arrays)]
-    split = [np.array_split(one, bands) for one in arrays]
-    return list(_threads().map(function, *split))
+    split = list(zip(*(np.array_split(one, bands) for one in arrays), strict=True))
+    shares = [split[bands * k // THREADS : bands * (k + 1) // THREADS] for k in range(THREADS)]
+    made = _threads().map(lambda share: [function(*band) for band in share], shares)
+    return [one for of_share in made for one in of_share]
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(MOST_THREADS, usable_cores()), thread_name_prefix="film")
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="film")

@@ -34,7 +34,7 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
 from renderer.shading.chunks import RECORD_BYTES, TEXTURE_BYTES, View
-from renderer.shading.queues import Places, Queue, count_hits, shade_queues, triangles_of
+from renderer.shading.queues import Places, Queue, Walk, count_hits, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
     ask_for_normals,
@@ -122,8 +122,8 @@ def shade_rays(
     places = places_of(batch)
     output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
     hits = Hits(scene, limits, batch.fresh, fresh_flux(scene.photon_scene, task), output)
-    indices = (active, min(active, batch.fresh[0]))
-    kept = shade_queues(shade_chunk, hits, scene, places, batch.scratch.chunk[0], indices)
+    walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
+    kept = shade_queues(shade_chunk, hits, walk)
     photon, fresh = take(supply, batch.capacity - kept)
     output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh

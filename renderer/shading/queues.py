@@ -64,27 +64,40 @@ class Places(NamedTuple):
     step: int
 
 
+class Walk(NamedTuple):
+    """Says which hits are shaded, and where.
+
+    chunk: columns that they are brought to.
+    rays: how many there are in the batch.
+    border: index of a ray that no span of rays reaches across: a multiple of ELEMENTS, or behind the last.
+    """
+
+    scene: PackedScene
+    places: Places
+    chunk: Chunk
+    rays: int
+    border: int
+
+
 @inlined
-def shade_queues(shade: Any, data: Any, scene: PackedScene, places: Places, chunk: Chunk, rays: tuple[int, int]) -> int:
+def shade_queues(shade: Any, data: Any, walk: Walk) -> int:
     """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first of the batch then, but
     for the limits of their rays.
 
     The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory.
 
-    rays: how many there are, and an index of one, or behind the last, that no span of rays reaches across; it is a
-        multiple of ELEMENTS, or behind the last.
-    Else see `shade_queue`.
+    shade, data: see `shade_queue`.
     """
-    active, _ = rays
+    scene, places = walk.scene, walk.places
     triangles, words = triangles_of(places), places.spare + (RAY_FLOATS + places.words) * places.step
-    sort_rays(scene, triangles, words, active)
+    sort_rays(scene, triangles, words, walk.rays)
     waiting, kept, queues = Long(0), Long(0), len(scene.bsdfs.bsdfs)
-    last = longest_queue(words, active, queues)
+    last = longest_queue(words, walk.rays, queues)
     for k in range(queues):
         in_place = k == queues - 1
         waiting, kept = (kept, Long(0)) if in_place else (waiting, kept)
         queue = queue_of(scene.bsdfs, (last + 1 + k) % queues, triangles, words)
-        kept = shade_queue(shade, data, scene, places, queue, chunk, (rays, kept, in_place))
+        kept = shade_queue(shade, data, walk, queue, (kept, in_place))
     step, to, direction = places.step, WORD_BYTES * kept, RAY_DIRECTION * places.step
     move_rows(places.spare, places.rays + to, step, 3, waiting)
     move_rows(places.spare + direction, places.rays + direction + to, step, 3, waiting)
@@ -93,25 +106,17 @@ def shade_queues(shade: Any, data: Any, scene: PackedScene, places: Places, chun
 
 
 @inlined
-def shade_queue(
-    shade: Any,
-    data: Any,
-    scene: PackedScene,
-    places: Places,
-    queue: Queue,
-    chunk: Chunk,
-    indices: tuple[tuple[int, int], int, bool],
-) -> int:
+def shade_queue(shade: Any, data: Any, walk: Walk, queue: Queue, ahead: tuple[int, bool]) -> int:
     """Shade the hits of a queue, chunk by chunk. Returns the index behind the last path that goes on.
 
     shade: compiled, shade(queue, view, (first, count), data) shades the hits of a queue among `count` rays from `first`
         on, as many as the chunk has room for. It returns how many rays it has looked at, and how many paths go on.
-    indices: the rays, as `shade_queues` has them; of the first path that goes on; and whether those are written to the
-        batch, where rays were looked at before, or to spare memory.
+    ahead: the index of the first path that goes on, and whether such paths are written to the batch, where rays were
+        looked at before, or to spare memory.
     """
-    (active, border), kept, in_place = indices
+    scene, places, (kept, in_place) = walk.scene, walk.places, ahead
     first, waiting = Long(0), places.spare + RAY_FLOATS * places.step
-    while first < active:
+    while first < walk.rays:
         rays, paths = WORD_BYTES * first, WORD_BYTES * kept
         view = View(
             rays=places.rays + rays,
@@ -124,9 +129,10 @@ def shade_queue(
             normals=address(scene.surfaces.normals),
             texels=address(scene.photon_scene.texels),
             decoded=address(scene.photon_scene.decoded),
-            chunk=chunk,
+            chunk=walk.chunk,
         )
-        done, going = shade(queue, view, (first, (border if first < border else active) - first), data)
+        end = walk.border if first < walk.border else walk.rays
+        done, going = shade(queue, view, (first, end - first), data)
         first, kept = first + done, kept + going
     return kept
 

@@ -67,17 +67,21 @@ class Cached(Whole):
         """Returns the functions that its machine code may be made of, but for those in code that is there already."""
         return reached(self, lambda one: isinstance(one, Cached) and one.is_unit and one.has_any_code())
 
-    #: Whether what calls it is not merged with it.
+    #: Whether what calls it is not merged with it; and whether `load` has been called.
     is_unit = False
+    _has_loaded = False
 
     def has_any_code(self) -> bool:
         """Returns whether there is code of it on disk, for whatever arguments."""
         return self._cache.has_any_entry()
 
     def load(self) -> None:
-        """Loads what code of it there is on disk, for whatever arguments, so that the first call need not."""
-        for sig in self._cache.signatures(self.targetctx):
-            self.compile(sig)
+        """Loads what code of it there is on disk, for whatever arguments, so that the first call need not: once
+        in a process."""
+        if not self._has_loaded:
+            for sig in self._cache.signatures(self.targetctx):
+                self.compile(sig)
+            self._has_loaded = True
 
     def add_overload(self, cres: Any) -> None:
         """Keeps machine code back from callers. Numba calls this while it holds its lock."""

@@ -12,6 +12,9 @@ from tracecore.errors import KernelError
 #: The project's own kernels and headers; found by every kernel, wherever it lies.
 KERNELS = Path(__file__).resolve().parent
 
+#: Texts by the path of their first file, each with the stamps of all that it is made of.
+_KNOWN: dict[Path, tuple[dict[Path, tuple[int, int] | None], str]] = {}
+
 _INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 _PRAGMA_ONCE = re.compile(r"\s*#\s*pragma\s+once\b")
 
@@ -22,7 +25,22 @@ def flatten(path: Path) -> str:
     A name is looked up beside the including file, then in `KERNELS`. `#include <...>` stays as it is.
     Raises `KernelError` for a file that cannot be read and for a file that includes itself.
     """
-    return "\n".join(_lines(path.resolve(), (), set())) + "\n"
+    path = path.resolve()
+    stamps, text = _KNOWN.get(path, ({}, ""))
+    if not stamps or any(_stamp(file) != stamp for file, stamp in stamps.items()):
+        files: set[Path] = set()
+        text = "\n".join(_lines(path, (), files)) + "\n"
+        _KNOWN[path] = {file: _stamp(file) for file in files}, text
+    return text
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Returns what changes where a file does, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _lines(path: Path, including: tuple[Path, ...], done: set[Path]) -> Iterator[str]:
