@@ -58,7 +58,7 @@ what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
              --exposure auto makes the mean of log L 0.18, and has 4 or the 99th percentile of L, as 'white', for the
-             root of 16.
+             root of 16. All frames of --frames have one exposure and one white, by a few frames of the whole animation.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
              With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
              albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
@@ -285,6 +285,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
+    from renderer.run.film_exposure import with_exposure
     from renderer.run.fleets import fleet_of
     from renderer.run.frame_member import frames_by
     from renderer.run.memory import check_fits
@@ -299,14 +300,17 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     plan = replace(plan, asked=wanted)
-    order = sequence_of(arguments, plan, path)
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path])
+    order = sequence_of(arguments, plan, path)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     first = plan.snapshot(frame=arguments.frames[0])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
+    with nothing_saved():
+        plan = with_exposure(plan, is_shown=path.suffix.lower() != ".exr")
+    order = replace(order, picture=plan.order())
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:
         if fleet is not None:

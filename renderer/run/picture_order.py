@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from renderer.film.tone_mapping import ToneMapping
 from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.session import Limits
 from renderer.settings.picture import DEFAULT_PREVIEW
@@ -29,6 +30,7 @@ class PictureOrder:
     limits: when to stop.
     exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
+    white: luminance, after an exposure that is a number, that the curve shows as white.
     white_point: x and y of what is shown white, or None for the white of sRGB.
     layers: names of what is kept beside the picture.
     photon_path: where the photon map is kept, of a driver that has one.
@@ -49,6 +51,7 @@ class PictureOrder:
     limits: Limits
     exposure: float | None = 0.0
     curve: str = "reinhard"
+    white: float = ToneMapping.white
     white_point: Chromaticity | None = None
     layers: tuple[str, ...] = ()
     photon_path: Path | None = None

@@ -186,8 +186,9 @@ class Settings(Checked):
     )
     exposure: float | Literal["auto"] | None = setting(
         NumberOrWord(-64, 64, "EV"),
-        "stops, +1 is twice as bright; auto by what is in the picture; the linear picture stays as it is",
-        otherwise="what the scene says, or auto; 0 of frames, scenes made by code and drivers that show no light",
+        "stops, +1 is twice as bright; auto by what is in the picture, or in a few frames of a film; the linear "
+        "picture stays as it is",
+        otherwise="what the scene says, or auto; 0 of scenes made by code and drivers that show no light",
         group=_PICTURE,
     )
     tone_map: str | None = setting(

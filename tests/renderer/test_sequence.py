@@ -3,8 +3,9 @@
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ from PIL import Image
 from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
-from renderer.film.image_file import write_png
+from renderer.film.image_file import read_texts, write_png
+from renderer.film.tone_mapping import ToneMapping
+from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
+from renderer.run.rendering import plan_picture
 from renderer.run.sequence import write_animation
+from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
@@ -94,7 +99,7 @@ def run(*arguments: object) -> int:
 
 
 def render(scene: object, chosen: str, output: Path, *more: object) -> int:
-    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2")
+    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--exposure", "0")
     return run("render", scene, "--frames", chosen, *common, "-o", output, *more)
 
 
@@ -274,6 +279,111 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     assert (tmp_path / "a-0000.png").read_bytes() == whole
 
 
+#: A floor, and a lamp that a wall hides until the middle of the film.
+LAMP = """
+cameras.front = { eye = [0, 2, 6], target = [0, 2, 0], vertical_fov = 50 }
+animation = { end = 1, frames = 21 }
+materials = { grey = { diffuse = 0.5 }, glow = { diffuse = 0, emission = 900 } }
+tracks.away = { visible = [{ time = 0.4, value = false }] }
+[[object]]
+shape = "rectangle"
+material = "grey"
+corner = [-5, 0, 5]
+edges = [[10, 0, 0], [0, 0, -10]]
+[[object]]
+shape = "sphere"
+material = "glow"
+radius = 0.5
+translate = [0, 2, 0]
+[[object]]
+shape = "box"
+material = "grey"
+center = [0, 2, 2]
+size = [1.5, 1.5, 0.1]
+track = "away"
+"""
+
+DIM = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--passes", "4", "--quiet")
+
+
+@pytest.fixture
+def dim(tmp_path: Path) -> Path:
+    """The moving square under a lamp of a ten-thousandth of the light."""
+    path = tmp_path / "dim.aff"
+    path.write_text(MOVING.format(end=1.0).replace("l 0 4 4", "l 0 4 4 0.0001 0.0001 0.0001"))
+    return path
+
+
+def shown_as(path: Path) -> tuple[float, float]:
+    """Exposure and white of a .png, as its text has them."""
+    settings = json.loads(read_texts(path)["settings"])
+    return settings["exposure"], settings.get("white", ToneMapping.white)
+
+
+def test_a_film_of_a_dim_scene_is_visible_in_one_exposure(dim, tmp_path, capsys):
+    assert run("render", dim, "--frames", "0:8:4", *DIM[:-1], "-o", tmp_path / "a.png") == 0
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if "exposure" in line)
+    ((exposure, _),) = {shown_as(path) for path in tmp_path.glob("a-*.png")}
+    assert told.endswith(f"note: exposure {exposure:g} for all frames, metered on 5 of them")
+    assert exposure > 8.0
+    lit = [shown[shown > 0] for path in tmp_path.glob("a-*.png") for shown in pixels(path)]
+    assert all(60 < np.median(one) < 200 for one in lit)
+    assert run("render", dim, "--frames", "0:1", *DIM, "--exposure", "1", "-o", tmp_path / "b.png") == 0
+    assert shown_as(tmp_path / "b-0001.png") == (1.0, ToneMapping.white)
+
+
+def test_parts_of_a_film_have_the_exposure_of_the_whole(dim, tmp_path):
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+    assert run("render", dim, "--frames", "0:9:3", *DIM, "-o", tmp_path / "whole" / "a.png") == 0
+    for part in ("0:3:3", "6:9:3"):
+        assert run("render", dim, "--frames", part, *DIM, "--threads", "1", "-o", tmp_path / "parts" / "a.png") == 0
+    (tmp_path / "parts" / "a-0003.png").unlink()
+    resumed = tmp_path / "parts" / "a.png"
+    assert run("render", dim, "--frames", "0:9:3", *DIM[:-1], "-o", resumed, "--resume") == 0
+    for frame in (0, 3, 6, 9):
+        name = f"a-000{frame}.png"
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_the_pilot_of_a_film_is_the_same_whatever_only_noise_depends_on(dim):
+    def pilot(**chosen: Any) -> Settings:
+        return pilot_settings(plan_picture(dim, Settings(size=(160, 120), **chosen), is_sequence=True))
+
+    usual = pilot()
+    assert (usual.size, usual.passes, usual.seed) == ((96, 72), PILOT_PASSES, 0)
+    more = {"passes": 1, "seed": 7, "photons": 9, "radius": 0.1, "guide_share": 0.5, "time_limit": 1.0}
+    more |= {"crop": (0, 0, 4, 4), "draft": True, "shutter": 0.5, "denoise": False, "target_noise": 0.1, "quiet": True}
+    assert pilot(**more) == usual
+    shared = pilot(cluster="local:2", kernel="while-while", device="gpu")
+    assert shared == replace(usual, device="cpu")
+
+
+def test_white_is_that_of_the_pilot(tmp_path):
+    """Frames in which a lamp is hidden have the white that it needs where it is seen."""
+    path = tmp_path / "lamp.toml"
+    path.write_text(LAMP)
+    assert run("render", path, "--frames", "0:20:20", *DIM, "-o", tmp_path / "a.png") == 0
+    ((_, white),) = {shown_as(one) for one in tmp_path.glob("a-*.png")}
+    assert run("render", path, "--frame", "0", *DIM, "-o", tmp_path / "one.png") == 0
+    assert white > 2 * shown_as(tmp_path / "one.png")[1]
+
+
+def test_a_dry_run_makes_no_pilot(dim, counted, tmp_path):
+    assert run("render", dim, "--frames", "0:9", "--driver", "counted", "--dry-run", "-o", tmp_path / "a.png") == 0
+    assert counted.begun == 0
+
+
+def test_frames_made_elsewhere_have_the_exposure_of_the_film(tmp_path):
+    lamp = tmp_path / "lamp.toml"
+    lamp.write_text(LAMP)
+    for name, more in (("here", ()), ("there", ("--cluster", "local:1"))):
+        (tmp_path / name).mkdir()
+        assert run("render", lamp, "--frames", "0:1", *DIM, "-o", tmp_path / name / "a.png", *more) == 0
+    for name in ("a-0000.png", "a-0001.png"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
 def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
     found = {}
     for update in ("refit", "rebuild", "auto"):
@@ -331,7 +441,7 @@ def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
     shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
     assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
     common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--frame", "1")
-    common += ("--exposure", "0")  # which a sequence has, while a picture's is metered
+    common += ("--exposure", "0")
     assert run("render", moving, *common, "-o", tmp_path / "one.png", *shutter) == 0
     (one,), (sharp,) = pixels(tmp_path / "one.png"), pixels(tmp_path / "a-0001.png")
     assert np.array_equal(one, sharp)

@@ -100,14 +100,9 @@ def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
     assert plan_picture(ball, Settings()).order().exposure is None
     assert plan_picture(ball, Settings(exposure=1.5)).order().exposure == 1.5
     assert plan_picture(ball, Settings(driver="ao")).order().exposure == 0.0
-    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure == 0.0
+    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure is None
     assert plan_picture("cornell", Settings()).order().exposure == 0.0
     assert plan_picture("cornell", Settings(exposure="auto")).order().exposure is None
-
-
-def test_frames_are_not_metered_one_by_one(ball: Path) -> None:
-    with pytest.raises(UsageError, match="--exposure auto would differ from frame to frame"):
-        plan_picture(ball, Settings(exposure="auto"), is_sequence=True)
 
 
 # A part of the picture
