@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
-FOR_FRAMES = ("frame_seeds", "fps")
+FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
 NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
@@ -159,12 +159,20 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
     )
+    group.add_argument(
+        "--film-noise",
+        type=number(1e-6, 10),
+        metavar="E",
+        help="what --target-noise is for a picture, for each frame: it has as many passes as that takes",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
+    if arguments.film_noise is not None:
+        settings = replace(settings, target_noise=arguments.film_noise)
     if arguments.debug_path is not None:
         _tell_path(arguments, settings)
         return 0
@@ -344,6 +352,8 @@ def check_frames(arguments: argparse.Namespace) -> None:
         if getattr(arguments, name) not in (None, False):
             without = "without" if arguments.frames is None else "with"
             raise UsageError(f"--{name.replace('_', '-')} does nothing {without} --frames; leave it out")
+    if arguments.film_noise is not None and arguments.target_noise is not None:
+        raise UsageError("--film-noise is --target-noise for each frame; leave one out")
 
 
 class FrameReport:

@@ -369,6 +369,21 @@ def test_white_is_that_of_the_pilot(tmp_path):
     assert white > 2 * shown_as(tmp_path / "one.png")[1]
 
 
+def test_each_frame_has_the_passes_that_its_noise_takes(tmp_path):
+    path = tmp_path / "lamp.toml"
+    path.write_text(LAMP)
+    for name, option in (("film", "--film-noise"), ("target", "--target-noise")):
+        (tmp_path / name).mkdir()
+        common = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--exposure", "0", "--quiet")
+        assert run("render", path, "--frames", "0:20:20", *common, option, "0.2", "-o", tmp_path / name / "a.png") == 0
+    figures = [json.loads((tmp_path / "film" / f"a-00{frame}.png.json").read_text()) for frame in ("00", "20")]
+    assert figures[0]["passes"] != figures[1]["passes"]
+    assert all(figure["noise"] <= 0.2 for figure in figures)
+    for frame in ("00", "20"):
+        one, other = (tmp_path / name / f"a-00{frame}.png" for name in ("film", "target"))
+        assert one.read_bytes() == other.read_bytes()
+
+
 def test_a_dry_run_makes_no_pilot(dim, counted, tmp_path):
     assert run("render", dim, "--frames", "0:9", "--driver", "counted", "--dry-run", "-o", tmp_path / "a.png") == 0
     assert counted.begun == 0
@@ -413,6 +428,11 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--update", "refit"], "--update does nothing without --frames"),
         (["--frame-seeds", "own"], "--frame-seeds does nothing without --frames"),
         (["--fps", "5"], "--fps does nothing without --frames"),
+        (["--film-noise", "0.1"], "--film-noise does nothing without --frames"),
+        (
+            ["--frames", "0:1", "--film-noise", "0.1", "--target-noise", "0.1"],
+            "--film-noise is --target-noise for each",
+        ),
         (["--frames", "0:1", "--time", "3"], "--time does nothing with --frames"),
         (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
         (["-o", "a.gif"], "must end in one of .png"),
