@@ -81,9 +81,10 @@ bit for bit. If the newest is damaged or missing it goes on from the one before.
 settings or another version of the program is refused; without --resume the picture begins anew.
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .png.json and so on (or .exr, as FILE is
-named); FILE.gif, .webp or .apng is made of them in the end, and FILE.gif.json has the statistics of all, a list for
-each key. After Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of
-a frame's own .json it knows that all is as it was that decides the picture: the scene, the options and the program.
+named); FILE.mp4, .webm (extra film), .gif, .webp or .apng is made of them in the end, and FILE.mp4.json has the
+statistics of all, a list for each key. After Ctrl-C the same command with --resume makes what is missing, with the
+same bits. By the key 'request' of a frame's own .json it knows that all is as it was that decides the picture: the
+scene, the options and the program.
 
 A sample, one of a pixel and pass, whose radiance is no number counts as black; the statistics tell how many there were,
 and a note names the first. The same command with --debug-path SEED,PASS,PIXEL traces that path alone, with the bits
@@ -118,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if one.group == "scene":
             continue
         if one.name == "output":
-            about = f"{one.about}; of frames .gif, .webp or .apng"
+            about = f"{one.about}; of frames .mp4, .webm, .gif, .webp or .apng"
             one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png, with --camera and --frame in it")
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
@@ -293,11 +294,13 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
+    from renderer.film.video import check_video_size
     from renderer.run.film_exposure import with_exposure
     from renderer.run.fleets import fleet_of
     from renderer.run.frame_member import frames_by
     from renderer.run.memory import check_fits
     from renderer.run.picture_files import asked
+    from renderer.run.plan import driver_settings
     from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence_path, make_sequence
 
@@ -308,12 +311,13 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     plan = replace(plan, asked=wanted)
+    first = plan.snapshot(frame=arguments.frames[0])
+    check_video_size(path, driver_settings(plan.settings, first).film_size)
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path])
     order = sequence_of(arguments, plan, path)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
-    first = plan.snapshot(frame=arguments.frames[0])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
     with nothing_saved():

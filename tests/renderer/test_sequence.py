@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from renderer.run.rendering import plan_picture
 from renderer.run.sequence import write_animation
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
+from scenes.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """
@@ -154,6 +157,66 @@ def test_one_file_of_all(suffix, moving, counted, tmp_path):
     error = [np.abs(one.astype(int) - other).mean() for one, other in zip(stills, animated, strict=True)]
     assert max(error) <= {".gif": 6.0, ".webp": 6.0, ".apng": 0.0}[suffix]
     assert np.abs(stills[0].astype(int) - stills[3]).mean() > 8.0
+
+
+@pytest.mark.parametrize(
+    ("suffix", "size", "fps"), [(".mp4", "64x48", "10"), (".webm", "64x48", "29.97"), (".webm", "15x13", "25")]
+)
+def test_a_film_is_read_back(suffix, size, fps, moving, counted, tmp_path):
+    av = pytest.importorskip("av")
+    film = tmp_path / f"a{suffix}"
+    common = ("--size", size, "--fps", fps, "--quiet")
+    assert render(moving, "0:3", film, *common) == 0
+    with av.open(str(film)) as container:
+        stream = container.streams.video[0]
+        found = [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
+        assert (stream.width, stream.height, float(stream.average_rate)) == (*found[0].shape[1::-1], float(fps))
+    stills = [pixels(tmp_path / f"a-000{i}.png")[0] for i in range(4)]
+    assert [one.shape for one in found] == [one.shape for one in stills]
+    error = [np.abs(one - other).mean() for one, other in zip(found, stills, strict=True)]
+    assert max(error) < 8.0
+    assert max(error) < np.abs(found[0] - stills[3]).mean()
+    whole = film.read_bytes()
+    assert is_own(film)
+    assert render(moving, "0:3", film, *common, "--resume") == 0
+    assert film.read_bytes() == whole
+
+
+def test_the_same_frames_are_the_same_film_in_every_process(tmp_path):
+    pytest.importorskip("av")
+    stills = [tmp_path / f"a-{i}.png" for i in range(20)]
+    for shift, path in enumerate(stills):
+        write_png(path, bar_before_gradient(80, 60, shift), {})
+    code = "import sys; from PIL import Image; from renderer.film.video import write_video\n"
+    code += "junk = [bytes([i % 256]) * 977 * i for i in range(30 * int(sys.argv[1]))]; del junk\n"
+    code += "with open(sys.argv[2], 'wb+') as file: write_video(file, '.mp4', map(Image.open, sys.argv[3:]), 10.0)"
+    films = [tmp_path / f"{number}.mp4" for number in range(8)]
+    for number, film in enumerate(films):
+        subprocess.run([sys.executable, "-c", code, str(number), str(film), *map(str, stills)], check=True)
+    assert len({film.read_bytes() for film in films}) == 1
+
+
+def bar_before_gradient(width: int, height: int, column: int) -> np.ndarray:
+    shown = np.full((height, width, 3), (0, 200, 0), np.uint8)
+    shown[..., 0] = np.linspace(0, 255, width)
+    shown[:, column : column + 8] = (250, 20, 30)
+    return shown
+
+
+def test_films_that_cannot_be_are_refused_before_anything_is_made(moving, counted, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("av")
+    assert render(moving, "0:1", tmp_path / "a.mp4", "--size", "13x10") == 2
+    assert "width and height of an .mp4 are even, and frames would have 13x10 pixels; choose 14x10" in (
+        capsys.readouterr().err
+    )
+    monkeypatch.setitem(sys.modules, "av", None)
+    for name in ("a.mp4", "a.webm"):
+        assert render(moving, "0:1", tmp_path / name) == 2
+        error = capsys.readouterr().err
+        assert "needs PyAV, which is not installed; install it with: pip install 'tracecore[film]'" in error
+        assert error.count("\n") == 1
+    assert counted.begun == 0
+    assert list(tmp_path.glob("a*")) == []
 
 
 def interrupt_at(frame: int, index: int) -> Callable[[int, int], None]:
