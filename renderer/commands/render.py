@@ -310,7 +310,9 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = plan_picture(arguments.scene, replace(settings, output=None), is_sequence=True)
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
-    plan = replace(plan, asked=wanted)
+    is_shown = path.suffix.lower() != ".exr"
+    frames_per_second = None if is_shown else arguments.fps or DEFAULT_FPS
+    plan = replace(plan, asked=wanted, frames_per_second=frames_per_second)
     first = plan.snapshot(frame=arguments.frames[0])
     check_video_size(path, driver_settings(plan.settings, first).film_size)
     if arguments.dry_run:
@@ -321,7 +323,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
     with nothing_saved():
-        plan = with_exposure(plan, is_shown=path.suffix.lower() != ".exr")
+        plan = with_exposure(plan, is_shown=is_shown)
     order = replace(order, picture=plan.order())
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:

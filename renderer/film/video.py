@@ -8,13 +8,13 @@ differ from process to process.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from PIL import Image
 
 from renderer.errors import UsageError
+from renderer.film.image_file import rate_of
 from scenes.marks import WRITTEN_BY
 
 #: Films, by suffix: the name of the encoder, and its options.
@@ -29,9 +29,6 @@ ENCODER_THREADS = 4
 #: Numbers that stand for the primaries and the matrix of BT.709, the transfer curve of sRGB, and levels of 16 to 235,
 #: by ITU-T H.273 and FFmpeg.
 BT709, SRGB_CURVE, STUDIO_RANGE = 1, 13, 1
-
-#: Greatest denominator of frames per second: 24000/1001 and the like are among them.
-MOST_PARTS = 1001
 
 
 def check_video(path: Path) -> None:
@@ -65,7 +62,7 @@ def write_video(file: BinaryIO, suffix: str, frames: Iterable[Image.Image], fram
     from av.video.reformatter import VideoReformatter
 
     name, options = VIDEOS[suffix]
-    rate = Fraction(frames_per_second).limit_denominator(MOST_PARTS)
+    rate = rate_of(frames_per_second)
     reformatter = VideoReformatter()
     with av.open(file, "w", format=suffix[1:], options={"fflags": "+bitexact"}) as container:
         container.metadata["comment"] = WRITTEN_BY

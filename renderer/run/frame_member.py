@@ -30,12 +30,13 @@ class FramesOrder:
 
     picture: what all frames have.
     seeds: as of `SequenceOrder`.
-    white: as of `Plan`.
+    white, frames_per_second: as of `Plan`.
     """
 
     picture: MemberOrder
     seeds: Seeds
     white: float
+    frames_per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class FrameMember:
     window = 1
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
-        self._plan, self._seeds = replace(order.picture.plan(seat), white=order.white), order.seeds
+        plan, self._seeds = order.picture.plan(seat), order.seeds
+        self._plan = replace(plan, white=order.white, frames_per_second=order.frames_per_second)
         self._plan.begin_to_load()
         self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
 
@@ -84,7 +86,7 @@ def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], G
 
     def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
         picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
-        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white)
+        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, frames_per_second=plan.frames_per_second)
         fleet.open(Opening(FrameMember, content, loaded_files()))
         with closing(fleet.results(Items(Frame(number) for number in numbers))) as results:
             for frame, _, made in results:

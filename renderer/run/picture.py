@@ -146,6 +146,7 @@ class PictureRecord:
             is_denoised=self.order.denoise,
             is_finished=False,
             window=self._window(),
+            film_time=self.order.film_time,
         )
 
     def _window(self) -> image_file.Window | None:

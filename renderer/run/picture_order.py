@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
 from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.session import Limits
@@ -43,6 +44,7 @@ class PictureOrder:
     choice: of tracers where the device fails, or None where that is an error.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
     quiet: whether no progress is shown.
+    film_time: which frame of a film it is, where its file is to say so.
     asked: what a command asks for, see `renderer.run.picture_files`.
     """
 
@@ -64,6 +66,7 @@ class PictureOrder:
     choice: TracerChoice | None = None
     shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
     quiet: bool = False
+    film_time: FilmTime | None = None
     asked: Mapping[str, Any] | None = None
 
     def traced_by(self, choice: TracerChoice | None) -> PictureOrder:

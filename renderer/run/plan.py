@@ -12,6 +12,7 @@ from renderer.drivers import DRIVERS, EyeDriver
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
 from renderer.errors import UsageError
+from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.fleet.seats import members_here
@@ -57,6 +58,7 @@ class Plan:
     load_seconds: wall time that it took to read the scene.
     asked: what a command asks for, to be kept with the picture.
     white: as of `PictureOrder`.
+    frames_per_second: of a film whose frames' files are to say so.
     """
 
     scene: Scene | Snapshot
@@ -65,6 +67,7 @@ class Plan:
     load_seconds: float
     asked: Asked | None = None
     white: float = ToneMapping.white
+    frames_per_second: float | None = None
 
     def order(self) -> PictureOrder:
         """Return how a picture of it is made, whatever the moment."""
@@ -86,6 +89,7 @@ class Plan:
             motion=self._motion(),
             choice=None if self.settings.is_shared else self.choice,
             quiet=chosen.quiet,
+            film_time=None if self.frames_per_second is None else FilmTime(0, self.frames_per_second),
             asked=self.asked,
         )
 

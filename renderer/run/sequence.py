@@ -226,11 +226,13 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
 
 
 def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:
-    """Returns the order of one frame's picture, with the seed that it is to have.
+    """Returns the order of one frame's picture, with the number and the seed that it is to have.
 
     picture: of all frames.
     seeds: as of `SequenceOrder`.
     """
+    if picture.film_time is not None:
+        picture = replace(picture, film_time=picture.film_time._replace(frame=frame))
     if seeds == "same":
         return picture
     choose = picture.settings

@@ -203,6 +203,23 @@ def bar_before_gradient(width: int, height: int, column: int) -> np.ndarray:
     return shown
 
 
+@pytest.mark.parametrize(
+    ("fps", "rate", "code"),
+    [(25, "25", (0, 0, 3, 2)), (23.976, "2997/125", (0, 0, 3, 5)), (2.5, "5/2", ()), (48, "48", ())],
+)
+def test_frames_of_linear_light_know_their_time(fps, rate, code, moving, counted, tmp_path):
+    exr = pytest.importorskip("OpenEXR")
+    moving.write_text(MOVING.format(end=1.0).replace("10 11\n", "10 100\n"))
+    output = tmp_path / "a.exr"
+    common = ("--driver", "path", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "--fps", str(fps))
+    for more in ((), ("--cluster", "local:1"))[: 2 if fps == 25 else 1]:
+        assert run("render", moving, "--frames", "77:77", *common, "-o", output, *more) == 0
+        header = exr.File(str(tmp_path / "a-0077.exr")).header()
+        found = header.get("timeCode")
+        assert str(header["framesPerSecond"]) == rate
+        assert code == (() if found is None else (found.hours, found.minutes, found.seconds, found.frame))
+
+
 def test_films_that_cannot_be_are_refused_before_anything_is_made(moving, counted, tmp_path, monkeypatch, capsys):
     pytest.importorskip("av")
     assert render(moving, "0:1", tmp_path / "a.mp4", "--size", "13x10") == 2
