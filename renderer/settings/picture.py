@@ -284,6 +284,13 @@ class Settings(Checked):
         otherwise="auto",
         group=_LIGHT,
     )
+    ambient: Literal["auto", "literal", "none"] | None = setting(
+        Choice(("auto", "literal", "none")),
+        "whether surfaces of AFF show their ambient term, as in published pictures, which stands for light between "
+        "surfaces; that light is computed, so that auto leaves the term out as none does",
+        otherwise="auto",
+        group=_LIGHT,
+    )
     max_bounces: int | None = setting(
         Whole(1, 1024), "longest path, in interactions with surfaces", otherwise="16", group=_LIGHT
     )
