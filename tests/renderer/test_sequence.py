@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from PIL import Image
+from small_scenes import LAMP_BEHIND_A_WALL
 
 from renderer import cli
 from renderer.commands.arguments import frames
@@ -212,12 +213,11 @@ def test_frames_of_linear_light_know_their_time(fps, rate, code, moving, counted
     moving.write_text(MOVING.format(end=1.0).replace("10 11\n", "10 100\n"))
     output = tmp_path / "a.exr"
     common = ("--driver", "path", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "--fps", str(fps))
-    for more in ((), ("--cluster", "local:1"))[: 2 if fps == 25 else 1]:
-        assert run("render", moving, "--frames", "77:77", *common, "-o", output, *more) == 0
-        header = exr.File(str(tmp_path / "a-0077.exr")).header()
-        found = header.get("timeCode")
-        assert str(header["framesPerSecond"]) == rate
-        assert code == (() if found is None else (found.hours, found.minutes, found.seconds, found.frame))
+    assert run("render", moving, "--frames", "77:77", *common, "-o", output) == 0
+    header = exr.File(str(tmp_path / "a-0077.exr")).header()
+    found = header.get("timeCode")
+    assert str(header["framesPerSecond"]) == rate
+    assert code == (() if found is None else (found.hours, found.minutes, found.seconds, found.frame))
 
 
 def test_films_that_cannot_be_are_refused_before_anything_is_made(moving, counted, tmp_path, monkeypatch, capsys):
@@ -359,30 +359,6 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     assert (tmp_path / "a-0000.png").read_bytes() == whole
 
 
-#: A floor, and a lamp that a wall hides until the middle of the film.
-LAMP = """
-cameras.front = { eye = [0, 2, 6], target = [0, 2, 0], vertical_fov = 50 }
-animation = { end = 1, frames = 21 }
-materials = { grey = { diffuse = 0.5 }, glow = { diffuse = 0, emission = 900 } }
-tracks.away = { visible = [{ time = 0.4, value = false }] }
-[[object]]
-shape = "rectangle"
-material = "grey"
-corner = [-5, 0, 5]
-edges = [[10, 0, 0], [0, 0, -10]]
-[[object]]
-shape = "sphere"
-material = "glow"
-radius = 0.5
-translate = [0, 2, 0]
-[[object]]
-shape = "box"
-material = "grey"
-center = [0, 2, 2]
-size = [1.5, 1.5, 0.1]
-track = "away"
-"""
-
 DIM = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--passes", "4", "--quiet")
 
 
@@ -442,7 +418,7 @@ def test_the_pilot_of_a_film_is_the_same_whatever_only_noise_depends_on(dim):
 def test_white_is_that_of_the_pilot(tmp_path):
     """Frames in which a lamp is hidden have the white that it needs where it is seen."""
     path = tmp_path / "lamp.toml"
-    path.write_text(LAMP)
+    path.write_text(LAMP_BEHIND_A_WALL)
     assert run("render", path, "--frames", "0:20:20", *DIM, "-o", tmp_path / "a.png") == 0
     ((_, white),) = {shown_as(one) for one in tmp_path.glob("a-*.png")}
     assert run("render", path, "--frame", "0", *DIM, "-o", tmp_path / "one.png") == 0
@@ -451,7 +427,7 @@ def test_white_is_that_of_the_pilot(tmp_path):
 
 def test_each_frame_has_the_passes_that_its_noise_takes(tmp_path):
     path = tmp_path / "lamp.toml"
-    path.write_text(LAMP)
+    path.write_text(LAMP_BEHIND_A_WALL)
     for name, option in (("film", "--film-noise"), ("target", "--target-noise")):
         (tmp_path / name).mkdir()
         common = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--exposure", "0", "--quiet")
@@ -467,16 +443,6 @@ def test_each_frame_has_the_passes_that_its_noise_takes(tmp_path):
 def test_a_dry_run_makes_no_pilot(dim, counted, tmp_path):
     assert run("render", dim, "--frames", "0:9", "--driver", "counted", "--dry-run", "-o", tmp_path / "a.png") == 0
     assert counted.begun == 0
-
-
-def test_frames_made_elsewhere_have_the_exposure_of_the_film(tmp_path):
-    lamp = tmp_path / "lamp.toml"
-    lamp.write_text(LAMP)
-    for name, more in (("here", ()), ("there", ("--cluster", "local:1"))):
-        (tmp_path / name).mkdir()
-        assert run("render", lamp, "--frames", "0:1", *DIM, "-o", tmp_path / name / "a.png", *more) == 0
-    for name in ("a-0000.png", "a-0001.png"):
-        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
 
 
 def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
