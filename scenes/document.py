@@ -186,7 +186,7 @@ class Document:
 
     tracks: by the name of what they move.
     cameras: by name, the one to look through first; a track of the same name moves it.
-    ambient: light that backdrops reflect.
+    ambient: light that multiplies `backdrop` and `ambient` of all materials.
     settings: options of `tracecore render`, by name, that the scene proposes.
     notes: what its files say and the document does not, or only about.
     up: "y" or "z", what is up where no camera says it.

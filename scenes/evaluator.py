@@ -25,6 +25,7 @@ from scenes.errors import SceneError, SceneFileError
 from scenes.geometry import MAX_COORDINATE, JoinedMeshes, corner_uvs, in_range, small_uvs, unit
 from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
+from scenes.microfacets import multiplied
 from scenes.model import (
     Camera,
     Color,
@@ -336,10 +337,11 @@ def check_uvs(mesh: Mesh, origin: Origin) -> None:
 
 
 def lit_by_ambient(material: Material, ambient: Color) -> Material:
-    """Returns the material with its backdrop in the ambient light of an AFF file, whose numbers stand for radiance as
-    those of its other lights do."""
-    red, green, blue = (share * light for share, light in zip(material.backdrop, ambient, strict=True))
-    return replace(material, backdrop=(red, green, blue))
+    """Returns the material with backdrop and ambient in the ambient light of an AFF file, whose numbers stand for
+    radiance as those of its other lights do."""
+    return replace(
+        material, backdrop=multiplied(material.backdrop, ambient), ambient=multiplied(material.ambient, ambient)
+    )
 
 
 def scene_of(name: str, document: Document, source: str = "", viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:

@@ -24,6 +24,7 @@ EXTRAS = {
     ),
     "exr": ("linear pictures as .exr, and skies from such", ("OpenEXR",)),
     "denoise": ("render --denoise", ("pyoidn",)),
+    "film": ("films of frames as .mp4 and .webm", ("av",)),
     "draco": ("glTF files whose meshes are packed by Draco", ("DracoPy",)),
     "plot": ("bench --plot and --html", ("matplotlib",)),
     "cluster": ("render and photons --cluster", ("distributed", "cryptography")),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
-FOR_FRAMES = ("frame_seeds", "fps")
+FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
 NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
@@ -58,7 +58,7 @@ what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
              --exposure auto makes the mean of log L 0.18, and has 4 or the 99th percentile of L, as 'white', for the
-             root of 16.
+             root of 16. All frames of --frames have one exposure and one white, by a few frames of the whole animation.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
              With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
              albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
@@ -81,9 +81,10 @@ bit for bit. If the newest is damaged or missing it goes on from the one before.
 settings or another version of the program is refused; without --resume the picture begins anew.
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .png.json and so on (or .exr, as FILE is
-named); FILE.gif, .webp or .apng is made of them in the end, and FILE.gif.json has the statistics of all, a list for
-each key. After Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of
-a frame's own .json it knows that all is as it was that decides the picture: the scene, the options and the program.
+named); FILE.mp4, .webm (extra film), .gif, .webp or .apng is made of them in the end, and FILE.mp4.json has the
+statistics of all, a list for each key. After Ctrl-C the same command with --resume makes what is missing, with the
+same bits. By the key 'request' of a frame's own .json it knows that all is as it was that decides the picture: the
+scene, the options and the program.
 
 A sample, one of a pixel and pass, whose radiance is no number counts as black; the statistics tell how many there were,
 and a note names the first. The same command with --debug-path SEED,PASS,PIXEL traces that path alone, with the bits
@@ -118,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if one.group == "scene":
             continue
         if one.name == "output":
-            about = f"{one.about}; of frames .gif, .webp or .apng"
+            about = f"{one.about}; of frames .mp4, .webm, .gif, .webp or .apng"
             one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png, with --camera and --frame in it")
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
@@ -159,12 +160,20 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
     )
+    group.add_argument(
+        "--film-noise",
+        type=number(1e-6, 10),
+        metavar="E",
+        help="what --target-noise is for a picture, for each frame: it has as many passes as that takes",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
+    if arguments.film_noise is not None:
+        settings = replace(settings, target_noise=arguments.film_noise)
     if arguments.debug_path is not None:
         _tell_path(arguments, settings)
         return 0
@@ -285,10 +294,13 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
+    from renderer.film.video import check_video_size
+    from renderer.run.film_exposure import with_exposure
     from renderer.run.fleets import fleet_of
     from renderer.run.frame_member import frames_by
     from renderer.run.memory import check_fits
     from renderer.run.picture_files import asked
+    from renderer.run.plan import driver_settings
     from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence_path, make_sequence
 
@@ -298,15 +310,21 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = plan_picture(arguments.scene, replace(settings, output=None), is_sequence=True)
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
-    plan = replace(plan, asked=wanted)
-    order = sequence_of(arguments, plan, path)
+    is_shown = path.suffix.lower() != ".exr"
+    frames_per_second = None if is_shown else arguments.fps or DEFAULT_FPS
+    plan = replace(plan, asked=wanted, frames_per_second=frames_per_second)
+    first = plan.snapshot(frame=arguments.frames[0])
+    check_video_size(path, driver_settings(plan.settings, first).film_size)
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path])
+    order = sequence_of(arguments, plan, path)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
-    first = plan.snapshot(frame=arguments.frames[0])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
+    with nothing_saved():
+        plan = with_exposure(plan, is_shown=is_shown)
+    order = replace(order, picture=plan.order())
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:
         if fleet is not None:
@@ -340,6 +358,8 @@ def check_frames(arguments: argparse.Namespace) -> None:
         if getattr(arguments, name) not in (None, False):
             without = "without" if arguments.frames is None else "with"
             raise UsageError(f"--{name.replace('_', '-')} does nothing {without} --frames; leave it out")
+    if arguments.film_noise is not None and arguments.target_noise is not None:
+        raise UsageError("--film-noise is --target-noise for each frame; leave one out")
 
 
 class FrameReport:

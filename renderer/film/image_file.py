@@ -4,8 +4,9 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,21 @@ class Window(NamedTuple):
     upper: int
     width: int
     height: int
+
+
+class FilmTime(NamedTuple):
+    """Says which frame of a film a picture is: its number, from 0, and how many there are in a second."""
+
+    frame: int
+    frames_per_second: float
+
+
+#: Greatest denominator of frames per second: 24000/1001 and the like are among them.
+MOST_PARTS = 1001
+
+#: Frames in a second at most of which there are time codes, which count them as a whole number, and how far off that
+#: may be: 30000/1001 are counted as 30. Flags and user groups of time codes.
+MOST_CODED, MOST_DRIFT, NO_FLAGS, NO_USER_GROUPS = 30, 0.05, (0,) * 6, (0,) * 8
 
 
 def check_writable(path: Path, replace: Replace = "any") -> None:
@@ -156,6 +172,7 @@ def write_exr(
     layers: Mapping[str, npt.NDArray[np.float32]],
     texts: Mapping[str, str],
     window: Window | None = None,
+    film_time: FilmTime | None = None,
 ) -> None:
     """Write layers of a picture as OpenEXR; `texts` become header attributes.
 
@@ -163,6 +180,7 @@ def write_exr(
     as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
     normals or positions, of two a.U, a.V, and of one a.Y.
     window: which part of a picture they are, which becomes the file's data window; None for all of it.
+    film_time: of a frame, which becomes its `framesPerSecond` and `timeCode`; None for no frame.
     """
     import OpenEXR
 
@@ -170,6 +188,8 @@ def write_exr(
     header |= {keyword: encodable(text) for keyword, text in texts.items()}
     if window is not None:
         header |= _windows(window, layers["beauty"].shape)
+    if film_time is not None:
+        header |= _film_attributes(film_time)
     channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
     with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
         try:
@@ -188,6 +208,24 @@ def _windows(window: Window, shape: tuple[int, ...]) -> dict[str, tuple[npt.NDAr
         "dataWindow": corners(window.left, window.upper, shape[1], shape[0]),
         "displayWindow": corners(0, 0, window.width, window.height),
     }
+
+
+def _film_attributes(film_time: FilmTime) -> dict[str, Any]:
+    """Return the header's rate and SMPTE time code (ST 12-1) of a frame; the code starts anew after a day."""
+    import OpenEXR
+
+    rate = rate_of(film_time.frames_per_second)
+    counted_rate = round(rate)
+    if not 1 <= counted_rate <= MOST_CODED or abs(rate - counted_rate) > MOST_DRIFT:
+        return {"framesPerSecond": rate}
+    second, frame = divmod(film_time.frame, counted_rate)
+    counted = (second // 3600 % 24, second // 60 % 60, second % 60, frame)
+    return {"framesPerSecond": rate, "timeCode": OpenEXR.TimeCode(*counted, *NO_FLAGS, *NO_USER_GROUPS)}
+
+
+def rate_of(frames_per_second: float) -> Fraction:
+    """Return frames per second as a fraction, as files of films have it."""
+    return Fraction(frames_per_second).limit_denominator(MOST_PARTS)
 
 
 def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:

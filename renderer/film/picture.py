@@ -29,6 +29,7 @@ class Picture:
     is_denoised: whether it is shown without noise.
     is_finished: whether it has all passes that were asked for.
     window: which part of a picture it is, or None for all of it.
+    film_time: which frame of a film it is, where its file is to say so.
     """
 
     film: Film
@@ -40,6 +41,7 @@ class Picture:
     is_denoised: bool = False
     is_finished: bool = True
     window: image_file.Window | None = None
+    film_time: image_file.FilmTime | None = None
 
     def __repr__(self) -> str:
         """Return what it is, in a line."""
@@ -100,7 +102,7 @@ class Picture:
         """Write the picture to a file whose path has been checked."""
         match path.suffix.lower():
             case ".exr":
-                image_file.write_exr(path, self._exr_layers(), self.texts, self.window)
+                image_file.write_exr(path, self._exr_layers(), self.texts, self.window, self.film_time)
             case ".npy":
                 image_file.write_array(path, self.image)
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from renderer.errors import RenderError
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FramesOrder:
-    """Says what a member needs to make frames. picture: what all frames have. seeds: as of `SequenceOrder`."""
+    """Says what a member needs to make frames.
+
+    picture: what all frames have.
+    seeds: as of `SequenceOrder`.
+    white, frames_per_second: as of `Plan`.
+    """
 
     picture: MemberOrder
     seeds: Seeds
+    white: float
+    frames_per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,8 @@ class FrameMember:
     window = 1
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
-        self._plan, self._seeds = order.picture.plan(seat), order.seeds
+        plan, self._seeds = order.picture.plan(seat), order.seeds
+        self._plan = replace(plan, white=order.white, frames_per_second=order.frames_per_second)
         self._plan.begin_to_load()
         self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
 
@@ -77,7 +85,8 @@ def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], G
     """Returns what has a fleet make frames of a plan, of their numbers: each with its number, in any order."""
 
     def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
-        content = FramesOrder(picture=MemberOrder(scene=plan.scene, settings=plan.settings, tree=None), seeds=seeds)
+        picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
+        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, frames_per_second=plan.frames_per_second)
         fleet.open(Opening(FrameMember, content, loaded_files()))
         with closing(fleet.results(Items(Frame(number) for number in numbers))) as results:
             for frame, _, made in results:

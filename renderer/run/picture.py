@@ -149,6 +149,7 @@ class PictureRecord:
             is_denoised=self.order.denoise,
             is_finished=False,
             window=self._window(),
+            film_time=self.order.film_time,
         )
 
     def _window(self) -> image_file.Window | None:
@@ -161,7 +162,7 @@ class PictureRecord:
         if self.order.exposure is None:
             linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
             return dataclasses.replace(metered(linear, curve), white_point=white)
-        return ToneMapping(exposure=self.order.exposure, curve=curve, white_point=white)
+        return ToneMapping(exposure=self.order.exposure, curve=curve, white=self.order.white, white_point=white)
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from renderer.film.image_file import FilmTime
+from renderer.film.tone_mapping import ToneMapping
 from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.session import Limits
 from renderer.settings.picture import DEFAULT_PREVIEW
@@ -29,6 +31,7 @@ class PictureOrder:
     limits: when to stop.
     exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
+    white: luminance, after an exposure that is a number, that the curve shows as white.
     white_point: x and y of what is shown white, or None for the white of sRGB.
     layers: names of what is kept beside the picture.
     photon_path: where the photon map is kept, of a driver that has one.
@@ -41,6 +44,7 @@ class PictureOrder:
     choice: of tracers where the device fails, or None where that is an error.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
     quiet: whether no progress is shown.
+    film_time: which frame of a film it is, where its file is to say so.
     asked: what a command asks for, see `renderer.run.picture_files`.
     """
 
@@ -49,6 +53,7 @@ class PictureOrder:
     limits: Limits
     exposure: float | None = 0.0
     curve: str = "reinhard"
+    white: float = ToneMapping.white
     white_point: Chromaticity | None = None
     layers: tuple[str, ...] = ()
     photon_path: Path | None = None
@@ -61,6 +66,7 @@ class PictureOrder:
     choice: TracerChoice | None = None
     shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
     quiet: bool = False
+    film_time: FilmTime | None = None
     asked: Mapping[str, Any] | None = None
 
     def traced_by(self, choice: TracerChoice | None) -> PictureOrder:

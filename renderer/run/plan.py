@@ -12,6 +12,8 @@ from renderer.drivers import DRIVERS, EyeDriver
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
 from renderer.errors import UsageError
+from renderer.film.image_file import FilmTime
+from renderer.film.tone_mapping import ToneMapping
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.fleet.seats import members_here
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
@@ -55,6 +57,8 @@ class Plan:
     driver: the class of the driver.
     load_seconds: wall time that it took to read the scene.
     asked: what a command asks for, to be kept with the picture.
+    white: as of `PictureOrder`.
+    frames_per_second: of a film whose frames' files are to say so.
     """
 
     scene: Scene | Snapshot
@@ -62,6 +66,8 @@ class Plan:
     driver: type[EyeDriver]
     load_seconds: float
     asked: Asked | None = None
+    white: float = ToneMapping.white
+    frames_per_second: float | None = None
 
     def order(self) -> PictureOrder:
         """Return how a picture of it is made, whatever the moment."""
@@ -72,6 +78,7 @@ class Plan:
             limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
             exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
+            white=self.white,
             white_point=white_of(chosen),
             layers=layers_wanted(chosen),
             photon_path=chosen.save_photons,
@@ -82,6 +89,7 @@ class Plan:
             motion=self._motion(),
             choice=None if self.settings.is_shared else self.choice,
             quiet=chosen.quiet,
+            film_time=None if self.frames_per_second is None else FilmTime(0, self.frames_per_second),
             asked=self.asked,
         )
 

@@ -108,8 +108,6 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     settings = replace(settings, threads=bounded_threads(settings.threads))
     if settings.driver is not None:
         check_driver(settings, settings.driver)
-    if is_sequence and settings.exposure == "auto":
-        raise UsageError("--exposure auto would differ from frame to frame; give a number of stops with --frames")
     if not is_sequence:
         check_resuming(settings)
     check_motion(settings, scene, is_sequence=is_sequence)
@@ -140,7 +138,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     driver = find_driver(name)
     if filled.exposure is None:
         is_of_file = isinstance(scene, Scene) and scene.is_of_file  # the lights of others are made for 0
-        is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
+        is_metered = is_of_file and curve_of(driver) != "linear"
         filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
 

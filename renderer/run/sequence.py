@@ -22,6 +22,7 @@ from PIL import ExifTags, Image, features
 from renderer.atomic_file import atomic_file, write_each
 from renderer.errors import UsageError
 from renderer.film.image_file import check_writable, png_texts
+from renderer.film.video import VIDEOS, check_video, write_video
 from renderer.interrupts import interruptible
 from renderer.run import statistics
 from renderer.run.frame_key import frame_key
@@ -49,11 +50,12 @@ def _exif() -> Image.Exif:
     return exif
 
 
-#: Animated pictures, by suffix: how Pillow calls the format, and how it is to write it.
+#: What may be made of all frames, by suffix: how Pillow calls the format or PyAV the encoder, and how it is to write.
 ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
     ".gif": ("GIF", {"loop": 0, "disposal": 1, "comment": WRITTEN_BY.encode()}),
     ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4, "exif": _exif()}),
     ".apng": ("PNG", {"loop": 0, "pnginfo": png_texts({"Software": SOFTWARE})}),
+    **VIDEOS,
 }
 
 #: What frames may be written as.
@@ -145,6 +147,8 @@ def check_sequence_path(path: Path) -> None:
         raise UsageError(
             f"cannot write frames as '{path}': the name must end in one of {', '.join(ANIMATED)}, {', '.join(STILLS)}"
         )
+    if suffix in VIDEOS:
+        check_video(path)
     if suffix == ".webp" and not features.check("webp"):
         raise UsageError(f"cannot write '{path}': Pillow is here without WebP; take .gif or .apng")
     check_writable(path.with_suffix(".png") if suffix in ANIMATED else path)
@@ -296,11 +300,13 @@ def _write_frame(path: Path, picture: Picture, key_of: Callable[[int], str]) -> 
 
 
 def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:
-    """Returns the order of one frame's picture, with the seed that it is to have.
+    """Returns the order of one frame's picture, with the number and the seed that it is to have.
 
     picture: of all frames.
     seeds: as of `SequenceOrder`.
     """
+    if picture.film_time is not None:
+        picture = replace(picture, film_time=picture.film_time._replace(frame=frame))
     if seeds == "same":
         return picture
     choose = picture.settings
@@ -347,8 +353,12 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
     """Writes all frames, .png files, to one file of the format that its name says; one frame at a time is in memory."""
-    name, options = ANIMATED[path.suffix.lower()]
-    first, *others = frames
+    suffix, (first, *others) = path.suffix.lower(), frames
+    if suffix in VIDEOS:
+        with atomic_file(path) as file:
+            write_video(file, suffix, _Pictures([first, *others]), frames_per_second)
+        return
+    name, options = ANIMATED[suffix]
     duration = round(1000.0 / frames_per_second)
     with atomic_file(path) as file, Image.open(first) as image:
         image.save(file, name, save_all=True, append_images=_Pictures(others), duration=duration, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -19,7 +20,7 @@ from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
-from scenes.model import Camera, Snapshot
+from scenes.model import Camera, Material, Snapshot
 from scenes.plain import plain
 from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
@@ -46,6 +47,7 @@ class SceneView:
     focus: distance that is in focus in world units, or None for what the scene says.
     viewing: where the camera stands and looks, where that is not left to the scene.
     mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
+    ambient: "literal" where surfaces show their ambient term, else None, "none" or "auto".
     is_plain: whether the scene is made plain by `scenes.plain`.
     define: values of the parameters of a scene file, by name, or None.
     allow_outside: whether files that the scene names may be outside of its folder.
@@ -59,6 +61,7 @@ class SceneView:
     focus: float | None = None
     viewing: Viewing = AS_THE_FILE_SAYS
     mirrors: str | None = None
+    ambient: str | None = None
     is_plain: bool = False
     define: Mapping[str, str] | None = None
     allow_outside: bool = False
@@ -75,6 +78,7 @@ class SceneView:
             focus=getattr(arguments, "focus", None),
             viewing=viewing_of(arguments),
             mirrors=getattr(arguments, "mirrors", None),
+            ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().clean(getattr(arguments, "define", None) or {}),
             allow_outside=getattr(arguments, "allow_outside", False),
@@ -94,6 +98,7 @@ class SceneView:
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
         seen = replace(seen, camera=self._with_lens(self.viewing.seen(seen.camera)))
         seen = with_mirrors(seen, MIRROR_SHARES.get(self.mirrors or "auto"))
+        seen = with_ambient(seen) if self.ambient == "literal" else seen
         return plain(seen) if self.is_plain else seen
 
     def _with_lens(self, camera: Camera) -> Camera:
@@ -127,6 +132,16 @@ def with_mirrors(snapshot: Snapshot, share: float | None) -> Snapshot:
         replace(material, mirror_share=share) if material.kind == "nff" else material for material in snapshot.materials
     )
     return replace(snapshot, materials=materials)
+
+
+def with_ambient(snapshot: Snapshot) -> Snapshot:
+    """Returns a snapshot whose surfaces show their ambient term to the eye; it lights nothing."""
+
+    def shown(material: Material) -> Material:
+        red, green, blue = map(operator.add, material.backdrop, material.ambient)
+        return replace(material, backdrop=(red, green, blue))
+
+    return replace(snapshot, materials=tuple(map(shown, snapshot.materials)))
 
 
 @dataclass(frozen=True, kw_only=True)

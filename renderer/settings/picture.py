@@ -186,8 +186,9 @@ class Settings(Checked):
     )
     exposure: float | Literal["auto"] | None = setting(
         NumberOrWord(-64, 64, "EV"),
-        "stops, +1 is twice as bright; auto by what is in the picture; the linear picture stays as it is",
-        otherwise="what the scene says, or auto; 0 of frames, scenes made by code and drivers that show no light",
+        "stops, +1 is twice as bright; auto by what is in the picture, or in a few frames of a film; the linear "
+        "picture stays as it is",
+        otherwise="what the scene says, or auto; 0 of scenes made by code and drivers that show no light",
         group=_PICTURE,
     )
     tone_map: str | None = setting(
@@ -280,6 +281,13 @@ class Settings(Checked):
         Choice(("auto", "literal", "none")),
         "how much of the specular reflection of surfaces as NFF and AFF have them is a mirror image, and not a "
         "highlight alone: as these look in published pictures, all, or nothing",
+        otherwise="auto",
+        group=_LIGHT,
+    )
+    ambient: Literal["auto", "literal", "none"] | None = setting(
+        Choice(("auto", "literal", "none")),
+        "whether surfaces of AFF show their ambient term, as in published pictures, which stands for light between "
+        "surfaces; that light is computed, so that auto leaves the term out as none does",
         otherwise="auto",
         group=_LIGHT,
     )

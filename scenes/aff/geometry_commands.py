@@ -46,14 +46,17 @@ def nff_material(parser: Parser, cursor: Cursor) -> None:
 def aff_material(parser: Parser, cursor: Cursor) -> None:
     """fm: ambient, diffuse and specular colours.
 
-    Ambient reflection stands for light between surfaces, which photons bring, and is left out. But where a surface has
-    nothing else, as for a picture of the view through a window, it is a backdrop, which is seen and lights nothing.
+    Ambient reflection stands for light between surfaces, which photons bring: it is kept beside what is seen. But where
+    a surface has nothing else, as for a picture of the view through a window, it is a backdrop, which is seen and
+    lights nothing.
     """
     ambient = read_color(cursor, "the ambient colour of a material")
     diffuse = read_color(cursor, "the diffuse colour of a material")
     specular = read_color(cursor, "the specular colour of a material")
     set_material(parser, cursor, diffuse, specular)
-    if not (any(diffuse) or any(specular) or parser.material.transmittance):
+    if any(diffuse) or any(specular) or parser.material.transmittance:
+        parser.material = replace(parser.material, ambient=ambient)
+    else:
         parser.material = replace(parser.material, backdrop=ambient)
 
 

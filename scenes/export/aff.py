@@ -284,7 +284,8 @@ def nearest(material: Material) -> Material:
 def material_line(material: Material) -> str:
     """Returns the command that makes a material current."""
     near = nearest(material)
-    colors = (*near.backdrop, *near.diffuse, *near.specular)
+    seen = near.backdrop if any(near.backdrop) else near.ambient
+    colors = (*seen, *near.diffuse, *near.specular)
     return f"fm {numbers(colors)} {numbers([near.exponent, near.transmittance, near.ior])}"
 
 

@@ -82,7 +82,7 @@ SCENE = Table(
         Key(
             name="ambient",
             kind=reflectance,
-            about="What the `backdrop` of every material is multiplied by.",
+            about="What `backdrop` and `ambient` of every material are multiplied by.",
             default=1.0,
             example="0.5",
         ),
@@ -349,6 +349,14 @@ MATERIAL = MaterialTable(
             about="Radiance that is seen and lights nothing, as of a painted view, W/(m² sr).",
             default=0.0,
             example="0.8",
+        ),
+        Key(
+            name="ambient",
+            kind=radiance,
+            about="Radiance that `--ambient literal` adds to what is seen of the surface, in place of light between "
+            "surfaces, W/(m² sr).",
+            default=0.0,
+            example="0.2",
         ),
         Key(
             name="texture",

@@ -5,7 +5,7 @@ surface has one budget for both, so `specular` is split: the share `mirror_share
 lobe of power s, the exponent. A material that does not say its share has s / (s + 100): dull plastics (s = 10) get a
 broad highlight, polished metal (s = 97) half a mirror with a tight highlight, and lamps without size still show as
 highlights. `transmittance` T is a clear dielectric. Where diffuse + specular + T exceeds 1 in some channel, all of it
-is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is dropped.
+is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is no part of the BSDF.
 
 The base is the diffuse lobe. What the Phong lobe sends below the surface is lost.
 """

@@ -37,6 +37,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.scene.packed_scene import pack_camera, pack_scene
+from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
 from tracecore.workers.pool import WorkerPool
@@ -452,6 +453,25 @@ def test_a_painted_view_is_seen_and_lights_nothing():
     above = Camera(eye=(0.5, 0.5, 0.1), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0)
     seen = flat_snapshot(snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=above)
     np.testing.assert_allclose(passes(seen, "path", 1)[0, 0, 0], (0.3, 0.6, 0.9))
+
+
+@pytest.mark.parametrize("driver", ["path", "photon", "whitted"])
+def test_the_ambient_term_is_added_to_what_is_seen_and_lights_nothing(driver):
+    ambient = (0.25, 0.5, 0.125)
+    grey = Material(kind="nff", diffuse=(0.5, 0.5, 0.5), ambient=ambient)
+    mirror = Material(kind="mirror", specular=(1.0, 0.5, 0.25))
+    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
+    for floor, added in ((grey, ambient), (mirror, (0.25, 0.25, 0.03125)), (Material(), (0.0, 0.0, 0.0))):
+        room = floor_and_ceiling(materials=[floor, grey])
+        seen = flat_snapshot(
+            room.positions, room.materials, material_ids=room.material_ids, camera=STRAIGHT_DOWN, lights=[lamp]
+        )
+        without, literal = (
+            passes(SceneView(ambient=chosen).seen(seen), driver, 2, radius=0.1) for chosen in ("none", "literal")
+        )
+        assert without.any()
+        np.testing.assert_allclose(literal - without, np.broadcast_to(added, without.shape), rtol=1e-6, atol=1e-9)
+        assert np.array_equal(without, passes(SceneView(ambient="auto").seen(seen), driver, 2, radius=0.1))
 
 
 def test_nothing_nearer_than_the_near_distance_is_seen():

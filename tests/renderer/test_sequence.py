@@ -2,20 +2,29 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from PIL import Image
+from small_scenes import LAMP_BEHIND_A_WALL
 
 from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
-from renderer.film.image_file import write_png
+from renderer.film.image_file import read_texts, write_png
+from renderer.film.tone_mapping import ToneMapping
+from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
+from renderer.run.rendering import plan_picture
 from renderer.run.sequence import write_animation
+from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
+from scenes.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """
@@ -94,7 +103,7 @@ def run(*arguments: object) -> int:
 
 
 def render(scene: object, chosen: str, output: Path, *more: object) -> int:
-    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2")
+    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--exposure", "0")
     return run("render", scene, "--frames", chosen, *common, "-o", output, *more)
 
 
@@ -149,6 +158,82 @@ def test_one_file_of_all(suffix, moving, counted, tmp_path):
     error = [np.abs(one.astype(int) - other).mean() for one, other in zip(stills, animated, strict=True)]
     assert max(error) <= {".gif": 6.0, ".webp": 6.0, ".apng": 0.0}[suffix]
     assert np.abs(stills[0].astype(int) - stills[3]).mean() > 8.0
+
+
+@pytest.mark.parametrize(
+    ("suffix", "size", "fps"), [(".mp4", "64x48", "10"), (".webm", "64x48", "29.97"), (".webm", "15x13", "25")]
+)
+def test_a_film_is_read_back(suffix, size, fps, moving, counted, tmp_path):
+    av = pytest.importorskip("av")
+    film = tmp_path / f"a{suffix}"
+    common = ("--size", size, "--fps", fps, "--quiet")
+    assert render(moving, "0:3", film, *common) == 0
+    with av.open(str(film)) as container:
+        stream = container.streams.video[0]
+        found = [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
+        assert (stream.width, stream.height, float(stream.average_rate)) == (*found[0].shape[1::-1], float(fps))
+    stills = [pixels(tmp_path / f"a-000{i}.png")[0] for i in range(4)]
+    assert [one.shape for one in found] == [one.shape for one in stills]
+    error = [np.abs(one - other).mean() for one, other in zip(found, stills, strict=True)]
+    assert max(error) < 8.0
+    assert max(error) < np.abs(found[0] - stills[3]).mean()
+    whole = film.read_bytes()
+    assert is_own(film)
+    assert render(moving, "0:3", film, *common, "--resume") == 0
+    assert film.read_bytes() == whole
+
+
+def test_the_same_frames_are_the_same_film_in_every_process(tmp_path):
+    pytest.importorskip("av")
+    stills = [tmp_path / f"a-{i}.png" for i in range(20)]
+    for shift, path in enumerate(stills):
+        write_png(path, bar_before_gradient(80, 60, shift), {})
+    code = "import sys; from PIL import Image; from renderer.film.video import write_video\n"
+    code += "junk = [bytes([i % 256]) * 977 * i for i in range(30 * int(sys.argv[1]))]; del junk\n"
+    code += "with open(sys.argv[2], 'wb+') as file: write_video(file, '.mp4', map(Image.open, sys.argv[3:]), 10.0)"
+    films = [tmp_path / f"{number}.mp4" for number in range(8)]
+    for number, film in enumerate(films):
+        subprocess.run([sys.executable, "-c", code, str(number), str(film), *map(str, stills)], check=True)
+    assert len({film.read_bytes() for film in films}) == 1
+
+
+def bar_before_gradient(width: int, height: int, column: int) -> np.ndarray:
+    shown = np.full((height, width, 3), (0, 200, 0), np.uint8)
+    shown[..., 0] = np.linspace(0, 255, width)
+    shown[:, column : column + 8] = (250, 20, 30)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("fps", "rate", "code"),
+    [(25, "25", (0, 0, 3, 2)), (23.976, "2997/125", (0, 0, 3, 5)), (2.5, "5/2", ()), (48, "48", ())],
+)
+def test_frames_of_linear_light_know_their_time(fps, rate, code, moving, counted, tmp_path):
+    exr = pytest.importorskip("OpenEXR")
+    moving.write_text(MOVING.format(end=1.0).replace("10 11\n", "10 100\n"))
+    output = tmp_path / "a.exr"
+    common = ("--driver", "path", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "--fps", str(fps))
+    assert run("render", moving, "--frames", "77:77", *common, "-o", output) == 0
+    header = exr.File(str(tmp_path / "a-0077.exr")).header()
+    found = header.get("timeCode")
+    assert str(header["framesPerSecond"]) == rate
+    assert code == (() if found is None else (found.hours, found.minutes, found.seconds, found.frame))
+
+
+def test_films_that_cannot_be_are_refused_before_anything_is_made(moving, counted, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("av")
+    assert render(moving, "0:1", tmp_path / "a.mp4", "--size", "13x10") == 2
+    assert "width and height of an .mp4 are even, and frames would have 13x10 pixels; choose 14x10" in (
+        capsys.readouterr().err
+    )
+    monkeypatch.setitem(sys.modules, "av", None)
+    for name in ("a.mp4", "a.webm"):
+        assert render(moving, "0:1", tmp_path / name) == 2
+        error = capsys.readouterr().err
+        assert "needs PyAV, which is not installed; install it with: pip install 'tracecore[film]'" in error
+        assert error.count("\n") == 1
+    assert counted.begun == 0
+    assert list(tmp_path.glob("a*")) == []
 
 
 def interrupt_at(frame: int, index: int) -> Callable[[int, int], None]:
@@ -274,6 +359,92 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     assert (tmp_path / "a-0000.png").read_bytes() == whole
 
 
+DIM = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--passes", "4", "--quiet")
+
+
+@pytest.fixture
+def dim(tmp_path: Path) -> Path:
+    """The moving square under a lamp of a ten-thousandth of the light."""
+    path = tmp_path / "dim.aff"
+    path.write_text(MOVING.format(end=1.0).replace("l 0 4 4", "l 0 4 4 0.0001 0.0001 0.0001"))
+    return path
+
+
+def shown_as(path: Path) -> tuple[float, float]:
+    """Exposure and white of a .png, as its text has them."""
+    settings = json.loads(read_texts(path)["settings"])
+    return settings["exposure"], settings.get("white", ToneMapping.white)
+
+
+def test_a_film_of_a_dim_scene_is_visible_in_one_exposure(dim, tmp_path, capsys):
+    assert run("render", dim, "--frames", "0:8:4", *DIM[:-1], "-o", tmp_path / "a.png") == 0
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if "exposure" in line)
+    ((exposure, _),) = {shown_as(path) for path in tmp_path.glob("a-*.png")}
+    assert told.endswith(f"note: exposure {exposure:g} for all frames, metered on 5 of them")
+    assert exposure > 8.0
+    lit = [shown[shown > 0] for path in tmp_path.glob("a-*.png") for shown in pixels(path)]
+    assert all(60 < np.median(one) < 200 for one in lit)
+    assert run("render", dim, "--frames", "0:1", *DIM, "--exposure", "1", "-o", tmp_path / "b.png") == 0
+    assert shown_as(tmp_path / "b-0001.png") == (1.0, ToneMapping.white)
+
+
+def test_parts_of_a_film_have_the_exposure_of_the_whole(dim, tmp_path):
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+    assert run("render", dim, "--frames", "0:9:3", *DIM, "-o", tmp_path / "whole" / "a.png") == 0
+    for part in ("0:3:3", "6:9:3"):
+        assert run("render", dim, "--frames", part, *DIM, "--threads", "1", "-o", tmp_path / "parts" / "a.png") == 0
+    (tmp_path / "parts" / "a-0003.png").unlink()
+    resumed = tmp_path / "parts" / "a.png"
+    assert run("render", dim, "--frames", "0:9:3", *DIM[:-1], "-o", resumed, "--resume") == 0
+    for frame in (0, 3, 6, 9):
+        name = f"a-000{frame}.png"
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_the_pilot_of_a_film_is_the_same_whatever_only_noise_depends_on(dim):
+    def pilot(**chosen: Any) -> Settings:
+        return pilot_settings(plan_picture(dim, Settings(size=(160, 120), **chosen), is_sequence=True))
+
+    usual = pilot()
+    assert (usual.size, usual.passes, usual.seed) == ((96, 72), PILOT_PASSES, 0)
+    more = {"passes": 1, "seed": 7, "photons": 9, "radius": 0.1, "guide_share": 0.5, "time_limit": 1.0}
+    more |= {"crop": (0, 0, 4, 4), "draft": True, "shutter": 0.5, "denoise": False, "target_noise": 0.1, "quiet": True}
+    assert pilot(**more) == usual
+    shared = pilot(cluster="local:2", kernel="while-while", device="gpu")
+    assert shared == replace(usual, device="cpu")
+
+
+def test_white_is_that_of_the_pilot(tmp_path):
+    """Frames in which a lamp is hidden have the white that it needs where it is seen."""
+    path = tmp_path / "lamp.toml"
+    path.write_text(LAMP_BEHIND_A_WALL)
+    assert run("render", path, "--frames", "0:20:20", *DIM, "-o", tmp_path / "a.png") == 0
+    ((_, white),) = {shown_as(one) for one in tmp_path.glob("a-*.png")}
+    assert run("render", path, "--frame", "0", *DIM, "-o", tmp_path / "one.png") == 0
+    assert white > 2 * shown_as(tmp_path / "one.png")[1]
+
+
+def test_each_frame_has_the_passes_that_its_noise_takes(tmp_path):
+    path = tmp_path / "lamp.toml"
+    path.write_text(LAMP_BEHIND_A_WALL)
+    for name, option in (("film", "--film-noise"), ("target", "--target-noise")):
+        (tmp_path / name).mkdir()
+        common = ("--driver", "path", "--device", "cpu", "--size", "16x12", "--exposure", "0", "--quiet")
+        assert run("render", path, "--frames", "0:20:20", *common, option, "0.2", "-o", tmp_path / name / "a.png") == 0
+    figures = [json.loads((tmp_path / "film" / f"a-00{frame}.png.json").read_text()) for frame in ("00", "20")]
+    assert figures[0]["passes"] != figures[1]["passes"]
+    assert all(figure["noise"] <= 0.2 for figure in figures)
+    for frame in ("00", "20"):
+        one, other = (tmp_path / name / f"a-00{frame}.png" for name in ("film", "target"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_dry_run_makes_no_pilot(dim, counted, tmp_path):
+    assert run("render", dim, "--frames", "0:9", "--driver", "counted", "--dry-run", "-o", tmp_path / "a.png") == 0
+    assert counted.begun == 0
+
+
 def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
     found = {}
     for update in ("refit", "rebuild", "auto"):
@@ -303,6 +474,11 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--update", "refit"], "--update does nothing without --frames"),
         (["--frame-seeds", "own"], "--frame-seeds does nothing without --frames"),
         (["--fps", "5"], "--fps does nothing without --frames"),
+        (["--film-noise", "0.1"], "--film-noise does nothing without --frames"),
+        (
+            ["--frames", "0:1", "--film-noise", "0.1", "--target-noise", "0.1"],
+            "--film-noise is --target-noise for each",
+        ),
         (["--frames", "0:1", "--time", "3"], "--time does nothing with --frames"),
         (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
         (["-o", "a.gif"], "must end in one of .png"),
@@ -331,7 +507,7 @@ def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
     shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
     assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
     common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--frame", "1")
-    common += ("--exposure", "0")  # which a sequence has, while a picture's is metered
+    common += ("--exposure", "0")
     assert run("render", moving, *common, "-o", tmp_path / "one.png", *shutter) == 0
     (one,), (sharp,) = pixels(tmp_path / "one.png"), pixels(tmp_path / "a-0001.png")
     assert np.array_equal(one, sharp)

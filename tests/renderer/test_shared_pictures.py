@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from small_scenes import LAMP_BEHIND_A_WALL
 
 import renderer
 from renderer import cli, drivers
@@ -273,6 +274,28 @@ def test_frames_are_shared_out(tmp_path: Path) -> None:
     assert cli.main([*words, "--gpus", "2", "--quiet", "--resume", "-o", f"{tmp_path}/two.gif"]) == 0
     assert (tmp_path / "two-0003.png").read_bytes() == (tmp_path / "one-0003.png").read_bytes()
     assert (tmp_path / "two-0002.png").stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("kept")
+def test_frames_of_a_file_have_the_exposure_of_the_film(tmp_path: Path) -> None:
+    """Exposure and white are metered before members make anything."""
+    lamp = tmp_path / "lamp.toml"
+    lamp.write_text(LAMP_BEHIND_A_WALL)
+    words = ("render", str(lamp), "--frames", "0:1", "--size", "32x24", "--passes", "2", "--driver", "path", "--quiet")
+    assert cli.main([*words, "--device", "cpu", "-o", f"{tmp_path}/one.png"]) == 0
+    assert cli.main([*words, "--gpus", "2", "-o", f"{tmp_path}/two.png"]) == 0
+    for frame in ("0000", "0001"):
+        assert (tmp_path / f"one-{frame}.png").read_bytes() == (tmp_path / f"two-{frame}.png").read_bytes()
+
+
+@pytest.mark.usefixtures("kept")
+def test_frames_of_linear_light_know_their_time(tmp_path: Path) -> None:
+    exr = pytest.importorskip("OpenEXR")
+    words = ("render", "museum:10k", "--frames", "77:77", "--size", "8x6", "--passes", "1", "--driver", "path")
+    assert cli.main([*words, "--fps", "30", "--gpus", "2", "--quiet", "-o", f"{tmp_path}/a.exr"]) == 0
+    header = exr.File(f"{tmp_path}/a-0077.exr").header()
+    assert header["framesPerSecond"] == 30
+    assert (header["timeCode"].seconds, header["timeCode"].frame) == (2, 17)
 
 
 @pytest.mark.usefixtures("kept")

@@ -96,18 +96,21 @@ def test_mirrors_by_the_letter(ball: Path, mirrors: str, share: float) -> None:
     assert SceneView(mirrors="auto").seen(own).materials == own.materials
 
 
+@pytest.mark.parametrize(("ambient", "seen"), [(None, 0.0), ("auto", 0.0), ("none", 0.0), ("literal", 0.5)])
+def test_the_ambient_term_is_seen_where_it_is_asked_for(ball: Path, ambient: str | None, seen: float) -> None:
+    path = ball.with_suffix(".aff")
+    path.write_text(FLAT.replace("f 1 1 1 0.3 0.6", "am 2 2 2\nfm .25 .25 .25  .3 .3 .3  .6 .6 .6"))
+    chosen = parsed(*([] if ambient is None else ["--ambient", ambient]))
+    assert plan_picture(path, chosen).snapshot().materials[0].backdrop == (seen,) * 3
+
+
 def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
     assert plan_picture(ball, Settings()).order().exposure is None
     assert plan_picture(ball, Settings(exposure=1.5)).order().exposure == 1.5
     assert plan_picture(ball, Settings(driver="ao")).order().exposure == 0.0
-    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure == 0.0
+    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure is None
     assert plan_picture("cornell", Settings()).order().exposure == 0.0
     assert plan_picture("cornell", Settings(exposure="auto")).order().exposure is None
-
-
-def test_frames_are_not_metered_one_by_one(ball: Path) -> None:
-    with pytest.raises(UsageError, match="--exposure auto would differ from frame to frame"):
-        plan_picture(ball, Settings(exposure="auto"), is_sequence=True)
 
 
 # A part of the picture

@@ -146,8 +146,10 @@ def test_a_surface_of_ambient_alone_is_a_backdrop_in_the_ambient_light(snap):
 
 
 @pytest.mark.parametrize("more", [".1 0 0  0 0 0  0 0 0", "0 0 0  0 .1 0  0 0 0", "0 0 0  0 0 0  0 1 0"])
-def test_ambient_is_left_out_of_all_other_surfaces(snap, more):
-    assert snap(f"fm .4 .3 .2  {more}\n" + TRIANGLE).materials[0].backdrop == (0.0, 0.0, 0.0)
+def test_ambient_is_kept_beside_what_is_seen_of_all_other_surfaces(snap, more):
+    material = snap(f"fm .4 .3 .2  {more}\n" + TRIANGLE + "am 2 1 0.5").materials[0]
+    assert material.backdrop == (0.0, 0.0, 0.0)
+    assert material.ambient == pytest.approx((0.8, 0.3, 0.1))
 
 
 def test_material_leaks_out_of_includes_and_braces(snap):

@@ -25,7 +25,14 @@ TIMES = (-1.0, 0.0, 0.37, 1.0, 1.9, 2.5, 3.0, 9.0)
 ARRAYS = ("positions", "normals", "uvs")
 NUMBERS = ("diffuse", "specular", "exponent", "transmittance", "ior", "backdrop")
 MATERIALS = [
-    Material(name="paint", kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.2, 0.1, 0.05), exponent=13.7),
+    Material(
+        name="paint",
+        kind="nff",
+        diffuse=(0.1, 0.2, 0.3),
+        specular=(0.2, 0.1, 0.05),
+        exponent=13.7,
+        ambient=(0.5, 0.1, 0),
+    ),
     Material(name="poster", kind="nff", diffuse=(0.9, 0.8, 0.7), texture=1),
     Material(name="window", kind="nff", diffuse=(0.0, 0.0, 0.0), backdrop=(0.3, 0.5, 2.0), texture=0),
     Material(name="glass", kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.9, ior=1.52),
@@ -139,6 +146,7 @@ def assert_same_materials(first, second):
 
 def assert_same_material(first, second, one, two):
     assert [getattr(one, name) for name in NUMBERS] == [getattr(two, name) for name in NUMBERS]
+    assert one.ambient == two.ambient
     assert (one.texture < 0) == (two.texture < 0)
     if one.texture >= 0:
         assert np.array_equal(first.textures[one.texture].pixels, second.textures[two.texture].pixels)

@@ -226,6 +226,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "priority": Example(material("priority"), 1),
             "emission": Example(material("emission"), [30, 28, 25]),
             "backdrop": Example(material("backdrop"), [0.8] * 3),
+            "ambient": Example(material("ambient"), [0.2] * 3),
             "texture": Example(picture("texture"), [*texel("wood.png"), "repeat", "bilinear", False]),
             "cutout": Example(picture("cutout"), [*texel("leaf.png"), "repeat", "bilinear", False]),
             "specular_texture": Example(picture("specular_map"), [*texel("scratches.png"), "repeat", "mip", False]),

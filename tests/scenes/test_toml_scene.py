@@ -75,6 +75,7 @@ absorption = [0.5, 1, 0]
 priority = 3
 emission = [1, 2, 3]
 backdrop = 0.5
+ambient = [0.25, 0, 1]
 texture = "t.png"
 cutout = "t.png"
 specular_texture = { file = "t.png", wrap = "clamp" }
@@ -331,6 +332,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         priority=3,
         emission=(1.0, 2.0, 3.0),
         backdrop=(0.5, 0.5, 0.5),
+        ambient=(0.25, 0.0, 1.0),
         texture=0,
         cutout=0,
         specular_map=1,

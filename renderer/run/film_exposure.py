@@ -1,0 +1,92 @@
+"""This module chooses one exposure for all frames of a film, by a pilot: a few of its frames, small.
+
+The pilot's frames are spread over the whole animation, whichever frames are made, and nothing counts that differs from
+machine to machine or says only how noisy a frame may be. So parts of a film that are made apart look alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from renderer.film.exposure import metered
+from renderer.film.tone_mapping import Linear, ToneMapping, adapted
+from renderer.run.memory import check_fits
+from renderer.run.picture import make_picture
+from renderer.run.plan import Plan, driver_settings
+from renderer.run.rendering import REMEDY
+from renderer.scene.tree_updates import TreeUpdates
+from renderer.settings.picture import DEFAULT_UPDATE, Settings
+from scenes.model import AnimationRange, Snapshot
+from scenes.scene import Scene
+
+#: Frames of the pilot at most, its passes, and the longer side of its frames, pixels.
+PILOT_FRAMES, PILOT_PASSES, PILOT_SIDE = 5, 8, 96
+
+log = logging.getLogger(__name__)
+
+
+def with_exposure(plan: Plan, *, is_shown: bool) -> Plan:
+    """Returns the plan of a film with one exposure and one white for all its frames, metered where it is "auto".
+
+    is_shown: whether frames are made for screens; the linear light of others depends on no exposure, which is 0 then.
+
+    Raises `KeyboardInterrupt` where the pilot was interrupted.
+    """
+    if plan.settings.exposure != "auto":
+        return plan
+    if not is_shown:
+        return replace(plan, settings=replace(plan.settings, exposure=0.0))
+    frames = pilot_frames(plan.scene)
+    mapping = _metered(replace(plan, settings=pilot_settings(plan)), frames)
+    if not plan.settings.quiet:
+        log.warning("note: exposure %g for all frames, metered on %d of them", mapping.exposure, len(frames))
+    return replace(plan, settings=replace(plan.settings, exposure=mapping.exposure), white=mapping.white)
+
+
+def pilot_frames(scene: Scene | Snapshot) -> list[int]:
+    """Returns the numbers of frames that are spread evenly over the animation of a scene, its ends with them."""
+    animation = scene.animation if isinstance(scene, Scene) else AnimationRange()
+    if animation.start == animation.end:
+        return [0]
+    return sorted({round(frame) for frame in np.linspace(0, animation.frames - 1, PILOT_FRAMES)})
+
+
+def pilot_settings(plan: Plan) -> Settings:
+    """Returns the settings of the pilot's frames: those of the film that say what light there is, and where this
+    process traces; CPUs do where others make the film, as this process may have no device.
+    """
+    chosen = plan.settings
+    full = driver_settings(replace(chosen, crop=None, draft=False), plan.snapshot(frame=0))
+    share = PILOT_SIDE / max(full.width, full.height)
+    size = (max(1, round(full.width * share)), max(1, round(full.height * share)))
+    here: dict[str, Any] = {"gpus": None, "cluster": None, "insecure_cluster": False}
+    here |= {"device": "cpu", "kernel": None, "dispatch": None} if chosen.is_shared else {}
+    noise: dict[str, Any] = {"photons": None, "radius": None, "guide_share": None, "seed": 0, "time_limit": None}
+    noise |= {"target_noise": None, "layers": False, "denoise": False, "shutter": None, "motion_samples": None}
+    return replace(chosen, size=size, crop=None, draft=False, passes=PILOT_PASSES, quiet=True, **noise, **here)
+
+
+def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
+    """Returns what suits all frames of a pilot together."""
+    order = pilot.order()
+    light = np.concatenate([picture.reshape(-1, 3) for picture in _pictures(pilot, frames)]).astype(np.float64)
+    return metered(adapted(light, order.white_point), order.curve)
+
+
+def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
+    """Yields the linear radiance of frames, (height, width, 3) float32."""
+    updates = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE)
+    for frame in frames:
+        snapshot = pilot.snapshot(frame=frame)
+        check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
+        with pilot.context(snapshot, 0.0, updates.tree_for(snapshot.positions)) as context:
+            made = make_picture(context, pilot.order(), None, keep_linear=False)
+            updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+        if not (made.finished and made.picture):
+            raise KeyboardInterrupt
+        yield made.picture.image
