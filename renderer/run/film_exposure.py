@@ -19,6 +19,7 @@ from renderer.run.memory import check_fits
 from renderer.run.picture import make_picture
 from renderer.run.plan import Plan, driver_settings
 from renderer.run.rendering import REMEDY
+from renderer.scene.packed_scene import pack_ahead
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import DEFAULT_UPDATE, Settings
 from scenes.model import AnimationRange, Snapshot
@@ -80,10 +81,11 @@ def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
 
 def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     """Yields the linear radiance of frames, (height, width, 3) float32."""
-    updates = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE)
+    updates, packed = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE), None
     for frame in frames:
         snapshot = pilot.snapshot(frame=frame)
         check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
+        packed = pack_ahead(snapshot, packed)
         with pilot.context(snapshot, 0.0, updates.tree_for(snapshot.positions)) as context:
             made = make_picture(context, pilot.order(), None, keep_linear=False)
             updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)

@@ -43,7 +43,7 @@ class Sharing(NamedTuple):
     """Says which processes of this host make pictures.
 
     members: that do, beside this one; 0 where it does so alone.
-    is_by_frames: whether each of them makes frames of its own.
+    is_by_frames: whether each of them makes frames of its own, or this process does, with the next one ready.
     """
 
     members: int = 0
@@ -126,6 +126,8 @@ def picture_bytes(
         of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
         of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
     parts = {name: sharing.processes * size for name, size in scene_bytes(snapshot).items()}
+    if sharing.is_by_frames and sharing.members == 0:
+        parts["triangles of the next frame"] = parts["triangles"]
     return Estimate(parts | {name: sharing.pictures * size for name, size in of_picture.items()}, sharing.processes)
 
 

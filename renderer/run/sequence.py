@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
@@ -32,6 +33,7 @@ from renderer.run.picture_order import PictureOrder
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.version import SOFTWARE
 from scenes.marks import WRITTEN_BY
+from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
@@ -352,28 +354,43 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
 
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
-    """Writes all frames, .png files, to one file of the format that its name says; one frame at a time is in memory."""
-    suffix, (first, *others) = path.suffix.lower(), frames
+    """Writes all frames, .png files, to one file of the format that its name says; a few at a time are in memory."""
+    suffix, (first, *following) = path.suffix.lower(), frames
     if suffix in VIDEOS:
         with atomic_file(path) as file:
-            write_video(file, suffix, _Pictures([first, *others]), frames_per_second)
+            write_video(file, suffix, _Pictures([first, *following]), frames_per_second)
         return
     name, options = ANIMATED[suffix]
     duration = round(1000.0 / frames_per_second)
-    with atomic_file(path) as file, Image.open(first) as image:
-        image.save(file, name, save_all=True, append_images=_Pictures(others), duration=duration, **options)
+    others = _Pictures(following, has_palette=name == "GIF")
+    with atomic_file(path) as file:
+        others.read(first).save(file, name, save_all=True, append_images=others, duration=duration, **options)
 
 
 @dataclass(frozen=True)
 class _Pictures:
-    """Reads pictures when they are needed, as often as they are: Pillow looks at those of a PNG twice."""
+    """Reads pictures when they are needed, as often as they are: Pillow looks at those of a PNG twice. As many are read
+    at once as there are cores.
+
+    has_palette: whether each gets the 256 colours that suit it, which takes most of the time of a GIF.
+    """
 
     paths: Sequence[Path]
+    has_palette: bool = False
 
     def __iter__(self) -> Iterator[Image.Image]:
-        for path in self.paths:
-            with Image.open(path) as image:
-                yield image.convert("RGB")
+        ahead = usable_cores()
+        with ThreadPoolExecutor(ahead) as pool:
+            reading = deque(pool.submit(self.read, path) for path in self.paths[:ahead])
+            for k in range(len(self.paths)):
+                reading.extend(pool.submit(self.read, path) for path in self.paths[k + ahead : k + ahead + 1])
+                yield reading.popleft().result()
+
+    def read(self, path: Path) -> Image.Image:
+        """Returns a picture."""
+        with Image.open(path) as image:
+            picture = image.convert("RGB")
+        return picture.convert("P", palette=Image.Palette.ADAPTIVE) if self.has_palette else picture
 
 
 def table(frames: range, rows: list[Statistics]) -> Statistics:

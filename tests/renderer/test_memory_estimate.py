@@ -73,6 +73,10 @@ def test_members_take_a_scene_and_passes_each_and_have_the_film_and_shared_maps_
     alone, shared, by_frames = (parts(PhotonDriver, sharing) for sharing in (memory.ALONE, two, frames))
     assert shared["triangles"] == by_frames["triangles"] == 3 * alone["triangles"]
     assert shared["film"] == alone["film"] == by_frames["film"] // 2
+    ahead = parts(PhotonDriver, memory.Sharing(is_by_frames=True))
+    assert {name: size for name, size in ahead.items() if alone.get(name) != size} == {
+        "triangles of the next frame": alone["triangles"]
+    }
     assert shared["passes under way"] == 4 * (map_of_pass + 3 * image)  # a pass that is finished goes to this process
     assert by_frames["passes under way"] == 2 * alone["passes under way"] == 4 * (map_of_pass + 2 * image)
     assert parts(PhotonDriver, two, 3)["passes under way"] == 3 * (map_of_pass + 3 * image)

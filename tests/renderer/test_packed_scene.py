@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
+import scenes
 from renderer.scene.materials import dressed
-from renderer.scene.packed_scene import pack_camera, pack_scene
+from renderer.scene.packed_scene import pack_after, pack_ahead, pack_camera, pack_scene
 from renderer.scene.photon_scene import (
     BENT,
     GLOWS,
@@ -209,3 +210,47 @@ def test_a_camera_spans_its_vertical_field_of_view(size):
     assert packed.forward.tolist() == [0.0, 0.6, -0.8]
     assert packed.eye.tolist() == [1.0, 2.0, 3.0]
     assert packed.near == 0.25
+
+
+def arrays_of(packed, name=""):
+    """All that is in a packed scene, by its name."""
+    if hasattr(packed, "_fields"):
+        for field in packed._fields:
+            yield from arrays_of(getattr(packed, field), f"{name}.{field}")
+    else:
+        yield name, packed.tobytes() if isinstance(packed, np.ndarray) else packed
+
+
+@pytest.mark.parametrize("name", ["robots", "kitchen"])
+def test_a_frame_is_packed_after_another_as_anew(name):
+    scene = scenes.load(name)
+    before, after = scene.at_frame(0), scene.at_frame(25)
+    known = pack_after(before, None)
+    packed = pack_after(after, known)
+    assert dict(arrays_of(packed)) == dict(arrays_of(pack_after(after, None)))
+    assert dict(arrays_of(packed)) != dict(arrays_of(known))
+    assert packed.surfaces.textures is known.surfaces.textures
+
+
+def test_what_moved_or_turned_or_was_painted_is_packed_again():
+    snapshot = flat_snapshot(closed_box(), [PLAIN])
+    known = pack_after(snapshot, None)
+    moved, turned, painted = snapshot.positions.copy(), snapshot.normals.copy(), snapshot.material_ids.copy()
+    moved[0] += 0.5
+    turned[3] = -turned[3]
+    painted[5] = 1
+    materials = (*snapshot.materials, RED_LAMP)
+    for one in (
+        replace(snapshot, positions=moved),
+        replace(snapshot, normals=turned),
+        replace(snapshot, material_ids=painted, materials=materials),
+        replace(snapshot, positions=moved[1:], normals=turned[1:], uvs=snapshot.uvs[1:], material_ids=painted[1:] * 0),
+    ):
+        assert dict(arrays_of(pack_after(one, known))) == dict(arrays_of(pack_after(one, None)))
+
+
+def test_what_is_packed_ahead_is_taken_once():
+    snapshot = flat_snapshot(closed_box(), [PLAIN])
+    ahead = pack_ahead(snapshot, None)
+    assert pack_scene(snapshot) is ahead
+    assert pack_scene(snapshot) is not ahead

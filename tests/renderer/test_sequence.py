@@ -20,10 +20,12 @@ from renderer.drivers import DRIVERS, PathDriver
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
 from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
+from renderer.run.plan import Plan
 from renderer.run.rendering import plan_picture
 from renderer.run.sequence import write_animation
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
+from scenes.errors import SceneError
 from scenes.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
@@ -261,6 +263,25 @@ def test_what_was_interrupted_ends_with_the_same_bits(frame, index, moving, coun
     assert capsys.readouterr().out.count("(kept)") == frame
     for name in ("a-0000.png", "a-0001.png", "a-0002.png", "a-0003.png", "a.gif"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("last", [0, 3])
+def test_frames_before_one_that_cannot_be_played_are_finished(last, moving, counted, tmp_path, monkeypatch, capsys):
+    played = Plan.snapshot
+
+    def snapshot(plan, **view):
+        if view.get("frame", 0) > last:
+            raise SceneError("too far out")
+        return played(plan, **view)
+
+    monkeypatch.setattr(Plan, "snapshot", snapshot)
+    assert render(moving, "0:9", tmp_path / "film.gif") == 2
+    printed = capsys.readouterr()
+    assert printed.err == "tracecore: error: too far out\n"
+    names = [f"film-{frame:04}.png" for frame in range(last + 1)]
+    assert sorted(path.name for path in tmp_path.glob("film*")) == sorted([*names, *(f"{name}.json" for name in names)])
+    assert printed.out.count("\n") == 1 + len(names)
+    assert counted.begun == len(names)
 
 
 def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
