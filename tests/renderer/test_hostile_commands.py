@@ -180,7 +180,6 @@ HOSTILE = {
         "render cornell --frames 0:5:0",
         "render cornell --frames 0:nan",
         "render cornell --frames 0:5 --frame 2",
-        "render cornell --frames 0:5 --exposure auto",
         "render cornell --fps 25",
         "render cornell --frame-seeds own",
         "render cornell --driver path --photons 5",
