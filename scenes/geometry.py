@@ -26,17 +26,45 @@ def unit(vectors: Doubles) -> Doubles:
     return scaled / np.where(length > 0.0, length, 1.0)
 
 
+def columns_of(corners: Doubles | Floats) -> Doubles:
+    """Returns triangles (n, 3, 3) as (3, 3, n) float64, corner by axis. Over such columns NumPy is far faster."""
+    return np.ascontiguousarray(corners.transpose(1, 2, 0), np.float64)
+
+
+def column_normals(columns: Doubles) -> Doubles:
+    """Returns what `double_area_normals` does, (3, n), of triangles as `columns_of` has them."""
+    return column_crosses(columns[1] - columns[0], columns[2] - columns[0])
+
+
+def column_crosses(left: Doubles, right: Doubles) -> Doubles:
+    """Returns cross products, (3, n), of vectors (3, n)."""
+    (a, b, c), (d, e, f) = left, right
+    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d])
+
+
+def column_dots(left: Doubles, right: Doubles) -> Doubles:
+    """Returns dot products, (n,), of vectors (3, n); none is -0.0."""
+    x, y, z = left * right
+    dots: Doubles = 0.0 + x + y + z
+    return dots
+
+
+def column_lengths(vectors: Doubles) -> Doubles:
+    """Returns the lengths, (n,), of vectors (3, n)."""
+    return np.sqrt(column_dots(vectors, vectors))
+
+
 def double_area_normals(positions: Doubles) -> Doubles:
     """Returns (v1 - v0) x (v2 - v0), (n, 3) float64: geometric normals, each as long as twice the area.
 
     positions: (n, 3, 3).
     """
-    return np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0])
+    return np.ascontiguousarray(column_normals(columns_of(positions)).T)
 
 
 def areas(positions: Doubles | Floats) -> Doubles:
     """Returns the areas, (n,) float64, of triangles (n, 3, 3)."""
-    return 0.5 * np.linalg.norm(double_area_normals(positions.astype(np.float64)), axis=-1)
+    return 0.5 * column_lengths(column_normals(columns_of(positions)))
 
 
 def has_area(mesh: Mesh) -> bool:

@@ -11,7 +11,7 @@ What stands in between is not looked for; all sides count as facing the lamp.
 
 import numpy as np
 
-from scenes.geometry import areas
+from scenes.geometry import column_crosses, column_dots, column_lengths, column_normals, columns_of
 from scenes.model import Doubles, Floats
 
 #: Pairs of a triangle and a lamp that are looked at, and triangles for a lamp at least, if there are so many.
@@ -34,38 +34,35 @@ def lamp_distances(positions: Floats, lamps: Doubles) -> Doubles:
     triangles = positions[:: max(1, -(-len(positions) // most))].astype(np.float64)
     while 0 < len(triangles) <= min(LEAST_PIECES, most) // 4:
         triangles = quartered(triangles)
-    return np.repeat([distance_of(triangles, lamp) for lamp in chosen], group)[: len(lamps)]
+    columns = columns_of(triangles)
+    return np.repeat([distance_of(columns, lamp) for lamp in chosen], group)[: len(lamps)]
 
 
 def distance_of(triangles: Doubles, lamp: Doubles) -> float:
-    """Returns the distance at which the strength of one lamp is meant."""
-    corners = triangles - lamp
-    middles = corners.mean(axis=1)
-    lengths = np.linalg.norm(middles, axis=1)
-    normals = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    shares = np.abs(np.einsum("ni,ni->n", normals, middles)) / np.where(lengths > 0.0, lengths, 1.0)
+    """Returns the distance at which the strength of one lamp is meant. triangles: (3, 3, n), see `columns_of`."""
+    corners = triangles - lamp[:, None]
+    middles = corners.sum(axis=0) / 3.0
+    lengths = column_lengths(middles)
+    normals = 0.5 * column_normals(corners)
+    shares = np.abs(column_dots(normals, middles)) / np.where(lengths > 0.0, lengths, 1.0)
     angles = solid_angles(corners)
     facing, seen = float(shares.sum()), float(angles.sum())
     if facing > 0.0 and seen > 0.0:
         return float(np.sqrt(facing / seen))
-    sizes = areas(triangles)  # all lie in planes through the lamp
+    sizes = column_lengths(normals)  # all lie in planes through the lamp
     return float(np.average(lengths, weights=sizes)) if sizes.sum() > 0.0 else 1.0
 
 
 def solid_angles(corners: Doubles) -> Doubles:
-    """Returns the solid angles (n,) of triangles (n, 3, 3) as seen from the origin.
+    """Returns the solid angles (n,) of triangles (3, 3, n) as seen from the origin.
 
     Van Oosterom, Strackee: The Solid Angle of a Plane Triangle, 1983.
     """
-    lengths = np.linalg.norm(corners, axis=2)
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    volume = np.abs(np.einsum("ni,ni->n", a, np.cross(b, c)))
-    below = (
-        lengths.prod(axis=1)
-        + np.einsum("ni,ni->n", a, b) * lengths[:, 2]
-        + np.einsum("ni,ni->n", b, c) * lengths[:, 0]
-        + np.einsum("ni,ni->n", c, a) * lengths[:, 1]
-    )
+    a, b, c = corners
+    along_a, along_b, along_c = map(column_lengths, corners)
+    volume = np.abs(column_dots(a, column_crosses(b, c)))
+    below = along_a * along_b * along_c
+    below += column_dots(a, b) * along_c + column_dots(b, c) * along_a + column_dots(c, a) * along_b
     angles: Doubles = 2.0 * np.arctan2(volume, below)
     return angles
 

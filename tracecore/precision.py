@@ -37,6 +37,6 @@ def padded(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 
     lower, upper: (..., 3) float32, world units.
     """
-    reach = np.maximum(np.abs(lower), np.abs(upper)).max(axis=-1, keepdims=True)
-    pad = PAD * reach
+    reach = np.maximum(np.abs(lower), np.abs(upper))
+    pad = PAD * np.maximum(np.maximum(reach[..., :1], reach[..., 1:2]), reach[..., 2:])  # many times as fast as a `max`
     return lower - pad, upper + pad

@@ -1,5 +1,6 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
+import functools
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,7 @@ def passes_under_way(threads: int, bytes_of_pass: int, processes: int = 1) -> in
     return min(threads, int(memory_for_passes() / processes / bytes_of_pass))
 
 
+@functools.lru_cache(maxsize=4)
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
     """Returns the indices of the pixels, (width * height,) int32, row * width + column, tile after tile."""
     columns, rows = -(-width // TILE), -(-height // TILE)

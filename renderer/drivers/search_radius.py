@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from renderer.scene.packed_scene import CameraArrays
+from scenes.geometry import areas
 from tracecore.arrays import pieces
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, make_rays
@@ -32,12 +33,10 @@ def pass_radius(first_radius: float, index: int) -> float:
 
 def surface_area(positions: Floats) -> float:
     """Returns the area of all triangles (n, 3, 3)."""
-    doubled = np.empty(len(positions))
+    found = np.empty(len(positions))
     for piece in pieces(len(positions)):
-        corners = positions[piece].astype(np.float64)
-        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        doubled[piece] = np.linalg.norm(normals, axis=1)
-    return 0.5 * float(doubled.sum())
+        found[piece] = areas(positions[piece])
+    return float(found.sum())
 
 
 def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:

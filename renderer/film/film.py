@@ -8,6 +8,7 @@ over its neighbours, and what is told of the whole picture a mean over all pixel
 
 import math
 import time
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -177,7 +178,8 @@ class Film:
         """
         if self.passes < 2:
             return float("inf")
-        return _trimmed(np.sqrt(self._squared_errors), self._quiet_brightness)
+        squares = self._squared_errors
+        return _trimmed(np.sqrt(squares), self._quiet_brightness(squares))
 
     @property
     def relative_bias(self) -> float:
@@ -191,7 +193,7 @@ class Film:
         if passes < 2 or total.value.shape[2] <= LAYER_BIAS:
             return float("nan")
         squares = np.square(total.value[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
-        brightness = self._quiet_brightness
+        brightness = self._quiet_brightness(self._squared_errors)
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
         return BIAS_FACTOR * float(np.sqrt(max(relative.ravel()[quiet].mean(), 0.0)))
@@ -205,11 +207,12 @@ class Film:
     @property
     def _squared_errors(self) -> Doubles:
         """Returns the variance of the picture's mean by the halves, mean over the channels: (height, width)."""
-        return self._variance[..., LAYER_BEAUTY:LAYER_BIAS].mean(axis=2)
+        red, green, blue = np.moveaxis(self._variance[..., LAYER_BEAUTY:LAYER_BIAS], 2, 0)
+        squares: Doubles = (red + green + blue) / 3.0
+        return squares
 
-    @property
-    def _quiet_brightness(self) -> Doubles:
-        return quiet_brightness(brightness_of(self.linear), self._squared_errors)
+    def _quiet_brightness(self, squared_errors: Doubles) -> Doubles:
+        return quiet_brightness(brightness_of(self.linear), squared_errors)
 
     @property
     def _variance(self) -> Doubles:
@@ -238,7 +241,8 @@ def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.flo
 
 def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
     """Returns what errors of a picture are compared with: (height, width)."""
-    brightness: Doubles = picture.mean(axis=2, dtype=np.float64)
+    red, green, blue = np.moveaxis(picture.astype(np.float64), 2, 0)
+    brightness: Doubles = (red + green + blue) / 3.0
     return brightness + FLOOR * brightness.mean()
 
 
@@ -266,10 +270,11 @@ def mean_around(values: Doubles, reach: int) -> Doubles:
     values: (height, width).
     reach: how many pixels the square has to each side.
     """
+    size = 2 * reach + 1
     for axis in (0, 1):
         padding = [(reach, reach) if axis == other else (0, 0) for other in (0, 1)]
-        windows = sliding_window_view(np.pad(values, padding, mode="symmetric"), 2 * reach + 1, axis=axis)
-        values = windows.mean(axis=2)
+        windows = sliding_window_view(np.pad(values, padding, mode="symmetric"), size, axis=axis)
+        values = reduce(np.add, np.moveaxis(windows, 2, 0)) / size  # many times as fast as a `mean` over a few
     return values
 
 

@@ -355,22 +355,23 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
     """Writes all frames, .png files, to one file of the format that its name says; a few at a time are in memory."""
-    suffix, (first, *following) = path.suffix.lower(), frames
+    suffix, paths = path.suffix.lower(), [*frames]
     if suffix in VIDEOS:
         with atomic_file(path) as file:
-            write_video(file, suffix, _Pictures([first, *following]), frames_per_second)
+            write_video(file, suffix, _Pictures(paths), frames_per_second)
         return
     name, options = ANIMATED[suffix]
     duration = round(1000.0 / frames_per_second)
-    others = _Pictures(following, has_palette=name == "GIF")
+    pictures = iter(_Pictures(paths, has_palette=name == "GIF"))
+    first = next(pictures)
+    others = pictures if name == "GIF" else _Pictures(paths[1:])  # Pillow looks at those of other formats twice
     with atomic_file(path) as file:
-        others.read(first).save(file, name, save_all=True, append_images=others, duration=duration, **options)
+        first.save(file, name, save_all=True, append_images=others, duration=duration, **options)
 
 
 @dataclass(frozen=True)
 class _Pictures:
-    """Reads pictures when they are needed, as often as they are: Pillow looks at those of a PNG twice. As many are read
-    at once as there are cores.
+    """Reads pictures when they are needed, as often as they are; as many at once as there are cores.
 
     has_palette: whether each gets the 256 colours that suit it, which takes most of the time of a GIF.
     """

@@ -181,12 +181,12 @@ def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> R
 
 def sphere_around(snapshot: Snapshot) -> Sphere:
     """Returns the sphere around the box around all triangles; it has no size where there are none."""
-    corners = snapshot.positions.reshape(-1, 3)
-    if len(corners) == 0:
+    corners = np.ascontiguousarray(snapshot.positions.reshape(-1, 3).T)  # columns, over which NumPy is fast
+    if corners.size == 0:
         return Sphere((0.0, 0.0, 0.0), 0.0)
-    middle = 0.5 * (corners.min(axis=0).astype(np.float64) + corners.max(axis=0))
-    offsets = corners - middle.astype(np.float32)
-    radius = SPHERE_MARGIN * math.sqrt(float(np.einsum("ij,ij->i", offsets, offsets).max()))
+    middle = 0.5 * (corners.min(axis=1).astype(np.float64) + corners.max(axis=1))
+    squares = np.square(corners - middle.astype(np.float32)[:, None])
+    radius = SPHERE_MARGIN * math.sqrt(float((squares[0] + squares[1] + squares[2]).max()))
     x, y, z = middle.tolist()
     return Sphere((x, y, z), radius)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from renderer.scene.media import Media
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
+from scenes.geometry import column_dots, column_lengths, column_normals, columns_of
 from scenes.srgb import decoded
 from shaders.alias_table import pack_aliases
 from shaders.lights import (
@@ -192,7 +193,7 @@ def records_after(surfaces: SurfaceArrays, before: SurfaceArrays, known: Records
         return pack_records(surfaces)
     differ = surfaces.material_ids != before.material_ids
     for now, then in ((surfaces.positions, before.positions), (surfaces.normals, before.normals)):
-        differ |= (now.view(np.uint32) != then.view(np.uint32)).any(axis=(1, 2))
+        differ |= (now.view(np.uint32) != then.view(np.uint32)).reshape(-1, 9).any(axis=1)
     records, changed = in_lines(len(known), TRIANGLE_RECORD), np.flatnonzero(differ)
     records[:] = known
     for piece in pieces(len(changed)):
@@ -205,16 +206,23 @@ def records_after(surfaces: SurfaceArrays, before: SurfaceArrays, known: Records
 
 def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice | npt.NDArray[np.intp]) -> None:
     """Writes the records of some triangles."""
-    positions, ids = surfaces.positions[piece], surfaces.material_ids[piece]
-    corners = positions.astype(np.float64)
+    corners, ids = columns_of(surfaces.positions[piece]), surfaces.material_ids[piece]
     normals = flat_normals(corners)
-    records["normal"] = normals
-    records["plane"] = np.einsum("ni,ni->n", records["normal"].astype(np.float64), corners.mean(axis=1))
-    records["clearance"] = ORIGIN_OFFSET * np.abs(positions).max(axis=(1, 2), initial=0.0)
+    rows = np.ascontiguousarray(normals.T)
+    records["normal"] = rows
+    records["plane"] = column_dots(normals.astype(np.float32), corners.sum(axis=0) / 3.0)
+    records["clearance"] = ORIGIN_OFFSET * largest_of_each(corners).astype(np.float32)
     records["kind"] = ids | surfaces.flags[ids]
-    records["kind"] |= np.where(are_bent(surfaces.normals[piece], normals), BENT, np.uint32(0))
-    pack_units(normals, records["packed_front"])
-    pack_units(-normals, records["packed_back"])
+    is_bent = largest_of_each(columns_of(surfaces.normals[piece]) - normals) > 1e-6  # by more than rounding
+    records["kind"] |= np.where(is_bent, BENT, np.uint32(0))
+    pack_units(rows, records["packed_front"])
+    pack_units(-rows, records["packed_back"])
+
+
+def largest_of_each(columns: Doubles) -> Doubles:
+    """Returns the largest number by magnitude, (n,), of each triangle's nine. columns: (3, 3, n)."""
+    largest: Doubles = np.abs(columns).reshape(9, -1).max(axis=0)
+    return largest
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
@@ -224,17 +232,11 @@ def in_lines(count: int, record: np.dtype[np.void]) -> Records:
     return memory[first : first + count * record.itemsize].view(record)
 
 
-def flat_normals(corners: Doubles) -> Doubles:
-    """Returns (n, 3) unit normals by the order of the corners; +z for a triangle without area."""
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
-
-
-def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
-    """Returns, for each triangle, whether a corner's normal differs from the flat one by more than rounding."""
-    differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
-    return differs
+def flat_normals(columns: Doubles) -> Doubles:
+    """Returns (3, n) unit normals by the order of the corners; +z for a triangle without area. columns: (3, 3, n)."""
+    normals = column_normals(columns)
+    lengths = column_lengths(normals)
+    return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), [[0.0], [0.0], [1.0]])
 
 
 def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32]) -> Records:

@@ -48,7 +48,7 @@ class BinaryTree:
         """Returns half of the surface of every box, (n,) float64."""
         area = np.empty(len(self.child))
         for piece in pieces(len(area)):
-            x, y, z = (self.upper[piece].astype(np.float64) - self.lower[piece]).T
+            x, y, z = np.ascontiguousarray(self.upper[piece].T, np.float64) - self.lower[piece].T
             area[piece] = x * y + y * z + z * x
         return area
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
-from tracecore.arrays import pieces
 from tracecore.bvh.tree import BinaryTree
+from tracecore.compilation.cached import compiled
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.centre_box import centre_and_half
@@ -62,17 +62,17 @@ def _check_limits(tree: BinaryTree, triangles: Floats) -> None:
 
 def _pack_nodes(tree: BinaryTree, surface: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
     """Returns nodes whose right child has no less surface than the left one."""
-    inner = np.flatnonzero(~tree.is_leaf)
-    if len(inner) == 0:
-        return _root_of_one_leaf(tree)
-    names = _names(tree)
-    nodes = np.zeros(len(inner), NODE)
-    for piece in pieces(len(nodes)):
-        first = tree.child[inner[piece]]
-        swapped = (surface[first + 1] < surface[first]).astype(np.int32)
-        for side in (0, 1):
-            child = first + (swapped ^ side)
-            _set_child(nodes[piece], side, padded(tree.lower[child], tree.upper[child]), names[child])
+    first = tree.child[~tree.is_leaf]
+    if len(first) == 0:  # the root is the leaf on the left, and on the right is a leaf without triangles
+        children = np.zeros((1, 2), np.int32)
+        names = np.array([[_names(tree)[0], ~0]], np.int32)
+    else:
+        swapped = surface[first + 1] < surface[first]
+        children = np.stack([first + swapped, first + ~swapped], axis=1, dtype=np.int32)
+        names = _names(tree)[children]
+    nodes = np.zeros(len(children), NODE)
+    nodes["child"] = names
+    _write_boxes(nodes["xy"], nodes["z"], children, *padded(tree.lower, tree.upper))
     return nodes
 
 
@@ -82,23 +82,21 @@ def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
     return np.where(tree.is_leaf, ~((tree.first << LEAF_COUNT_BITS) | tree.count), index).astype(np.int32)
 
 
-def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
-    centre, half = centre_and_half(*box)
-    for axis in (0, 1):
-        nodes["xy"][:, side, 2 * axis] = centre[:, axis]
-        nodes["xy"][:, side, 2 * axis + 1] = half[:, axis]
-    nodes["z"][:, side, 0] = centre[:, 2]
-    nodes["z"][:, side, 1] = half[:, 2]
-    nodes["child"][:, side] = name
+@compiled
+def _write_boxes(xy: Any, z: Any, children: Any, lower: Any, upper: Any) -> None:
+    """Writes the boxes of both children of each node.
 
-
-def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
-    """Returns one node with the leaf on the left, and on the right a leaf without triangles."""
-    nodes = np.zeros(1, NODE)
-    box = padded(tree.lower[:1], tree.upper[:1])
-    _set_child(nodes, 0, box, _names(tree)[0])
-    _set_child(nodes, 1, box, ~0)
-    return nodes
+    xy, z: of the nodes, (n, 2, 4) and (n, 2, 2) float32.
+    children: (n, 2) int32, nodes of the tree.
+    lower, upper: (m, 3) float32, corners of the boxes of all nodes of the tree, with their pads.
+    """
+    for node in range(len(children)):
+        for side in range(2):
+            own = children[node, side]
+            for axis in range(2):
+                box = centre_and_half(lower[own, axis], upper[own, axis])
+                xy[node, side, 2 * axis], xy[node, side, 2 * axis + 1] = box
+            z[node, side, 0], z[node, side, 1] = centre_and_half(lower[own, 2], upper[own, 2])
 
 
 def _depth(tree: BinaryTree) -> int:

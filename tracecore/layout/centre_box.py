@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from tracecore.rays import Floats
+from tracecore.compilation.cached import inlined
+
+#: The largest number of float32.
+MOST = np.finfo(np.float32).max
 
 
-def centre_and_half(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Returns centres, and halves that reach from them to both planes or farther: (..., 3) float32 each.
+@inlined
+def centre_and_half(lower: np.float32, upper: np.float32) -> tuple[np.float32, np.float32]:
+    """Returns, for one axis, the centre of a box, and a half that reaches from it to both planes or farther.
 
-    lower, upper: (..., 3) float32, with their pads.
+    lower, upper: world units, with their pads.
     """
-    lower64, upper64 = lower.astype(np.float64), upper.astype(np.float64)
-    centre = ((lower64 + upper64) / 2).astype(np.float32)
-    half = np.maximum(centre - lower64, upper64 - centre)
-    above = np.where(half > 0.0, np.nextafter(half, np.inf), half)  # the difference was rounded, unless it is 0
-    rounded = above.astype(np.float32)
-    return centre, np.where(rounded < above, np.nextafter(rounded, np.finfo(np.float32).max), rounded)
+    centre = np.float32((np.float64(lower) + np.float64(upper)) / 2.0)
+    half = max(np.float64(centre) - np.float64(lower), np.float64(upper) - np.float64(centre))
+    above = np.nextafter(half, np.inf) if half > 0.0 else half  # the difference was rounded, unless it is 0
+    rounded = np.float32(above)
+    return centre, np.nextafter(rounded, MOST) if np.float64(rounded) < above else rounded

@@ -4,10 +4,12 @@ A row for each axis holds that component of the three corners, so that a ray loa
 and has nothing to exchange. `kernels/packed_row.cuh` is the other side.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.arrays import pieces
+from tracecore.compilation.cached import compiled
 from tracecore.rays import Floats, Ids
 
 #: One component of a triangle's three corners.
@@ -25,7 +27,16 @@ def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
     triangles: (t, 3, 3) float32, in the caller's order.
     """
     packed = np.zeros(len(order), PACKED_TRIANGLE)
-    for piece in pieces(len(order)):
-        packed["rows"]["component"][piece] = triangles[order[piece]].transpose(0, 2, 1)
-    packed["rows"]["prim_id"] = order[:, None]
+    _write_triangles(order, triangles, packed["rows"]["component"], packed["rows"]["prim_id"])
     return packed
+
+
+@compiled
+def _write_triangles(order: Any, triangles: Any, component: Any, prim_id: Any) -> None:
+    """Writes the records. component: (t, 3, 3) float32, axis by corner. prim_id: (t, 3) uint32."""
+    for leaf_index in range(len(order)):
+        own = order[leaf_index]
+        for axis in range(3):
+            prim_id[leaf_index, axis] = own
+            for corner in range(3):
+                component[leaf_index, axis, corner] = triangles[own, corner, axis]
