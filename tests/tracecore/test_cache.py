@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -199,3 +201,29 @@ def test_machine_code_alone_is_kept(tmp_path: Path) -> None:
     assert len(kept) == 4
     assert max(made_of for _, made_of, _ in kept) < min(code for code, _, _ in kept)
     assert {annotation for *_, annotation in kept} == {0}
+
+
+WITHOUT_SCIPY = """
+import sys
+from tracecore.compilation.cached import compiled
+compiled(lambda x: x + 1)(1)
+print([name for name in sys.modules if name.startswith("scipy.")], "numba.np.arraymath" in sys.modules)
+from scipy.linalg import cython_blas
+"""
+
+
+def test_no_code_has_scipy_imported_which_others_may_import_later(tmp_path: Path) -> None:
+    """Numba looks for it where it is installed; here is one that says so."""
+    there = tmp_path / "scipy"
+    (there / "linalg").mkdir(parents=True)
+    (there / "__init__.py").write_text('__version__ = "1.16.0"')
+    for module in ("__init__.py", "cython_blas.py"):
+        (there / "linalg" / module).touch()
+    child = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SCIPY],
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "TRACECORE_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (child.stdout, child.stderr) == ("[] True\n", "")

@@ -9,9 +9,11 @@ file that is damaged is made anew (`tracecore.compilation.cache_file`).
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from typing import Any, TypeVar
 
 from numba.core import event as events
@@ -45,6 +47,7 @@ class Cached(Whole):
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
         with global_compiler_lock, collector_paused(), self._watched(sig):
+            _import_without_scipy("numba.np.arraymath")
             with only_process(self._folder, self._lock):
                 entry_point = super().compile(sig)
             while self._made:
@@ -151,6 +154,19 @@ def is_free(folder: PrivateFolder, name: str) -> bool:
         except BlockingIOError:
             return False
         return True
+
+
+def _import_without_scipy(module: str) -> None:
+    """Imports a module of Numba's that looks for the linear algebra of SciPy, which takes 0.3 s where there is one and
+    which no function here calls."""
+    wanted = "scipy.linalg.cython_blas"
+    if module in sys.modules or wanted in sys.modules:
+        return
+    sys.modules[wanted] = None  # type: ignore[assignment]  # by which Python knows that there is none
+    try:
+        import_module(module)
+    finally:
+        del sys.modules[wanted]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
