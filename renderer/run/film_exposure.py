@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from renderer.run.memory import check_fits
 from renderer.run.picture import make_picture
 from renderer.run.plan import Plan, driver_settings
 from renderer.run.rendering import REMEDY
-from renderer.scene.packed_scene import pack_ahead
+from renderer.run.sequence import PlayedFrame, played_ahead
+from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import DEFAULT_UPDATE, Settings
 from scenes.model import AnimationRange, Snapshot
@@ -81,14 +84,19 @@ def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
 
 def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     """Yields the linear radiance of frames, (height, width, 3) float32."""
-    updates, packed = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE), None
-    for frame in frames:
-        snapshot = pilot.snapshot(frame=frame)
-        check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
-        packed = pack_ahead(snapshot, packed)
-        with pilot.context(snapshot, 0.0, updates.tree_for(snapshot.positions)) as context:
-            made = make_picture(context, pilot.order(), None, keep_linear=False)
-            updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
-        if not (made.finished and made.picture):
-            raise KeyboardInterrupt
-        yield made.picture.image
+    updates = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE)
+    with closing(played_ahead(partial(_play, pilot), frames)) as played:
+        for one in played:
+            with pilot.context(one.snapshot, 0.0, updates.tree_for(one.snapshot.positions)) as context:
+                made = make_picture(context, pilot.order(), None, keep_linear=False)
+                updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+            if not (made.finished and made.picture):
+                raise KeyboardInterrupt
+            yield made.picture.image
+
+
+def _play(pilot: Plan, frame: int, before: PackedScene | None) -> PlayedFrame:
+    """Makes the scene of a frame, and packs it. before: what is packed of another frame."""
+    snapshot = pilot.snapshot(frame=frame)
+    check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
+    return PlayedFrame(frame, snapshot, 0.0, pack_ahead(snapshot, before), None)

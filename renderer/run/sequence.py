@@ -185,9 +185,12 @@ def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]
 
     While a frame is rendered, the next one is played and packed, and files are written of the one before.
     """
-    with ThreadPoolExecutor(1, "player") as player, ThreadPoolExecutor(1, "writer") as writer:
+    with (
+        ThreadPoolExecutor(1, "writer") as writer,
+        closing(played_ahead(partial(_play, order), order.frames)) as played,
+    ):
         last: RenderedFrame | None = None
-        rendered = _rendered_frames(order, player, writer)
+        rendered = (RenderedFrame(one.frame, _render(order, one, writer), one.kept is not None) for one in played)
         while True:
             try:
                 following = next(rendered, None)
@@ -226,20 +229,22 @@ class PlayedFrame(NamedTuple):
     kept: Statistics | None
 
 
-def _rendered_frames(
-    order: SequenceOrder, player: ThreadPoolExecutor, writer: ThreadPoolExecutor
-) -> Generator[RenderedFrame]:
-    """Yields all frames in order as they are rendered. player, writer: run what goes on meanwhile."""
-    frames = iter(order.frames)
-    played = player.submit(_play, order, next(frames), None)
-    while True:
-        ready = played.result()
-        following = next(frames, None)
-        if following is not None:
-            played = player.submit(_play, order, following, ready.packed)
-        yield RenderedFrame(ready.frame, _render(order, ready, writer), ready.kept is not None)
-        if following is None:
-            return
+def played_ahead(
+    play: Callable[[int, PackedScene | None], PlayedFrame], frames: Iterable[int]
+) -> Generator[PlayedFrame]:
+    """Yields frames in order; while one is in use, the next is played. play: plays a frame, of which it is given the
+    number and what is packed of the frame before."""
+    with ThreadPoolExecutor(1, "player") as player:
+        packed: PackedScene | None = None
+        coming: Future[PlayedFrame] | None = None
+        for frame in frames:
+            ready = None if coming is None else coming.result()
+            packed = packed if ready is None else ready.packed
+            coming = player.submit(play, frame, packed)
+            if ready is not None:
+                yield ready
+        if coming is not None:
+            yield coming.result()
 
 
 def _play(order: SequenceOrder, frame: int, before: PackedScene | None) -> PlayedFrame:
