@@ -18,7 +18,7 @@ from scenes.shipped.robots import tracks
 from scenes.shipped.robots.gait import UPWARD, Walk, followed, moves, turns
 from scenes.shipped.robots.materials import FIRST_PAINT
 from scenes.shipped.robots.walker import Body, Walker
-from scenes.shipped.street.city import MATERIALS, city
+from scenes.shipped.street import city
 from scenes.shipped.street.facades import textures
 from scenes.shipped.viewpoint import viewpoint
 from scenes.tracks import Track
@@ -40,8 +40,8 @@ WAYS: tuple[tuple[float, float, float, tuple[tuple[float, float], ...]], ...] = 
     (1.60, 0.68, 0.3, ((-66.2, -37.0), (-66.2, -10.0))),
     (1.20, 0.84, 0.6, ((-65.2, -53.0), (-65.2, -80.0))),
     (1.00, 0.75, 0.2, ((-59.8, -71.4), (-75.0, -71.4))),
-    (1.45, 0.74, 0.5, ((-112.0, -61.0), (-90.0, -61.0))),
-    (1.05, 0.92, 0.1, ((-78.0, -63.8), (-100.0, -63.8))),
+    (1.45, 0.74, 0.5, ((-106.0, -60.4), (-85.0, -60.4))),
+    (1.05, 0.92, 0.1, ((-78.0, -64.2), (-100.0, -64.2))),
 )
 
 CAMERAS = {
@@ -76,9 +76,9 @@ def drive() -> Track:
 def scene() -> Scene:
     """Makes the scene."""
     document = Document(
-        parts=city(),
+        parts=city.parts(),
         lights=[PointSource(LAMP, INTENSITY)],
-        materials=list(MATERIALS),
+        materials=list(city.MATERIALS),
         textures=textures(),
         tracks={"drive": drive()},
         cameras=dict(CAMERAS),

@@ -142,7 +142,7 @@ def level(height: float, material: int) -> Mesh:
     return panel((-HALF, height, HALF), (2.0 * HALF, 0.0, 0.0), (0.0, 0.0, -2.0 * HALF), material)
 
 
-def city() -> list[Part]:
+def parts() -> list[Part]:
     """Returns everything that stands still: the ground, roads, pavements, houses, and the pane above them."""
     buildings = [mesh for house in houses() for mesh in house_meshes(house)]
     return [Part(mesh) for mesh in (level(-0.05, PLAIN), *roads(), pavements(), *buildings, level(PANE_HEIGHT, PANE))]
