@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scenes.document import Part
 from scenes.model import Color, Material, Mesh
 from scenes.shipped.modelling import joined, panel
-from scenes.shipped.robots.materials import WALKER_MATERIALS
+from scenes.shipped.robots.materials import FIRST_PAINT, WALKER_MATERIALS
 from scenes.shipped.street.facades import BAY, BAYS, FACADES, ROAD_LENGTH, ROAD_WIDTH
 
 #: From crossing to crossing, and blocks along a side of the city.
@@ -22,6 +22,8 @@ PITCH, BLOCKS = 64.0, 6
 PAVEMENT, KERB, SETBACK = 3.0, 0.12, 1.2
 #: Height of the pane, half its edge and the ground's, and the share of light that it lets through.
 PANE_HEIGHT, HALF, TRANSMITTANCE = 60.0, 500.0, 0.5
+#: How many walk in it.
+WALKERS = 5
 #: Radiance of the ambient term of a white surface, W/(m^2 sr).
 AMBIENT = 0.2
 
@@ -36,12 +38,14 @@ def surface(name: str, texture: int = -1, color: Color = (0.9, 0.9, 0.9)) -> Mat
     return Material(name=name, diffuse=color, ambient=(AMBIENT * red, AMBIENT * green, AMBIENT * blue), texture=texture)
 
 
-FIRST_FACADE = len(WALKER_MATERIALS)
+#: Surfaces of the walkers, each of which has a paint of its own.
+OF_WALKERS = WALKER_MATERIALS[: FIRST_PAINT + WALKERS]
+FIRST_FACADE = len(OF_WALKERS)
 ROAD, CROSSING, SLABS, ROOF, PLAIN, PANE = range(FIRST_FACADE + len(FACADES), FIRST_FACADE + len(FACADES) + 6)
 NAMES = (*(facade.name for facade in FACADES), "road", "crossing", "slabs", "gravel roof")
 
 MATERIALS = (
-    *(replace(one, ambient=surface("", color=one.diffuse).ambient) for one in WALKER_MATERIALS),
+    *(replace(one, ambient=surface("", color=one.diffuse).ambient) for one in OF_WALKERS),
     *(surface(name, texture) for texture, name in enumerate(NAMES)),
     surface("plain", color=(0.24, 0.26, 0.18)),
     Material(name="pane", kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=TRANSMITTANCE, ior=1.0),
