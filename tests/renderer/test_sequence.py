@@ -513,7 +513,6 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--filter", "mitchell"], "invalid choice: 'mitchell'"),
         (["--driver", "photons-only", "--shutter", "1", "--save-photons", "a.npz"], "--save-photons keeps one photon"),
         (["--shutter", "1", "--timeline", "a.json"], "--timeline shows one driver's threads"),
-        (["--frames", "0:1", "--timeline", "a.json"], "--timeline"),
     ],
 )
 def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
