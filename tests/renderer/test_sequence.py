@@ -512,6 +512,7 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
         (["-o", "a.gif"], "must end in one of .png"),
         (["--frames", "0:1", "-o", "nowhere/a.gif"], "no folder 'nowhere'"),
+        (["--frames", "0:1", "--timeline", "nowhere/a.json"], "no folder 'nowhere'"),
         (["--frames", "0:1", "--camera", "left"], "has no camera 'left'; it has front"),
         (["--camera", "left"], "has no camera 'left'; it has front"),
         (["--motion-samples", "4"], "--motion-samples does nothing without --shutter"),
