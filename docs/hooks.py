@@ -36,7 +36,7 @@ TABLE = re.compile(r"<!-- table of (.+?) -->")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 
 #: Tables of figure_keys.py that are parts of others.
-PARTS = ("CIRCUMSTANCES", "COMPARISON")
+PARTS = ("CIRCUMSTANCES", "COMPARISON", "FILM_ROWS")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -141,5 +141,6 @@ def figures() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "options": options,
     "statistics": lambda: keys(statistics.FIELDS),
+    "statistics of films": lambda: keys(statistics.OF_FILMS),
     "figures": figures,
 }

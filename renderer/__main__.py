@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import time
 
 #: Where nobody reads what is printed, the exit status of a program that SIGPIPE has ended.
 EXIT_UNREAD = 141
@@ -16,6 +17,7 @@ def main() -> int:
     is written to a pipe, it ends without a word, and names that cannot be printed are printed with escapes. What goes
     to a stream that is closed goes nowhere.
     """
+    started = time.perf_counter()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _open_closed_streams()
@@ -25,7 +27,7 @@ def main() -> int:
 
     try:
         try:
-            status = cli.main()
+            status = cli.main(started=started)
         finally:
             sys.stdout.flush()
         _leave_what_hangs(status)

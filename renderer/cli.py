@@ -11,6 +11,7 @@ import argparse
 import errno
 import logging
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
@@ -97,12 +98,17 @@ def make_parser() -> Parser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
+def main(argv: Sequence[str] | None = None, started: float | None = None) -> int:
+    """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does.
+
+    argv: words of the command line, without the program's name; None for those of this process.
+    started: when the command has begun, by `time.perf_counter`; None for now.
+    """
+    started = time.perf_counter() if started is None else started
     command_line = list(sys.argv[1:] if argv is None else argv)
     with plainly_printed():
         arguments = make_parser().parse_args(_with_one_name(command_line))
-        arguments.command_line = command_line
+        arguments.command_line, arguments.started = command_line, started
         with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
             status = _run(arguments)
             if status == EXIT_INTERRUPTED:

@@ -4,7 +4,7 @@ In a key `[]` stands for each entry of a list, and NAME for any name. It imports
 line shows these tables in its help.
 """
 
-from renderer.run.statistics import key_lines
+from renderer.run.statistics import OF_FILMS, key_lines
 
 #: Meanings of the keys of a command's file, in the order of the file.
 Keys = dict[str, str]
@@ -182,6 +182,34 @@ PICTURES: Keys = CIRCUMSTANCES | {
     "peers[].errors[].passes": "samples of each pixel of a picture of its own",
     "peers[].errors[].seconds": "wall time of rendering it, median",
     "peers[].errors[].error": "relative error against the reference",
+}
+
+#: What the threads of a film of one process do, by the keys of its statistics.
+FILM_ROWS: Keys = {
+    key: meaning
+    for key, meaning in OF_FILMS.items()
+    if key not in ("seconds.wall", "seconds.main.wait_members", "seconds.main.writing")
+}
+
+FILM: Keys = CIRCUMSTANCES | {
+    "films[].scene": "name of the scene",
+    "films[].driver": "name of the driver",
+    "films[].device": "what traced: gpu or cpu",
+    "films[].kernel": "name of the traversal kernel",
+    "films[].threads": "CPU threads that shade",
+    "films[].passes": "passes of the first frame",
+    "films[].triangles": "triangles of the first frame",
+    "films[].width": "pixels",
+    "films[].height": "pixels",
+    "films[].frames": "frames of a film",
+    "films[].seconds": "wall time of the command, its start and its end with it: median of the films",
+    "films[].least": "least of the films, likewise",
+    "films[].most": "most of the films, likewise",
+    "films[].frames_per_second": "frames by the wall time of the command",
+    "films[].rays_share": "share of the wall time in which the main thread waited for those that trace and shade; this "
+    "and all below is of the median film",
+    "films[].outside": "wall time to begin the process and to end it",
+    **_under("films[]", {key.removeprefix("seconds."): meaning for key, meaning in FILM_ROWS.items()}),
 }
 
 GATHER: Keys = CIRCUMSTANCES | {

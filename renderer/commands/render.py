@@ -41,7 +41,7 @@ SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
-NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "debug_path")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
@@ -82,9 +82,9 @@ settings or another version of the program is refused; without --resume the pict
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .png.json and so on (or .exr, as FILE is
 named); FILE.mp4, .webm (extra film), .gif, .webp or .apng is made of them in the end, and FILE.mp4.json has the
-statistics of all, a list for each key. After Ctrl-C the same command with --resume makes what is missing, with the
-same bits. By the key 'request' of a frame's own .json it knows that all is as it was that decides the picture: the
-scene, the options and the program.
+statistics of all, a list for each key, and what took the time. After Ctrl-C the same command with --resume makes what
+is missing, with the same bits. By the key 'request' of a frame's own .json it knows that all is as it was that decides
+the picture: the scene, the options and the program.
 
 A sample, one of a pixel and pass, whose radiance is no number counts as black; the statistics tell how many there were,
 and a note names the first. The same command with --debug-path SEED,PASS,PIXEL traces that path alone, with the bits
@@ -144,6 +144,8 @@ def make_epilog() -> str:
 
     drivers = "\n".join(f"  {name:<13}  {driver.summary}" for name, driver in DRIVERS.items())
     keys = statistics.explain(statistics.OF_PHOTON_RUNS)
+    of_films = "\n".join(statistics.key_lines(statistics.OF_FILMS))
+    keys += f"\n\nkeys of all frames together, in the statistics of a film:\n{of_films}"
     return f"drivers:\n{drivers}\n\n{EXAMPLES}\nkeys of the statistics:\n{keys}\n"
 
 
@@ -293,7 +295,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
-    from renderer.film.image_file import make_default_folder
+    from renderer.film.image_file import check_folder, make_default_folder
     from renderer.film.video import check_video_size
     from renderer.run.film_exposure import with_exposure
     from renderer.run.fleets import fleet_of
@@ -303,11 +305,15 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.run.plan import driver_settings
     from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence_path, make_sequence
+    from renderer.run.timeline import FilmClock
 
+    clock = FilmClock(arguments.started)
     path = output_of(arguments, settings.driver)
     check_sequence_path(path)
     check_output(settings, path)
-    plan = plan_picture(arguments.scene, replace(settings, output=None), is_sequence=True)
+    if settings.timeline is not None:
+        check_folder(settings.timeline)
+    plan = plan_picture(arguments.scene, replace(settings, output=None, timeline=None), is_sequence=True)
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     is_shown = path.suffix.lower() != ".exr"
@@ -317,13 +323,15 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     check_video_size(path, driver_settings(plan.settings, first).film_size)
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
-    make_default_folder([path])
-    order = sequence_of(arguments, plan, path)
+    make_default_folder([path, settings.timeline])
+    order = replace(sequence_of(arguments, plan, path), clock=clock, timeline_path=settings.timeline)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
     plan.note_blindness(first)
+    clock.begin("pilot")
     with nothing_saved():
         plan = with_exposure(plan, is_shown=is_shown)
+    clock.begin("start")
     order = replace(order, picture=plan.order())
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:

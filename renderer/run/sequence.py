@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
@@ -25,11 +25,12 @@ from renderer.errors import UsageError
 from renderer.film.image_file import check_writable, png_texts
 from renderer.film.video import VIDEOS, check_video, write_video
 from renderer.interrupts import interruptible
-from renderer.run import statistics
+from renderer.run import statistics, timeline
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, make_picture
 from renderer.run.picture_files import files_of, read_statistics, statistics_path
 from renderer.run.picture_order import PictureOrder
+from renderer.run.timeline import FilmClock
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.version import SOFTWARE
 from scenes.marks import WRITTEN_BY
@@ -106,6 +107,8 @@ class SequenceOrder:
     resume: whether to keep the frames that are there.
     elsewhere: has frames made in other processes, of their numbers: yields each with what was made, in any order. None
     where they are made here, one after the other.
+    clock: knows what each thread does when.
+    timeline_path: where that is written in the end, None for nowhere.
     """
 
     path: Path
@@ -118,6 +121,8 @@ class SequenceOrder:
     resume: bool = False
     frames_per_second: float = 25.0
     elsewhere: Callable[[list[int]], Generator[tuple[int, MadeFrame]]] | None = None
+    clock: FilmClock = field(default_factory=FilmClock)
+    timeline_path: Path | None = None
 
     def frame_path(self, frame: int) -> Path:
         """Returns the path where a frame is written."""
@@ -127,8 +132,11 @@ class SequenceOrder:
 
     @property
     def own_files(self) -> list[Path]:
-        """Returns the files of the whole sequence: its animated picture, if there is to be one, and its statistics."""
-        return [*([self.path] if self.path.suffix.lower() in ANIMATED else []), statistics_path(self.path)]
+        """Returns the files of the whole sequence: its animated picture and its timeline, if there are to be such, and
+        its statistics.
+        """
+        animated = [self.path] if self.path.suffix.lower() in ANIMATED else []
+        return [*animated, statistics_path(self.path), *filter(None, [self.timeline_path])]
 
     def frame_files_there(self) -> list[Path]:
         """Returns the files of frames, pictures and statistics, that are there already."""
@@ -170,11 +178,13 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
                 report(frame, figures, is_kept)
     except KeyboardInterrupt:
         return False
-    figures = table(order.frames, rows) | {"asked": order.picture.asked}
-    writes = [partial(statistics.write, statistics_path(order.path), figures)]
+    writes = [partial(write_figures, order, rows)]
     if order.path.suffix.lower() in ANIMATED:
+        order.clock.begin("animation")
         stills = map(order.frame_path, order.frames)
-        writes.append(partial(write_animation, order.path, stills, order.frames_per_second))
+        writes.insert(0, partial(write_animation, order.path, stills, order.frames_per_second))
+    if order.timeline_path is not None:
+        writes.append(partial(timeline.write_film, order.timeline_path, order.clock))
     write_each(*writes)
     return True
 
@@ -190,16 +200,16 @@ def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]
         closing(played_ahead(partial(_play, order), order.frames)) as played,
     ):
         last: RenderedFrame | None = None
-        rendered = (RenderedFrame(one.frame, _render(order, one, writer), one.kept is not None) for one in played)
+        rendered = _rendered_frames(order, played, writer)
         while True:
             try:
                 following = next(rendered, None)
             except BaseException:
                 if last is not None:
-                    yield last.frame, last.figures.result(), last.is_kept
+                    yield _written(order, last)
                 raise
             if last is not None:
-                yield last.frame, last.figures.result(), last.is_kept
+                yield _written(order, last)
             if following is None:
                 return
             last = following
@@ -212,6 +222,14 @@ class RenderedFrame(NamedTuple):
     frame: int
     figures: Future[Statistics]
     is_kept: bool
+
+
+def _written(order: SequenceOrder, one: RenderedFrame) -> tuple[int, Statistics, bool]:
+    """Returns what is told of a frame, as soon as its files are written."""
+    order.clock.begin("wait_writer", one.frame)
+    figures = one.figures.result()
+    order.clock.begin("rest")
+    return one.frame, figures, one.is_kept
 
 
 class PlayedFrame(NamedTuple):
@@ -227,6 +245,16 @@ class PlayedFrame(NamedTuple):
     seconds: float
     packed: PackedScene | None
     kept: Statistics | None
+
+
+def _rendered_frames(
+    order: SequenceOrder, played: Iterator[PlayedFrame], writer: ThreadPoolExecutor
+) -> Generator[RenderedFrame]:
+    """Yields all frames in order as they are rendered. writer: runs what goes on meanwhile."""
+    for frame in order.frames:
+        order.clock.begin("wait_player", frame)
+        ready = next(played)
+        yield RenderedFrame(frame, _render(order, ready, writer), ready.kept is not None)
 
 
 def played_ahead(
@@ -249,12 +277,14 @@ def played_ahead(
 
 def _play(order: SequenceOrder, frame: int, before: PackedScene | None) -> PlayedFrame:
     """Makes the scene of a frame, and packs it unless the frame is there already. before: another frame's."""
-    start = time.perf_counter()
-    snapshot = order.snapshot_at(frame)
-    seconds = time.perf_counter() - start
-    key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
-    kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
-    packed = before if kept else pack_ahead(snapshot, before)
+    with order.clock.meanwhile("player", "playing", frame):
+        start = time.perf_counter()
+        snapshot = order.snapshot_at(frame)
+        seconds = time.perf_counter() - start
+        key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
+        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
+    with order.clock.meanwhile("player", "packing", frame):
+        packed = before if kept else pack_ahead(snapshot, before)
     return PlayedFrame(frame, snapshot, seconds, packed, kept)
 
 
@@ -266,11 +296,14 @@ def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, 
     with closing(order.elsewhere([frame for frame in order.frames if frame not in kept])) as results:
         for frame in order.frames:
             while frame not in kept and frame not in made:
+                order.clock.begin("wait_members")
                 number, one = next(results)
+                order.clock.begin("writing", number)
                 path = order.frame_path(number)
                 one.picture.write(path)
                 made[number] = one.picture.statistics | {"request": one.key, "asked": order.picture.asked}
                 write_finished(path, made[number])
+            order.clock.begin("rest")
             yield frame, made.get(frame) or kept[frame], frame in kept
 
 
@@ -285,24 +318,42 @@ def _render(order: SequenceOrder, ready: PlayedFrame, writer: ThreadPoolExecutor
 
     Raises `KeyboardInterrupt` if that was interrupted.
     """
-    frame, snapshot, path = ready.frame, ready.snapshot, order.frame_path(ready.frame)
+    frame, snapshot, path, clock = ready.frame, ready.snapshot, order.frame_path(ready.frame), order.clock
     if ready.kept is not None:
+        clock.begin("rest")
         return writer.submit(lambda: cast("Statistics", ready.kept))
+    clock.begin("tree", frame)
     tree = order.updates.tree_for(snapshot.positions)
+    clock.begin("tracer", frame)
     statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
     picture = of_frame(order.picture, order.seeds, frame)
     with order.context(snapshot, ready.seconds, tree) as context:
+        clock.was("tree", 0.0 if context.is_refitted else context.tracer.bvh.tree_seconds)
+        clock.begin("finish", frame)
         made: Made = make_picture(context, picture, path, keep_linear=False, is_left=True)
+        if made.picture:
+            _note_rendering(clock, made.picture.statistics)
         order.updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+        clock.begin("tracer", frame)
     if not (made.finished and made.picture):
         raise KeyboardInterrupt
-    return writer.submit(_write_frame, path, made.picture, partial(frame_key, picture, snapshot))
+    return writer.submit(_write_frame, order, frame, made.picture, partial(frame_key, picture, snapshot))
 
 
-def _write_frame(path: Path, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
+def _note_rendering(clock: FilmClock, figures: Statistics) -> None:
+    """Says what of the time in which a picture was made was what, by its statistics."""
+    rendering = figures["seconds.total"] - figures["seconds.load"] - figures["seconds.build"]
+    clock.was("driver", figures["seconds.start"])
+    clock.was("rays", rendering - figures["seconds.start"] - figures["seconds.film"])
+    clock.was("film", figures["seconds.film"])
+
+
+def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
     """Writes the files of a frame, and returns its statistics. key_of: see `finished_frame`."""
-    picture.write(path)
-    write_finished(path, picture.statistics | {"request": key_of(picture.passes)})
+    path = order.frame_path(frame)
+    with order.clock.meanwhile("writer", "writing", frame):
+        picture.write(path)
+        write_finished(path, picture.statistics | {"request": key_of(picture.passes)})
     return picture.statistics
 
 
@@ -399,7 +450,11 @@ class _Pictures:
         return picture.convert("P", palette=Image.Palette.ADAPTIVE) if self.has_palette else picture
 
 
-def table(frames: range, rows: list[Statistics]) -> Statistics:
-    """The statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`."""
+def write_figures(order: SequenceOrder, rows: list[Statistics]) -> None:
+    """Writes the statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`, and the keys of
+    `statistics.OF_FILMS`. rows: statistics of the frames.
+    """
+    order.clock.begin("rest")
     columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
-    return {"software": SOFTWARE, "frames": list(frames), **columns}
+    figures = {"software": SOFTWARE, "frames": list(order.frames), **columns, **order.clock.seconds()}
+    statistics.write(statistics_path(order.path), figures | {"asked": order.picture.asked})

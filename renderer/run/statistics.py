@@ -94,6 +94,29 @@ FIELDS = {
     "without a command",
 }
 
+#: Keys of a film's own statistics beside its columns: what its main thread did from the start of the command on, which
+#: adds up to the wall time, and what other threads did meanwhile, which is no part of it.
+OF_FILMS = {
+    "seconds.wall": "wall time from the start of the command until the film is written: the sum of seconds.main",
+    "seconds.main.start": "of it to start: load the program, read the scene, check, and with --gpus begin processes",
+    "seconds.main.pilot": "to meter the exposure of all frames on a few small ones",
+    "seconds.main.wait_player": "to wait for the player, until the next frame is played and packed",
+    "seconds.main.tree": "to build, read or refit trees",
+    "seconds.main.tracer": "to open and close tracers, without the tree: layout, transfer to the device",
+    "seconds.main.driver": "to make drivers: their tables, their threads, and to load their compiled code",
+    "seconds.main.rays": "to wait for the threads that trace and shade passes",
+    "seconds.main.film": "to add passes to pictures, while threads may be at work",
+    "seconds.main.finish": "to finish pictures: their statistics and noise, and to close drivers",
+    "seconds.main.wait_writer": "to wait for the writer, until the files of a frame are written",
+    "seconds.main.wait_members": "to wait for frames of other processes, for --gpus and --cluster",
+    "seconds.main.writing": "to write those",
+    "seconds.main.animation": "to write the one file of all frames",
+    "seconds.main.rest": "for all else, such as telling of frames",
+    "seconds.player.playing": "meanwhile in the player: to place frames at their times, and look at those to be kept",
+    "seconds.player.packing": "meanwhile in the player: to pack frames for shading",
+    "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, and write their files",
+}
+
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
 #: same as another key.
 OF_PICTURES = (

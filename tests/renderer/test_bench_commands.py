@@ -1,6 +1,9 @@
 """`tracecore bench WORD`: each measures a tiny scene, and writes what its help explains."""
 
 import json
+import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,14 @@ from fake_cuda import installed
 from PIL import Image
 
 from renderer import cli
-from renderer.bench import builder_benchmark, dispatch_benchmark, figure_keys, picture_peers, shading_benchmark
+from renderer.bench import (
+    builder_benchmark,
+    dispatch_benchmark,
+    figure_keys,
+    film_benchmark,
+    picture_peers,
+    shading_benchmark,
+)
 from renderer.commands import bench
 from tracecore.benchmarks import gpu_benchmark
 from tracecore.benchmarks.compare_embree import room_of_spheres
@@ -28,6 +38,7 @@ KEYS = {
     "dispatch": figure_keys.DISPATCH,
     "error": figure_keys.ERROR,
     "pictures": figure_keys.PICTURES,
+    "film": figure_keys.FILM,
     "gather": figure_keys.GATHER,
     "shading": figure_keys.SHADING,
     "builders": figure_keys.BUILDERS,
@@ -143,6 +154,41 @@ def test_a_reference_of_another_size_is_refused(tmp_path, capsys):
     words = ["--devices", "cpu", "--drivers", "ao", "--size", "8x6", "--references", str(tmp_path)]
     assert cli.main(["bench", "pictures", "cornell", *words]) == 2
     assert "cornell.npy' is of 4x4 pixels; expected 8x6" in capsys.readouterr().err
+
+
+def test_film(measured, capsys):
+    small = ("--frames", "0:5:2", "--size=8x6", "--passes", "1", "--driver", "ao", "--threads", "1", "--exposure", "-1")
+    figures = measured("film", "museum:10k", *small, "--devices", "cpu", "--repeat", "2")
+    assert_explained([figures], figure_keys.FILM)
+    (row,) = figures["films"]
+    assert [row[name] for name in ("scene", "driver", "device", "frames")] == ["museum", "ao", "cpu", 3]
+    assert (row["width"], row["height"], row["passes"], row["threads"]) == (8, 6, 1, 1)
+    assert row["least"] <= row["seconds"] <= row["most"]
+    assert row["frames_per_second"] == pytest.approx(3 / row["seconds"])
+    assert row["outside"] + sum(row["main"].values()) == pytest.approx(row["least"])  # of two the lower median
+    assert row["rays_share"] == pytest.approx(row["main"]["rays"] / row["least"])
+    first, second, *_, last = capsys.readouterr().out.splitlines()
+    assert first.split()[:4] == ["scene", "driver", "device", "frames"]
+    assert second.split()[:6] == ["museum", "ao", "cpu", "3", "8x6", "1"]
+    assert last.startswith("meanwhile: playing ")
+
+
+def test_an_interrupt_ends_the_process_that_makes_the_film(monkeypatch):
+    def interrupted(process):
+        raise KeyboardInterrupt
+
+    started = []
+    monkeypatch.setattr(film_benchmark, "start_python", lambda *_, **__: started.append(Process()) or started[0])
+
+    class Process(subprocess.Popen):
+        def __init__(self):
+            super().__init__([sys.executable, "-c", "import time; time.sleep(1000)"])
+
+        communicate = interrupted
+
+    with pytest.raises(KeyboardInterrupt):
+        film_benchmark.run(["render", "cornell"])
+    assert started[0].returncode == -signal.SIGTERM
 
 
 def test_gather(measured):
@@ -302,6 +348,12 @@ def test_launches_want_a_gpu(capsys):
         (["pictures", "cornell", "--renderers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba, luxcore"),
         (["pictures", "cornell", "--references", "no/such"], "there is no folder 'no/such'; make it first"),
         (["pictures", "cornell", "--renderer-samples", "4,x"], "expected a whole number"),
+        (["film", "nosuch.aff", "--frames", "0:1"], "nosuch.aff"),
+        (["film", "cornell"], "the following arguments are required: --frames"),
+        (["film", "cornell", "--frames", "3:1"], "--frames: expected frames that count up"),
+        (["film", "cornell", "--frames", "0:1", "--devices", "tpu"], "unknown device here 'tpu'"),
+        (["film", "cornell", "--frames", "0:1", "--driver", "fast", "--devices", "cpu"], "driver 'fast'"),
+        (["film", "cornell", "--frames", "0:1", "--frame", "3", "--devices", "cpu"], "--frame does nothing with"),
         (["launches", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
     ],
 )

@@ -36,7 +36,7 @@ def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
     """A traceback is what Python's own handler would leave."""
     signal.signal(signal.SIGINT, before)  # type: ignore[arg-type]
     found = []
-    monkeypatch.setattr(cli, "main", lambda: found.append(signal.getsignal(signal.SIGINT)) or 0)
+    monkeypatch.setattr(cli, "main", lambda started: found.append(signal.getsignal(signal.SIGINT)) or 0)
     assert __main__.main() == 0
     assert found == [within]
 
@@ -47,7 +47,7 @@ def test_where_a_kernel_hangs_the_process_ends_at_once(
 ) -> None:
     """The interpreter would wait for the kernel in its end."""
     found: list[int] = []
-    monkeypatch.setattr(cli, "main", lambda: 1)
+    monkeypatch.setattr(cli, "main", lambda started: 1)
     monkeypatch.setattr(os, "_exit", found.append)
     monkeypatch.setitem(sys.modules, "tracecore.cuda.device", SimpleNamespace(has_anything_hung=lambda: has_hung))
     assert __main__.main() == 1
@@ -69,7 +69,7 @@ def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
 
 @pytest.mark.parametrize("names", [("stdout",), ("stderr",), ("stdout", "stderr")])
 def test_what_goes_to_a_closed_stream_goes_nowhere(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    def tell() -> int:
+    def tell(started: float) -> int:
         print("words", file=sys.stdout, flush=True)
         print("words", file=sys.stderr, flush=True)
         return int(sys.stdout.isatty() or sys.stderr.isatty())

@@ -4,6 +4,8 @@ import itertools
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +18,19 @@ from small_scenes import LAMP_BEHIND_A_WALL
 
 from renderer import cli
 from renderer.commands.arguments import frames
+from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS, PathDriver
+from renderer.film.film import RunningSum
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
+from renderer.run import film_exposure, picture, rendering, sequence
 from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
 from renderer.run.plan import Plan
 from renderer.run.rendering import plan_picture
 from renderer.run.sequence import write_animation
+from renderer.run.statistics import OF_FILMS
+from renderer.scene import render_context
+from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
@@ -504,6 +512,7 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
         (["-o", "a.gif"], "must end in one of .png"),
         (["--frames", "0:1", "-o", "nowhere/a.gif"], "no folder 'nowhere'"),
+        (["--frames", "0:1", "--timeline", "nowhere/a.json"], "no folder 'nowhere'"),
         (["--frames", "0:1", "--camera", "left"], "has no camera 'left'; it has front"),
         (["--camera", "left"], "has no camera 'left'; it has front"),
         (["--motion-samples", "4"], "--motion-samples does nothing without --shutter"),
@@ -513,7 +522,6 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--filter", "mitchell"], "invalid choice: 'mitchell'"),
         (["--driver", "photons-only", "--shutter", "1", "--save-photons", "a.npz"], "--save-photons keeps one photon"),
         (["--shutter", "1", "--timeline", "a.json"], "--timeline shows one driver's threads"),
-        (["--frames", "0:1", "--timeline", "a.json"], "--timeline"),
     ],
 )
 def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
@@ -554,3 +562,84 @@ def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):
         write_animation(tmp_path / "a.gif", [tmp_path / "a-0000.png", tmp_path / "a-0001.png"], 25.0)
     assert (tmp_path / "a.gif").read_bytes() == b"as it was"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+#: What takes long in films of the tests below, by the key of the statistics that has it.
+SLOW: dict[str, tuple[Any, str]] = {
+    "main.start": (rendering, "plan_picture"),
+    "main.pilot": (film_exposure, "with_exposure"),
+    "main.tree": (TreeUpdates, "tree_for"),
+    "main.tracer": (render_context, "_open_any_tracer"),
+    "main.driver": (CountedDriver, "__init__"),
+    "main.rays": (CountedDriver, "trace_pass"),
+    "main.film": (RunningSum, "plus"),
+    "main.finish": (picture, "darkness"),
+    "main.animation": (sequence, "write_animation"),
+    "main.rest": (FrameReport, "__call__"),
+    "player.playing": (Plan, "snapshot"),
+    "player.packing": (sequence, "pack_ahead"),
+    "writer.writing": (sequence, "write_finished"),
+}
+
+#: Seconds that each of these takes longer, in a thread whose name begins as that of the key.
+PAUSE = 0.2
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowed(key: str, do: Callable[..., Any]) -> Callable[..., Any]:
+        def pause_and_do(*arguments: Any, **options: Any) -> Any:
+            in_main = threading.current_thread() is threading.main_thread()
+            if key == "main.rays" or in_main == key.startswith("main"):
+                time.sleep(3 * PAUSE if key == "writer.writing" else PAUSE)  # so that it is waited for
+            return do(*arguments, **options)
+
+        return pause_and_do
+
+    for key, (owner, name) in SLOW.items():
+        monkeypatch.setattr(owner, name, slowed(key, getattr(owner, name)))
+
+
+@pytest.mark.usefixtures("slow")
+def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
+    """Each row has more than what a sum may be off, so that none can be missing."""
+    start = time.perf_counter()
+    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
+    wall = time.perf_counter() - start
+    figures = json.loads((tmp_path / "a.gif.json").read_text())
+    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
+    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
+    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
+    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
+    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
+    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
+    assert len(figures["seconds.total"]) == 2
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_film_has_a_timeline_of_its_threads(moving, counted, tmp_path):
+    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
+    figures = json.loads((tmp_path / "a.gif.json").read_text())
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert list(names.values()) == ["main", "player", "writer"]
+    spans = [event | {"of": names[event["tid"]]} for event in events if event["ph"] == "X"]
+    for key in OF_FILMS:
+        if key not in ("seconds.wall", "seconds.main.rest"):  # which goes on when the statistics are written
+            found = [one["dur"] for one in spans if f"seconds.{one['of']}.{one['name']}" == key]
+            assert 1e-6 * sum(found) == pytest.approx(figures[key], abs=1e-6)
+    main = [one for one in spans if one["of"] == "main"]
+    assert main[0]["ts"] == 0.0
+    for before, after in itertools.pairwise(main):
+        assert before["ts"] + before["dur"] == pytest.approx(after["ts"], abs=1e-3)
+    (packed,) = (one for one in spans if one["name"] == "packing" and one["args"]["frame"] == 1)
+    (rays,) = (one for one in main if one["name"] == "rays" and one["args"]["frame"] == 0)
+    assert packed["ts"] < rays["ts"] + rays["dur"]  # beside one another
+
+
+def test_kept_frames_take_no_rays(moving, counted, tmp_path):
+    for more in ((), ("--resume",)):
+        assert render(moving, "0:2", tmp_path / "a.gif", *more) == 0
+    figures = json.loads((tmp_path / "a.gif.json").read_text())
+    assert figures["seconds.main.rays"] == figures["seconds.writer.writing"] == 0.0
+    assert min(figures[f"seconds.{name}"] for name in ("player.playing", "main.animation", "wall")) > 0.0

@@ -267,6 +267,9 @@ def test_frames_are_shared_out(tmp_path: Path) -> None:
     words = ("render", "museum:10k", "--frames", "0:4", "--size", "32x24", "--passes", "2", "--driver", "path")
     assert cli.main([*words, "--device", "cpu", "--quiet", "-o", f"{tmp_path}/one.gif"]) == 0
     assert cli.main([*words, "--gpus", "2", "--quiet", "-o", f"{tmp_path}/two.gif"]) == 0
+    figures = json.loads((tmp_path / "two.gif.json").read_text())
+    assert sum(figures[key] for key in figures if ".main." in key) == pytest.approx(figures["seconds.wall"])
+    assert min(figures[f"seconds.main.{name}"] for name in ("wait_members", "writing")) > 0.0
     names = [".gif", *(f"-{frame:04}.png" for frame in range(5))]
     assert all((tmp_path / f"one{name}").read_bytes() == (tmp_path / f"two{name}").read_bytes() for name in names)
     (tmp_path / "two-0003.png").unlink()

@@ -487,6 +487,8 @@ def test_every_command_that_writes_files_can_be_told_what_it_replaces(name: str)
         "bench cornell --device cpu --json",
         "bench cornell --device cpu --record",
         "bench pictures cornell --json",
+        "bench film cornell --frames 0:1 --json",
+        "render cornell --frames 0:1 --device cpu --size 4x3 --timeline",
         "reproduce aila-laine-2009 cornell --device emulator --markdown",
     ],
 )
