@@ -12,7 +12,7 @@ from renderer.camera_paths.task import GATHER
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
 from renderer.photons.light_layers import PhotonLight, Place, add_photons
-from renderer.photons.lookup import irradiance_of
+from renderer.photons.lookup import irradiance_of, radius_at
 from renderer.photons.photon_map import Found
 from renderer.photons.searching import Places, Search, find_all
 from renderer.scene.media import EMPTY_STACK
@@ -55,7 +55,8 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
     if len(job.lookup.radii) > 0:
         for i in range(hits):
             if search.radius[i] >= ZERO:
-                search.radius[i] = Float32(job.lookup.radii[Long(chunk.pixel[i])])
+                own = radius_at(job.lookup, Long(chunk.pixel[i]), job.task.radius)
+                search.radius[i] = -ONE if chunk.follow[i] > ZERO else Float32(own)
 
 
 @inlined

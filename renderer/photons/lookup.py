@@ -63,7 +63,7 @@ def no_photons() -> PhotonLookup:
 @inlined
 def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
     """Returns the radius of the search for a pixel, where `radius` is that of the task."""
-    return lookup.radii[pixel] if len(lookup.radii) > 0 else radius
+    return lookup.radii[pixel] if len(lookup.radii) > 0 and lookup.radii[pixel] > 0.0 else radius
 
 
 @inlined
