@@ -77,7 +77,7 @@ class Material:
     priority: of the inside, where solids overlap: that of the highest one counts, of equal ones the one entered last.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
     backdrop: radiance that the eye sees, directly or by mirrors and glass, and that lights nothing: a painted view.
-    ambient: radiance that a file of AFF adds to what the surface scatters, in place of light between surfaces; nobody
+    ambient: radiance that files of AFF add to what the surface scatters, in place of light between surfaces; nobody
         sees it unless it is added to the backdrop.
     texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1.
     cutout: index of a texture whose alpha, or brightness if it has none, says where the surface is: from one half on;

@@ -286,8 +286,8 @@ class Settings(Checked):
     )
     ambient: Literal["auto", "literal", "none"] | None = setting(
         Choice(("auto", "literal", "none")),
-        "whether surfaces of AFF show their ambient term, as in published pictures, which stands for light between "
-        "surfaces; that light is computed, so that auto leaves the term out as none does",
+        "whether surfaces show the ambient term that they have, as in published pictures of AFF, which stands for "
+        "light between surfaces; that light is computed, so that auto leaves the term out as none does",
         otherwise="auto",
         group=_LIGHT,
     )

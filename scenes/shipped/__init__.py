@@ -63,6 +63,7 @@ SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene("cornell", "Cornell box with an area light, a mirror sphere and a glass sphere"),
     ShippedScene("kitchen", "a kitchen by daylight and lamps, with glass and a toy car that drives"),
     ShippedScene("robots", "ten robots that walk through a town: most triangles move"),
+    ShippedScene("street", "a drive through a city of boxes where robots walk, lit by one lamp through a pane"),
     ShippedScene(
         "museum",
         "a sculpture of triangles that fly apart and together, between polished pillars",

@@ -62,17 +62,9 @@ class Walk:
 
     def way(self) -> Track:
         """Returns the track of where the walker stands and looks, on the ground."""
-        line = rounded(np.array(self.corners))
-        walked = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
         distances = self.phases * STRIDE * self.scale
-
-        def at(shift: float) -> Doubles:
-            return np.stack([np.interp(distances + shift, walked, coordinate) for coordinate in line.T], axis=-1)
-
-        place, ahead = at(0.0), at(REACH) - at(-REACH)
-        heading = np.degrees(np.unwrap(np.arctan2(ahead[:, 0], ahead[:, 1])))
-        on_ground = np.stack([place[:, 0], np.zeros(len(place)), place[:, 1]], axis=-1)
-        return Track(transl=moves(self.times, on_ground), rot=turns(self.times, UPWARD, heading))
+        place, heading = followed(self.corners, distances, REACH)
+        return Track(transl=moves(self.times, place), rot=turns(self.times, UPWARD, heading))
 
     def joints(self) -> dict[str, Track]:
         """Returns the tracks of a walker's joints, by the name of the joint."""
@@ -114,6 +106,25 @@ def moves(times: Doubles, values: Doubles) -> VectorTrack:
 def turns(times: Doubles, axis: Doubles, degrees: Doubles) -> RotationTrack:
     """Makes a smooth track of turns (k,) about one axis."""
     return RotationTrack(times, np.tile(axis, (len(times), 1)), degrees, np.zeros((len(times), 3)))
+
+
+def followed(corners: tuple[tuple[float, float], ...], distances: Doubles, reach: float) -> tuple[Doubles, Doubles]:
+    """Returns points (k, 3) on the ground along a way with round corners, and headings there, (k,) degrees from +z
+    towards +x.
+
+    corners: (x, z) of the way, metres.
+    distances: (k,) metres along it.
+    reach: metres before and behind a point between which its direction is measured.
+    """
+    line = rounded(np.array(corners))
+    walked = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+
+    def at(shift: float) -> Doubles:
+        return np.stack([np.interp(distances + shift, walked, coordinate) for coordinate in line.T], axis=-1)
+
+    place, ahead = at(0.0), at(reach) - at(-reach)
+    heading = np.degrees(np.unwrap(np.arctan2(ahead[:, 0], ahead[:, 1])))
+    return np.stack([place[:, 0], np.zeros(len(place)), place[:, 1]], axis=-1), heading
 
 
 def rounded(corners: Doubles) -> Doubles:

@@ -21,7 +21,20 @@ PAINTS: tuple[Color, ...] = (
 PLASTERS: tuple[Color, ...] = ((0.66, 0.56, 0.40), (0.60, 0.36, 0.27), (0.62, 0.62, 0.58), (0.42, 0.50, 0.54))
 ASPHALT_TEXTURE, SLAB_TEXTURE, BRICK_TEXTURE, TILE_TEXTURE, SKY_TEXTURE = range(5)
 
+#: Steel, rubber, eyes and paints: the first materials of every scene in which there are walkers.
+WALKER_MATERIALS = (
+    Material(name="steel", kind="nff", diffuse=(0.18, 0.18, 0.19), specular=(0.58, 0.58, 0.60), exponent=110.0),
+    Material(name="rubber", kind="nff", diffuse=(0.035, 0.035, 0.04), specular=(0.04, 0.04, 0.04), exponent=15.0),
+    Material(name="eyes", diffuse=(0.0, 0.0, 0.0), backdrop=(0.5, 2.4, 2.8)),
+    *(
+        Material(name=f"paint {index}", kind="nff", diffuse=color, specular=(0.16, 0.16, 0.16), exponent=120.0)
+        for index, color in enumerate(PAINTS)
+    ),
+)
+STEEL, RUBBER, EYES, FIRST_PAINT = range(4)
+
 MATERIALS = (
+    *WALKER_MATERIALS,
     Material(name="asphalt", diffuse=(0.9, 0.9, 0.9), texture=ASPHALT_TEXTURE),
     Material(name="slabs", diffuse=(0.9, 0.9, 0.9), texture=SLAB_TEXTURE),
     Material(name="marking", diffuse=(0.72, 0.72, 0.70)),
@@ -37,18 +50,11 @@ MATERIALS = (
     Material(name="sun", diffuse=(0.0, 0.0, 0.0), emission=(430.0, 340.0, 235.0)),
     Material(name="zenith", diffuse=(0.0, 0.0, 0.0), emission=(0.27, 0.42, 0.68)),
     Material(name="sky", diffuse=(0.0, 0.0, 0.0), backdrop=(1.0, 1.0, 1.0), texture=SKY_TEXTURE),
-    Material(name="steel", kind="nff", diffuse=(0.18, 0.18, 0.19), specular=(0.58, 0.58, 0.60), exponent=110.0),
-    Material(name="rubber", kind="nff", diffuse=(0.035, 0.035, 0.04), specular=(0.04, 0.04, 0.04), exponent=15.0),
-    Material(name="eyes", diffuse=(0.0, 0.0, 0.0), backdrop=(0.5, 2.4, 2.8)),
     *(Material(name=f"plaster {index}", diffuse=color) for index, color in enumerate(PLASTERS)),
-    *(
-        Material(name=f"paint {index}", kind="nff", diffuse=color, specular=(0.16, 0.16, 0.16), exponent=120.0)
-        for index, color in enumerate(PAINTS)
-    ),
 )
-ASPHALT, SLABS, MARKING, BRICK, ROOF, FRAME, PANE, DOOR, IRON, LAMP, BARK, LEAVES = range(12)
-SUN, ZENITH, SKY, STEEL, RUBBER, EYES, FIRST_PLASTER = range(12, 19)
-FIRST_PAINT = FIRST_PLASTER + len(PLASTERS)
+FIRST = len(WALKER_MATERIALS)
+ASPHALT, SLABS, MARKING, BRICK, ROOF, FRAME, PANE, DOOR, IRON, LAMP, BARK, LEAVES = range(FIRST, FIRST + 12)
+SUN, ZENITH, SKY, FIRST_PLASTER = range(FIRST + 12, FIRST + 16)
 
 
 def speckled(color: Color, spread: float, size: int) -> Doubles:
