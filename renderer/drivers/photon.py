@@ -1,6 +1,9 @@
 """This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +15,11 @@ from renderer.drivers.search_radius import footprint_radius, pass_radius, photon
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
+from renderer.photons.importance import needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
-from renderer.photons.targets import projected
+from renderer.photons.targets import has_lights_outside, projected
 from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
@@ -31,6 +35,9 @@ MAP_BYTES = 96
 
 #: Photons that a pass stores for each that it sends out, as long as no pass has told.
 STORED_GUESS = 4
+
+#: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
+SHARP_SHARE = 0.15
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -70,7 +77,7 @@ class PhotonDriver(EyeDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.projected_scene = self._projected(settings.guide_share)
+        self._is_sharp = has_sharp_surfaces(self.scene)
         self.emitted = settings.photons or photons_of_a_pass(settings)
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),
@@ -78,7 +85,31 @@ class PhotonDriver(EyeDriver):
         )
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
         self._most_stored = 0
-        self._is_sharp = has_sharp_surfaces(self.scene)
+
+    @cached_property
+    def projected_scene(self) -> PackedScene:
+        """Returns the scene with its photons sent where they matter, by a pilot when it is first asked for."""
+        with closing(self._in_order(self._aim, 0, lambda index: index == 0)) as aimed:
+            return next(aimed)
+
+    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
+        """Yields passes as `passes_of` does, once it is known where photons go."""
+        _ = self.projected_scene  # by all workers, which then ask for it
+        yield from super().passes(first, may_begin)
+
+    def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
+        """Yields shares of passes, once it is known where photons go."""
+        _ = self.projected_scene
+        yield from super().shares(take)
+
+    def _aim(self, _: int, crew: Crew) -> PackedScene:
+        """Returns the scene with its photons sent where they matter."""
+        share = self.settings.guide_share
+        if not self.settings.projection or not has_lights_outside(self.scene):
+            return self._projected(share)
+        task = photon_task(self.scene, self.settings, 0, min_bounces=1)
+        needed = needed_spheres(self.scene, self.camera, self.tracer, task, crew)
+        return projected(self.scene, max(share, SHARP_SHARE) if self._is_sharp and len(needed) else share, needed)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""

@@ -33,6 +33,9 @@ Floats = npt.NDArray[np.float32]
 #: Most spheres: each photon looks at all of them.
 MOST_TARGETS = 12
 
+#: Of photons that are sent where light is needed, so many are spread evenly, so that nothing is missed.
+EVEN_SHARE = 0.1
+
 #: Spheres are this much larger than they must be, for what rounding takes.
 RADIUS_MARGIN = 1.0001
 
@@ -46,16 +49,19 @@ LIGHT_SAMPLES = 16
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
-def projected(scene: PackedScene, share: float) -> PackedScene:
+def projected(scene: PackedScene, share: float, needed: Doubles = NO_PROJECTION.targets) -> PackedScene:
     """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
 
     It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
     left out.
 
     share: 0..1.
+    needed: (k, 4) float64, spheres around what else light is needed for, which get all but a tenth of the others.
     """
     lights, photon_scene = scene.lights, scene.photon_scene
     targets = specular_spheres(scene) if share > 0.0 else NO_PROJECTION.targets
+    if len(needed):
+        targets, share = with_needed(targets, share, needed)
     rows, power, is_square = join_triangles(lights)
     around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
@@ -75,6 +81,24 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
             projection=projection,
         )
     )
+
+
+def with_needed(targets: Doubles, share: float, needed: Doubles) -> tuple[Doubles, float]:
+    """Returns targets and, as many photons for each, spheres (k, 4) around what is needed; and the share of both.
+
+    share: of the targets.
+    """
+    own = (1.0 - EVEN_SHARE) * (1.0 - share)
+    densities = own / len(needed) / np.square(needed[:, 3])
+    targets = targets.copy()
+    targets[:, 4] = share / np.square(targets[:, 3]).sum()
+    return np.concatenate([targets, np.column_stack([needed, densities])]), own + (share if len(targets) else 0.0)
+
+
+def has_lights_outside(scene: PackedScene) -> bool:
+    """Returns whether a light shines from outside of all that it can light."""
+    rows, power, is_square = join_triangles(scene.lights)
+    return bool(np.isfinite(boxes_around(scene.surfaces, rows, power > 0.0, is_square)).any())
 
 
 def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
@@ -147,7 +171,8 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
 
 
 def specular_spheres(scene: PackedScene) -> Doubles:
-    """Returns middle and radius, (k, 4) float64, of no more than MOST_TARGETS spheres around all mirrors and glass.
+    """Returns middle, radius and an even density, (k, 5) float64, of no more than MOST_TARGETS spheres around all
+    mirrors and glass.
 
     Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
     largest sphere first, as long as there may be more.
@@ -165,7 +190,7 @@ def specular_spheres(scene: PackedScene) -> Doubles:
             whole.append(sphere)
         else:
             parts += [(sphere_around(triangles[half]), half) for half in halves]
-    return np.array([sphere for sphere, _ in parts] + whole)
+    return np.array([np.append(sphere, 1.0) for sphere in [sphere for sphere, _ in parts] + whole])
 
 
 def connected(triangles: Floats) -> Longs:
