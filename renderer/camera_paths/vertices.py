@@ -116,7 +116,7 @@ def rules_of(task: EyeTask, near: float) -> Rules:
         alone=ONE if diffuse in (INDIRECT, NOTHING, PARTLY) else ZERO,
         unlit=np.int32(task.light_samples == 0),
         is_sharp=diffuse == NOTHING,
-        is_mapped=diffuse in (CAUSTICS, GATHER),
+        is_mapped=diffuse in (CAUSTICS, GATHER, PARTLY),
         is_gather=diffuse == GATHER,
         is_partial=diffuse == PARTLY,
         near=Float32(near),

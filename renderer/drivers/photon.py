@@ -7,15 +7,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from renderer.camera_paths.task import INDIRECT
+from renderer.camera_paths.task import INDIRECT, PARTLY
 from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
-from renderer.photons.importance import needed_spheres
+from renderer.photons.importance import PILOT, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
@@ -60,6 +61,14 @@ class PhotonOrder(NamedTuple):
 WHOLE, CAUSTIC, DIRECT = "whole", "caustics", "direct"
 
 
+class Aim(NamedTuple):
+    """Says where photons go and are looked for. radii: (pixels,) float64, of the first pass, as `PhotonLookup` has
+    them."""
+
+    scene: PackedScene
+    radii: npt.NDArray[np.float64]
+
+
 class PhotonDriver(EyeDriver):
     """Makes a picture by progressive photon mapping in independent passes.
 
@@ -79,6 +88,7 @@ class PhotonDriver(EyeDriver):
         super().__init__(snapshot, tracer, settings)
         self._is_sharp = has_sharp_surfaces(self.scene)
         self.emitted = settings.photons or photons_of_a_pass(settings)
+        self.has_radius = settings.radius is not None
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),
             photon_radius(surface_area(snapshot.positions), self.emitted),
@@ -87,43 +97,70 @@ class PhotonDriver(EyeDriver):
         self._most_stored = 0
 
     @cached_property
+    def aim(self) -> Aim:
+        """Returns where photons go and are looked for, by a pilot when it is first asked for."""
+        with closing(self._in_order(self._make_aim, 0, lambda index: index == 0)) as made:
+            return next(made)
+
+    @property
     def projected_scene(self) -> PackedScene:
-        """Returns the scene with its photons sent where they matter, by a pilot when it is first asked for."""
-        with closing(self._in_order(self._aim, 0, lambda index: index == 0)) as aimed:
-            return next(aimed)
+        """Returns the scene with its photons sent where they matter."""
+        return self.aim.scene
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-        """Yields passes as `passes_of` does, once it is known where photons go."""
-        _ = self.projected_scene  # by all workers, which then ask for it
+        """Yields passes as `passes_of` does, once the pilot is over."""
+        _ = self.aim  # by all workers, which then ask for it
         yield from super().passes(first, may_begin)
 
     def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
-        """Yields shares of passes, once it is known where photons go."""
-        _ = self.projected_scene
+        """Yields shares of passes, once the pilot is over."""
+        _ = self.aim
         yield from super().shares(take)
 
-    def _aim(self, _: int, crew: Crew) -> PackedScene:
-        """Returns the scene with its photons sent where they matter."""
-        share = self.settings.guide_share
+    def _make_aim(self, _: int, crew: Crew) -> Aim:
+        """Returns where photons go and are looked for."""
+        share, nowhere = self.settings.guide_share, np.empty(0)
         if not self.settings.projection or not has_lights_outside(self.scene):
-            return self._projected(share)
-        task = photon_task(self.scene, self.settings, 0, min_bounces=1)
+            return Aim(self._projected(share), nowhere)
+        task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
         needed = needed_spheres(self.scene, self.camera, self.tracer, task, crew)
-        return projected(self.scene, max(share, SHARP_SHARE) if self._is_sharp and len(needed) else share, needed)
+        if len(needed) and self._is_sharp:
+            share = max(share, SHARP_SHARE)
+        scene = projected(self.scene, share, needed)
+        if self.has_radius or self.diffuse != INDIRECT:
+            return Aim(scene, nowhere)
+        return Aim(scene, self._pilot_radii(scene, task._replace(flux_unit=scene.photon_scene.lights.strongest_flux), crew))
+
+    def _pilot_radii(self, scene: PackedScene, task, crew: Crew):
+        import os
+        K=float(os.environ.get("K",10)); KMIN=float(os.environ.get("KMIN",4)); MAXD=float(os.environ.get("MAXD",50)); MODE=os.environ.get("MODE","edge")
+        w,h=self.settings.width,self.settings.height
+        from renderer.drivers.search_radius import room_around
+        widest, room = room_around(self.scene, self.tracer, self.camera, (w,h), w/MAXD/2)
+        site = PassSite(crew, self.pixels)
+        order = PhotonOrder(scene, task)
+        pm = self._photon_map(site, {WHOLE: order}, WHOLE, float(np.median(widest)))
+        lookup = look_up(pm)._replace(radii=widest, found=np.zeros(w*h, np.int64))
+        self._trace_eye_paths(site, self._eye_task(PILOT, self.first_radius), lookup)
+        N=lookup.found
+        r=widest*np.sqrt(np.minimum(1.0, K/np.maximum(N,1)))
+        if MODE=="edge": r=np.minimum(r, room)
+        k=N*(r/widest)**2
+        self.expected=k
+        ok=(k>=KMIN)&(r>0)
+        if os.environ.get("ALL"): ok[:]=False
+        print("gathered", (~ok).mean(), "median r/px", np.median((r/widest)[ok])*w/MAXD/2 if ok.any() else 0, "N", np.median(N))
+        return np.where(ok, r, -widest)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
         task = self._eye_task(index, self.radius_of(index))
-        import os
-        if os.environ.get("IMP"):
-            from renderer.camera_paths.task import PARTLY
-            lookup = lookup._replace(radii=self.hack(index), found=np.zeros(self.settings.width*self.settings.height, np.int64))
-            task = task._replace(diffuse=PARTLY)
-        return self._trace_eye_paths(site, task, lookup)
-
-    def hack(self, index):
-        return np.full(self.settings.width*self.settings.height, -1.0)
+        radii = self.aim.radii
+        if len(radii) == 0:
+            return self._trace_eye_paths(site, task, lookup)
+        lookup = lookup._replace(radii=radii * (self.radius_of(index) / self.first_radius), found=np.zeros(len(radii), np.int64))
+        return self._trace_eye_paths(site, task._replace(diffuse=PARTLY), lookup)
 
     def orders(self, index: int) -> dict[str, PhotonOrder]:
         """Returns the photons that are traced for the maps of a pass, by the names of the maps."""

@@ -66,3 +66,45 @@ def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
     seen = t[np.isfinite(t)]
     # The directions have length 1 along the view, so t is depth.
     return float(np.median(seen)) if len(seen) else 1.0
+
+
+def room_around(scene, tracer, camera, size, widest):
+    """widest, room: world."""
+    w, h = size
+    x, y = np.meshgrid((2.0 * np.arange(w) + 1.0) / w - 1.0, (2.0 * np.arange(h) + 1.0) / h - 1.0)
+    shift = x.reshape(-1, 1) * camera.right + y.reshape(-1, 1) * camera.down
+    if camera.is_parallel:
+        origins, directions = camera.eye + shift, np.broadcast_to(camera.forward, shift.shape)
+    else:
+        directions = camera.forward + shift
+        origins = np.broadcast_to(camera.eye, directions.shape)
+    hits = tracer.closest_hit(make_rays(origins, directions, camera.near))
+    t = hits[:, 0].astype(np.float64)
+    seen = np.isfinite(t)
+    depth = np.where(seen, t, 1.0)
+    ids = np.where(seen, hits[:, 3].view(np.uint32), 0).astype(np.int64)
+    points = (origins + depth[:, None] * directions).reshape(h, w, 3)
+    normals = scene.photon_scene.records["normal"][ids].astype(np.float64).reshape(h, w, 3)
+    foot = (1.0 if camera.is_parallel else depth) * 2.0 * float(np.linalg.norm(camera.down)) / h
+    foot = foot.reshape(h, w)
+    seen = seen.reshape(h, w)
+    free = np.full((h, w), widest)
+    def apart(a, b):
+        d = points[b] - points[a]
+        na, nb = normals[a], normals[b]
+        cos = np.abs((na*nb).sum(-1))
+        off = np.abs((na*d).sum(-1))
+        return (cos < 0.95) | (off > 0.25*foot[a]) | (seen[a] != seen[b])
+    edge = np.zeros((h, w), bool)
+    for a, b in (((slice(None), slice(None,-1)), (slice(None), slice(1,None))), ((slice(None,-1), slice(None)), (slice(1,None), slice(None)))):
+        e = apart(a, b); edge[a] |= e; edge[b] |= e
+    dist = np.where(edge, 0.0, np.inf)  # pixels to the next edge, less one half
+    out = np.full((h, w), np.inf); out[edge] = 0.0
+    cur = edge.copy()
+    for k in range(1, int(np.ceil(widest)) + 1):
+        nxt = cur.copy()
+        nxt[1:] |= cur[:-1]; nxt[:-1] |= cur[1:]; 
+        n2 = nxt.copy(); n2[:, 1:] |= nxt[:, :-1]; n2[:, :-1] |= nxt[:, 1:]
+        out[n2 & ~cur] = k
+        cur = n2
+    return (widest*foot).ravel(), (np.minimum(out, widest)*foot).ravel()
