@@ -161,20 +161,15 @@ def pack_aims(rows: Doubles, around: Doubles, has_targets: bool) -> npt.NDArray[
 
 @inlined
 def project(
-    lights: LightArrays,
-    projection: Projection,
-    usual: tuple[Source, Vec3, Doubles],
-    u: tuple[float, float, float],
-    guides: Doubles,
+    lights: LightArrays, mixture: Mixture, usual: tuple[Source, Vec3, Doubles], u: tuple[float, float, float]
 ) -> Departure:
-    """Draws a photon from the mixture.
+    """Draws a photon from the mixture at its place.
 
     usual: its light, the direction drawn from f, and the box around all that this light can light.
     u: uniform numbers, for the choice and the direction (2).
-    guides: (k, GUIDE_COLUMNS) float64, overwritten.
     """
     source, direction, box = usual
-    mixture = mixture_of(lights, projection, (source, box), guides)
+    guides = mixture.guides
     departure, chosen = Departure(source.origin, direction, 1.0, False), -1
     if u[0] < mixture.share:
         chosen = choose_guide(guides, u[0] / mixture.share * mixture.total)
@@ -188,8 +183,17 @@ def project(
 
 
 @inlined
+def no_mixture(guides: Doubles) -> Mixture:
+    """Returns a mixture that sends nothing anywhere. guides: (k, GUIDE_COLUMNS) float64."""
+    return Mixture(0.0, guides, 0.0, Guide((0.0, 0.0, 1.0), 1.0, CROSSED))
+
+
+@inlined
 def mixture_of(lights: LightArrays, projection: Projection, light: tuple[Source, Doubles], guides: Doubles) -> Mixture:
-    """Returns the mixture at a point of a light, which comes with the box around all that it can light."""
+    """Returns the mixture at a point of a light, which comes with the box around all that it can light.
+
+    guides: (k, GUIDE_COLUMNS) float64, overwritten.
+    """
     source, box = light
     total, is_crossed = take_guides(lights, projection.targets, source, guides)
     share = least(projection.share, MOST_GUIDED) if is_crossed else projection.share
