@@ -45,15 +45,28 @@ CAUSTIC_SEQUENCE = 1 << 31
 
 
 class PhotonOrder(NamedTuple):
-    """Says which photons are traced for a map. scene: that sends them out."""
+    """Says which photons are traced for a map.
+
+    scene: that sends them out.
+    thinning: a map has one photon for so many that a pass sends out.
+    """
 
     scene: PackedScene
     task: PhotonTask
+    thinning: int = 1
 
     @property
     def is_dark(self) -> bool:
         """Returns whether there are none."""
         return self.scene.lights.power <= 0.0
+
+    def part(self, indices: range) -> range:
+        """Returns the indices of its own photons that stand for some of the pass."""
+        return range(indices.start // self.thinning, indices.stop // self.thinning)
+
+    def scale(self, emitted: int) -> float:
+        """Returns the watts of a stored flux of 1, where a pass sends out so many photons."""
+        return 0.0 if self.is_dark else self.task.flux_unit / max(1, emitted // self.thinning)
 
 
 #: Names of the maps of a pass: of all its photons, of those that mirrors and glass alone have brought, and of those
@@ -88,6 +101,7 @@ class PhotonDriver(EyeDriver):
         super().__init__(snapshot, tracer, settings)
         self._is_sharp = has_sharp_surfaces(self.scene)
         self.emitted = settings.photons or photons_of_a_pass(settings)
+        self.is_gathered, self.has_photons = False, settings.photons is not None
         self.has_radius = settings.radius is not None
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),
@@ -127,7 +141,8 @@ class PhotonDriver(EyeDriver):
         if len(needed) and self._is_sharp:
             share = max(share, SHARP_SHARE)
         scene = projected(self.scene, share, needed)
-        if self.has_radius or self.diffuse != INDIRECT:
+        import os
+        if os.environ.get('OLD') or self.has_radius or self.diffuse != INDIRECT:
             return Aim(scene, nowhere)
         return Aim(scene, self._pilot_radii(scene, task._replace(flux_unit=scene.photon_scene.lights.strongest_flux), crew))
 
@@ -139,6 +154,10 @@ class PhotonDriver(EyeDriver):
         widest, room = room_around(self.scene, self.tracer, self.camera, (w,h), w/MAXD/2)
         site = PassSite(crew, self.pixels)
         order = PhotonOrder(scene, task)
+        pm = self._photon_map(site, {WHOLE: order}, WHOLE, self.first_radius)
+        lookup = look_up(pm)._replace(radii=-widest, found=np.zeros(w*h, np.int64))
+        self._trace_eye_paths(site, self._eye_task(PILOT, self.first_radius)._replace(diffuse=PARTLY), lookup)
+        k2=lookup.found.mean()
         pm = self._photon_map(site, {WHOLE: order}, WHOLE, float(np.median(widest)))
         lookup = look_up(pm)._replace(radii=widest, found=np.zeros(w*h, np.int64))
         self._trace_eye_paths(site, self._eye_task(PILOT, self.first_radius), lookup)
@@ -148,6 +167,12 @@ class PhotonDriver(EyeDriver):
         k=N*(r/widest)**2
         self.expected=k
         ok=(k>=KMIN)&(r>0)
+        self.is_gathered = not ok.all()
+        if ok.mean()<.5 and not self.has_photons: self.emitted=int(self.emitted/float(os.environ.get("Q",4)))
+        self.prepare_caustics()
+        k2*=self.emitted/(2*w*h)
+        self.behind=min(np.sqrt(2*w*h/self.emitted), np.sqrt(float(os.environ.get("K2",.5))/max(k2,1e-9)))
+        print("k2", k2,"behind",self.behind)
         if os.environ.get("ALL"): ok[:]=False
         print("gathered", (~ok).mean(), "median r/px", np.median((r/widest)[ok])*w/MAXD/2 if ok.any() else 0, "N", np.median(N))
         return np.where(ok, r, -widest)
@@ -155,7 +180,7 @@ class PhotonDriver(EyeDriver):
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
-        task = self._eye_task(index, self.radius_of(index))
+        task = self._eye_task(index, self.radius_of(index) * self.behind)
         radii = self.aim.radii
         if len(radii) == 0:
             return self._trace_eye_paths(site, task, lookup)
@@ -165,7 +190,10 @@ class PhotonDriver(EyeDriver):
     def orders(self, index: int) -> dict[str, PhotonOrder]:
         """Returns the photons that are traced for the maps of a pass, by the names of the maps."""
         task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
-        return self._with_parts(PhotonOrder(self.projected_scene, task))
+        orders = self._with_parts(PhotonOrder(self.projected_scene, task))
+        if self.is_gathered and CAUSTIC not in orders:
+            orders |= {name: one._replace(thinning=int(__import__("os").environ.get("THIN","4"))) for name, one in self._caustic_orders(index).items()}
+        return orders
 
     def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
         """Returns the photons of a pass in maps, once they have been traced."""
@@ -257,7 +285,6 @@ class PhotonDriver(EyeDriver):
         """Returns photons of a pass, traced if they are not yet, and sorted for searches of a radius."""
         if name not in orders or orders[name].is_dark:
             return empty_map()
-        task = orders[name].task
         stores = self._trace_to_stores(site, orders[name], range(self.emitted)) if site.traced is None else []
         with site.crew.timed(MAP):
             if site.traced is None:
@@ -265,7 +292,7 @@ class PhotonDriver(EyeDriver):
             else:
                 pieces = pieces_of([traced[name] for traced in site.traced], site.crew)
             memory = site.borrow("map", MapMemory)
-            made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
+            made = sorted_map(pieces, radius, orders[name].scale(self.emitted), memory, site.crew)
         leave_stores(stores, site.crew)
         return made
 
@@ -273,8 +300,7 @@ class PhotonDriver(EyeDriver):
         """Returns photons of a pass, (n, PHOTON_WORDS) uint32, traced if they are not yet, and the watts of a stored
         flux of 1.
         """
-        order = orders[name]
-        scale = 0.0 if order.is_dark else order.task.flux_unit / self.emitted
+        order, scale = orders[name], orders[name].scale(self.emitted)
         if site.traced is None:
             return self._trace_photons(site, order, range(self.emitted)), scale
         return np.concatenate([traced[name] for traced in site.traced]), scale
@@ -283,15 +309,15 @@ class PhotonDriver(EyeDriver):
         """Traces photons of some indices, and returns them in their order: (n, PHOTON_WORDS) uint32."""
         if order.is_dark:
             return np.empty((0, PHOTON_WORDS), np.uint32)
-        stores = self._trace_to_stores(site, order, indices)
+        stores, own = self._trace_to_stores(site, order, indices), order.part(indices)
         with site.crew.timed(MAP):
-            stored = in_order(stores, indices.start, len(indices), site.crew)
+            stored = in_order(stores, own.start, len(own), site.crew)
         leave_stores(stores, site.crew)
         return stored
 
     def _trace_to_stores(self, site: PassSite, order: PhotonOrder, indices: range) -> list[PhotonStore]:
         """Traces photons of some indices."""
-        stores = trace_to_stores(*order, site.crew, indices)
+        stores = trace_to_stores(order.scene, order.task, site.crew, order.part(indices))
         site.count(*counted(stores))
         return stores
 

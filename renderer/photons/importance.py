@@ -38,7 +38,7 @@ IMPORTONS, PILOT = 1 << 15, (1 << 32) - 1
 IMPORTON_BOUNCES = 4
 
 #: Spheres around what is needed: each photon looks at all of them.
-NEEDED_SPHERES = 24
+NEEDED_SPHERES = int(__import__('os').environ.get('SPH','24'))
 
 #: Steps of the need of a place; no place counts for more than so many times the mean.
 NEED_STEPS, MOST_NEED = 1 << 20, 16.0
@@ -172,4 +172,4 @@ def equal_spheres(places: Doubles, need: Longs) -> Doubles:
     low, high = (np.array([bound(places[part], axis=0) for part in parts]) for bound in (np.min, np.max))
     across = np.ptp(np.concatenate([low, high]), axis=0)
     radius = 0.5 * np.sqrt(np.square(high - low) @ np.ones(3))
-    return np.column_stack([0.5 * (low + high), np.maximum(radius, LEAST_RADIUS * float(across.max()))])
+    return np.column_stack([0.5 * (low + high), np.maximum(float(__import__('os').environ.get('GROW','1'))*radius, LEAST_RADIUS * float(across.max()))])

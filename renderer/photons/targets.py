@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float32]
 MOST_TARGETS = 12
 
 #: Of photons that are sent where light is needed, so many are spread evenly, so that nothing is missed.
-EVEN_SHARE = 0.1
+EVEN_SHARE = float(__import__('os').environ.get('EVEN','.1'))
 
 #: Spheres are this much larger than they must be, for what rounding takes.
 RADIUS_MARGIN = 1.0001
