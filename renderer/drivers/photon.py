@@ -1,22 +1,29 @@
 """This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
-from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from renderer.camera_paths.task import INDIRECT, PARTLY
+from renderer.camera_paths.paths import Doubles, Longs
+from renderer.camera_paths.task import INDIRECT, PARTLY, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
-from renderer.drivers.eye import Caustics, EyeDriver, PassSite
-from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
+from renderer.drivers.eye import Caustics, EyeDriver, PassSite, pixels_by_tile
+from renderer.drivers.search_radius import (
+    FEW_PHOTONS,
+    footprint_radius,
+    gathered_radius,
+    pass_radius,
+    photon_radius,
+    pixel_radii,
+    surface_area,
+    views_of,
+)
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
-from renderer.photons.importance import PILOT, needed_spheres
+from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
@@ -39,6 +46,9 @@ STORED_GUESS = 4
 
 #: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
 SHARP_SHARE = 0.15
+
+#: A caustic map beside that of all photons has one photon for so many.
+THINNING = 4
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -74,14 +84,6 @@ class PhotonOrder(NamedTuple):
 WHOLE, CAUSTIC, DIRECT = "whole", "caustics", "direct"
 
 
-class Aim(NamedTuple):
-    """Says where photons go and are looked for. radii: (pixels,) float64, of the first pass, as `PhotonLookup` has
-    them."""
-
-    scene: PackedScene
-    radii: npt.NDArray[np.float64]
-
-
 class PhotonDriver(EyeDriver):
     """Makes a picture by progressive photon mapping in independent passes.
 
@@ -96,103 +98,91 @@ class PhotonDriver(EyeDriver):
     diffuse = INDIRECT
     caustics = Caustics.ALL
     code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
+    #: Whether photons of lights outside of the scene are sent where a pilot finds that light is needed.
+    is_aimed: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self._is_sharp = has_sharp_surfaces(self.scene)
         self.emitted = settings.photons or photons_of_a_pass(settings)
-        self.is_gathered, self.has_photons = False, settings.photons is not None
-        self.has_radius = settings.radius is not None
-        self.first_radius = settings.radius or max(
-            footprint_radius(tracer, self.camera, settings.height),
-            photon_radius(surface_area(snapshot.positions), self.emitted),
-        )
+        self._area = surface_area(snapshot.positions)
+        self.first_radius = settings.radius or self._even_radius()
+        self._radii, self._most_stored = np.empty(0), 0
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
-        self._most_stored = 0
-
-    @cached_property
-    def aim(self) -> Aim:
-        """Returns where photons go and are looked for, by a pilot when it is first asked for."""
-        with closing(self._in_order(self._make_aim, 0, lambda index: index == 0)) as made:
-            return next(made)
-
-    @property
-    def projected_scene(self) -> PackedScene:
-        """Returns the scene with its photons sent where they matter."""
-        return self.aim.scene
-
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-        """Yields passes as `passes_of` does, once the pilot is over."""
-        _ = self.aim  # by all workers, which then ask for it
-        yield from super().passes(first, may_begin)
-
-    def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
-        """Yields shares of passes, once the pilot is over."""
-        _ = self.aim
-        yield from super().shares(take)
-
-    def _make_aim(self, _: int, crew: Crew) -> Aim:
-        """Returns where photons go and are looked for."""
-        share, nowhere = self.settings.guide_share, np.empty(0)
-        if not self.settings.projection or not has_lights_outside(self.scene):
-            return Aim(self._projected(share), nowhere)
-        task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
-        needed = needed_spheres(self.scene, self.camera, self.tracer, task, crew)
-        if len(needed) and self._is_sharp:
-            share = max(share, SHARP_SHARE)
-        scene = projected(self.scene, share, needed)
-        import os
-        if os.environ.get('OLD') or self.has_radius or self.diffuse != INDIRECT:
-            return Aim(scene, nowhere)
-        return Aim(scene, self._pilot_radii(scene, task._replace(flux_unit=scene.photon_scene.lights.strongest_flux), crew))
-
-    def _pilot_radii(self, scene: PackedScene, task, crew: Crew):
-        import os
-        K=float(os.environ.get("K",10)); KMIN=float(os.environ.get("KMIN",4)); MAXD=float(os.environ.get("MAXD",50)); MODE=os.environ.get("MODE","edge")
-        w,h=self.settings.width,self.settings.height
-        from renderer.drivers.search_radius import room_around
-        widest, room = room_around(self.scene, self.tracer, self.camera, (w,h), w/MAXD/2)
-        site = PassSite(crew, self.pixels)
-        order = PhotonOrder(scene, task)
-        pm = self._photon_map(site, {WHOLE: order}, WHOLE, self.first_radius)
-        lookup = look_up(pm)._replace(radii=-widest, found=np.zeros(w*h, np.int64))
-        self._trace_eye_paths(site, self._eye_task(PILOT, self.first_radius)._replace(diffuse=PARTLY), lookup)
-        k2=lookup.found.mean()
-        pm = self._photon_map(site, {WHOLE: order}, WHOLE, float(np.median(widest)))
-        lookup = look_up(pm)._replace(radii=widest, found=np.zeros(w*h, np.int64))
-        self._trace_eye_paths(site, self._eye_task(PILOT, self.first_radius), lookup)
-        N=lookup.found
-        r=widest*np.sqrt(np.minimum(1.0, K/np.maximum(N,1)))
-        if MODE=="edge": r=np.minimum(r, room)
-        k=N*(r/widest)**2
-        self.expected=k
-        ok=(k>=KMIN)&(r>0)
-        self.is_gathered = not ok.all()
-        if ok.mean()<.5 and not self.has_photons: self.emitted=int(self.emitted/float(os.environ.get("Q",4)))
-        self.prepare_caustics()
-        k2*=self.emitted/(2*w*h)
-        self.behind=min(np.sqrt(2*w*h/self.emitted), np.sqrt(float(os.environ.get("K2",.5))/max(k2,1e-9)))
-        print("k2", k2,"behind",self.behind)
-        if os.environ.get("ALL"): ok[:]=False
-        print("gathered", (~ok).mean(), "median r/px", np.median((r/widest)[ok])*w/MAXD/2 if ok.any() else 0, "N", np.median(N))
-        return np.where(ok, r, -widest)
+        self.projected_scene = self._projected(settings.guide_share)
+        if self.is_aimed and settings.projection and has_lights_outside(self.scene):
+            with closing(
+                self._in_order(lambda _, crew: self._look_about(settings, crew), 0, lambda i: i == 0)
+            ) as pilot:
+                next(pilot)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
-        task = self._eye_task(index, self.radius_of(index) * self.behind)
-        radii = self.aim.radii
-        if len(radii) == 0:
+        task = self._eye_task(index, self.radius_of(index))
+        if len(self._radii) == 0:
             return self._trace_eye_paths(site, task, lookup)
-        lookup = lookup._replace(radii=radii * (self.radius_of(index) / self.first_radius), found=np.zeros(len(radii), np.int64))
-        return self._trace_eye_paths(site, task._replace(diffuse=PARTLY), lookup)
+        site.work.photons.wanting += int(np.count_nonzero(self._radii[site.pixels] < 0.0))
+        return self._trace_partly(site, task, lookup, self._radii * (task.radius / self.first_radius))[0]
+
+    def _trace_partly(
+        self, site: PassSite, task: EyeTask, lookup: PhotonLookup, radii: Doubles
+    ) -> tuple[Radiance, Longs]:
+        """Returns the pixels of a pass that have radii of their own, or are gathered, and the photons found for each.
+
+        radii: (pixels,) float64, as `PhotonLookup` has them.
+        """
+        found = np.zeros(len(radii), np.int64)
+        partly = lookup._replace(radii=radii, found=found)
+        return self._trace_eye_paths(site, task._replace(diffuse=PARTLY), partly), found
+
+    def _even_radius(self) -> float:
+        """Returns the first radius where photons are taken to spread evenly."""
+        footprint = footprint_radius(self.tracer, self.camera, self.settings.height)
+        return max(footprint, photon_radius(self._area, self.emitted))
+
+    def _look_about(self, settings: RenderSettings, crew: Crew) -> None:
+        """Learns in a pilot where light is needed, has photons sent there and, unless the user has named a radius or
+        the driver looks for photons in a way of its own, learns how far those are looked for.
+
+        settings: as the user has left them.
+        """
+        task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
+        needed = needed_spheres(self.scene, Eye(self.camera, self.tracer), task, crew)
+        share = max(settings.guide_share, SHARP_SHARE) if self._is_sharp and len(needed) else settings.guide_share
+        self.projected_scene = projected(self.scene, share, needed)
+        if settings.radius is None and self.diffuse == INDIRECT and not self.is_sequential:
+            self._learn_radii(settings, crew)
+
+    def _learn_radii(self, settings: RenderSettings, crew: Crew) -> None:
+        """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
+        where that is too wide behind them."""
+        site = PassSite(crew, pixels_by_tile(settings.width, settings.height))
+        order = PhotonOrder(
+            self.projected_scene, photon_task(self.projected_scene, self.settings, PILOT, min_bounces=1)
+        )
+        lookup = look_up(self._photon_map(site, {WHOLE: order}, WHOLE, self.first_radius))
+        views, task = views_of(self.scene, self.tracer, self.camera, self.settings), self._eye_task(PILOT)
+        task = task._replace(radius=self.first_radius)
+        near = self._trace_partly(site, task, lookup, views.widest)[1]
+        behind = self._trace_partly(site, task, lookup, -views.widest)[1]
+        site.give_back()
+        self._radii = pixel_radii(views, near)
+        sent = self.emitted
+        if settings.photons is None and np.count_nonzero(self._radii < 0.0) > len(near) // 2:
+            self.emitted = max(1, self.emitted // FEW_PHOTONS)
+        if (self._radii < 0.0).any():
+            found = float(behind.mean()) * self.emitted / sent
+            self.first_radius = gathered_radius(self.first_radius, found, self._even_radius())
+            self.prepare_caustics()
+        self.settings = replace(self.settings, photons=self.emitted, radius=self.first_radius)
 
     def orders(self, index: int) -> dict[str, PhotonOrder]:
         """Returns the photons that are traced for the maps of a pass, by the names of the maps."""
         task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
         orders = self._with_parts(PhotonOrder(self.projected_scene, task))
-        if self.is_gathered and CAUSTIC not in orders:
-            orders |= {name: one._replace(thinning=int(__import__("os").environ.get("THIN","4"))) for name, one in self._caustic_orders(index).items()}
+        if (self._radii < 0.0).any() and CAUSTIC not in orders:
+            orders |= {name: one._replace(thinning=THINNING) for name, one in self._caustic_orders(index).items()}
         return orders
 
     def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:

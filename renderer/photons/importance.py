@@ -7,6 +7,7 @@ are gathered into a few spheres of which each has as much of the need, and photo
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from shaders.surface import ORIGIN_OFFSET
 from shaders.vector import Vec3, along, dot, largest_magnitude, mean, scale
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.tracer import Tracer
-from tracecore.rays import HIT, MISS, Floats, as_records
+from tracecore.rays import HIT, MISS, RAY_FLOATS, Floats, as_records
 from tracecore.workers.pool import Workers
 
 Doubles = npt.NDArray[np.float64]
@@ -38,31 +39,37 @@ IMPORTONS, PILOT = 1 << 15, (1 << 32) - 1
 IMPORTON_BOUNCES = 4
 
 #: Spheres around what is needed: each photon looks at all of them.
-NEEDED_SPHERES = int(__import__('os').environ.get('SPH','24'))
+NEEDED_SPHERES = 24
 
 #: Steps of the need of a place; no place counts for more than so many times the mean.
 NEED_STEPS, MOST_NEED = 1 << 20, 16.0
 
-#: A sphere is no smaller than this share of the box around all that is needed.
-LEAST_RADIUS = 1e-3
+#: A sphere is larger than its places ask for by this factor, as there is light between and beside them; and no smaller
+#: than this share of the box around all that is needed.
+SPHERE_MARGIN, LEAST_RADIUS = 1.25, 1e-3
 
 #: Sheets that a ray to a light goes through at most.
 MOST_PANES = 4
 
 
-def needed_spheres(scene: PackedScene, camera: CameraArrays, tracer: Tracer, task: PhotonTask, workers: Workers) -> Doubles:
+class Eye(NamedTuple):
+    """Is the eye that light is needed for. tracer: of the scene."""
+
+    camera: CameraArrays
+    tracer: Tracer
+
+
+def needed_spheres(scene: PackedScene, eye: Eye, task: PhotonTask, workers: Workers) -> Doubles:
     """Returns middle and radius, (k, 4) float64, of spheres around the places from where the eye gets light by way of
     other surfaces, all with about as much of it; none where it gets none."""
     if scene.lights.power <= 0.0:
         return NO_PROJECTION.targets
-    pilot = task._replace(sequence=PILOT, min_bounces=1, max_bounces=IMPORTON_BOUNCES, only_caustics=False)
-    importons = trace_photons(seen_from(scene, camera), pilot._replace(flux_unit=1.0), workers, range(IMPORTONS)).stored
-    places, need = np.empty((len(importons), 3)), np.empty(len(importons))
-    rays = np.empty((len(importons), 8), np.float32)
+    pilot = task._replace(sequence=PILOT, min_bounces=1, max_bounces=IMPORTON_BOUNCES, flux_unit=1.0)
+    importons = trace_photons(seen_from(scene, eye.camera), pilot, workers, range(IMPORTONS)).stored
+    rays, need = np.empty((len(importons), RAY_FLOATS), np.float32), np.empty(len(importons))
     look_for_lights(scene.lights, importons, (pilot.seed, PILOT), rays, need)
-    places = importons[:, :3].copy().view(np.float32).astype(np.float64)
-    need = np.where(are_free(scene, tracer, rays), need, 0.0)
-    return equal_spheres(places, in_steps(need))
+    need = np.where(are_free(scene, eye.tracer, rays), need, 0.0)
+    return equal_spheres(importons[:, :3].copy().view(np.float32).astype(np.float64), in_steps(need))
 
 
 def seen_from(scene: PackedScene, camera: CameraArrays) -> PackedScene:
@@ -88,7 +95,7 @@ def eye_row(camera: CameraArrays) -> Row:
     have a flux of 1."""
     x, y, z = (camera.eye + camera.near * camera.forward).tolist()
     forward = (float(camera.forward[0]), float(camera.forward[1]), float(camera.forward[2]))
-    wide2 = float(camera.right @ camera.right + camera.down @ camera.down)
+    wide2 = sum(side * side for side in (*camera.right.tolist(), *camera.down.tolist()))
     if camera.is_parallel:
         radius = math.sqrt(wide2)
         middle = along((x, y, z), forward, radius)
@@ -112,7 +119,9 @@ def look_for_lights(
         light = sample_light(lights, point, (u[0], u[1], u[2]))
         start = along(point, normal, 2.0 * ORIGIN_OFFSET * largest_magnitude(point))
         ahead = scale(light.direction, light.distance * SHADOW_END)
-        need[i] = max(dot(normal, light.direction), 0.0) * mean(light.irradiance) * mean(unpack_flux(words[PHOTON_FLUX]))
+        need[i] = (
+            max(dot(normal, light.direction), 0.0) * mean(light.irradiance) * mean(unpack_flux(words[PHOTON_FLUX]))
+        )
         for axis in range(3):
             rays[i, axis], rays[i, 4 + axis] = start[axis], ahead[axis]
         rays[i, 3], rays[i, 7] = 0.0, 1.0
@@ -171,5 +180,6 @@ def equal_spheres(places: Doubles, need: Longs) -> Doubles:
         parts[largest : largest + 1] = [order[:middle], order[middle:]]
     low, high = (np.array([bound(places[part], axis=0) for part in parts]) for bound in (np.min, np.max))
     across = np.ptp(np.concatenate([low, high]), axis=0)
-    radius = 0.5 * np.sqrt(np.square(high - low) @ np.ones(3))
-    return np.column_stack([0.5 * (low + high), np.maximum(float(__import__('os').environ.get('GROW','1'))*radius, LEAST_RADIUS * float(across.max()))])
+    sides = np.square(high - low)
+    radius = 0.5 * np.sqrt(sides[:, 0] + sides[:, 1] + sides[:, 2])
+    return np.column_stack([0.5 * (low + high), np.maximum(SPHERE_MARGIN * radius, LEAST_RADIUS * float(across.max()))])

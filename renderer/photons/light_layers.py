@@ -52,9 +52,7 @@ class PhotonLight(NamedTuple):
 
 
 @inlined
-def add_photons(
-    image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, place: Place, light: PhotonLight
-) -> None:
+def add_photons(image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, place: Place, light: PhotonLight) -> None:
     """Add what photons of a map bring to the picture and, where they are asked for, to the bias and to the layers."""
     add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
     if image.shape[1] > LAYER_BIAS:

@@ -31,8 +31,8 @@ class PhotonLookup(NamedTuple):
     irradiance: what a final gather finds far from it.
     parts: some of the photons of the map.
     radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task. One below
-        0 is, but for its sign, that of a search for caustics alone, where the first diffuse reflection is followed; what
-        is behind it has the radius of the task.
+        0 is, but for its sign, that of a search for caustics alone, where the first diffuse reflection is followed;
+        what is behind it has the radius of the task.
     found: (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii.
     """
 

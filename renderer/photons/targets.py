@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float32]
 MOST_TARGETS = 12
 
 #: Of photons that are sent where light is needed, so many are spread evenly, so that nothing is missed.
-EVEN_SHARE = float(__import__('os').environ.get('EVEN','.1'))
+EVEN_SHARE = 0.1
 
 #: Spheres are this much larger than they must be, for what rounding takes.
 RADIUS_MARGIN = 1.0001
@@ -89,10 +89,11 @@ def with_needed(targets: Doubles, share: float, needed: Doubles) -> tuple[Double
     share: of the targets.
     """
     own = (1.0 - EVEN_SHARE) * (1.0 - share)
-    densities = own / len(needed) / np.square(needed[:, 3])
-    targets = targets.copy()
-    targets[:, 4] = share / np.square(targets[:, 3]).sum()
-    return np.concatenate([targets, np.column_stack([needed, densities])]), own + (share if len(targets) else 0.0)
+    needed = np.column_stack([needed, own / len(needed) / np.square(needed[:, 3])])
+    if len(targets) == 0:
+        return needed, own
+    targets = np.column_stack([targets[:, :4], np.full(len(targets), share / np.square(targets[:, 3]).sum())])
+    return np.concatenate([targets, needed]), own + share
 
 
 def has_lights_outside(scene: PackedScene) -> bool:
