@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
-from renderer.photons.targets import has_lights_outside, projected
+from renderer.photons.targets import NO_SPHERES, has_lights_outside, projected, specular_spheres
 from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
@@ -150,7 +151,7 @@ class PhotonDriver(EyeDriver):
         task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
         needed = needed_spheres(self.scene, Eye(self.camera, self.tracer), task, crew)
         share = max(settings.guide_share, SHARP_SHARE) if self._is_sharp and len(needed) else settings.guide_share
-        self.projected_scene = projected(self.scene, share, needed)
+        self.projected_scene = self._projected(share, needed)
         if settings.radius is None and self.diffuse == INDIRECT and not self.is_sequential:
             self._learn_radii(settings, crew)
 
@@ -222,9 +223,17 @@ class PhotonDriver(EyeDriver):
         self._most_stored = max(self._most_stored, work.photons.stored)
         super()._add_work(work)
 
-    def _projected(self, share: float) -> PackedScene:
-        """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
-        return projected(self.scene, share) if self.settings.projection else self.scene
+    @cached_property
+    def _spheres(self) -> Doubles:
+        """Returns the spheres around mirrors and glass."""
+        return specular_spheres(self.scene)
+
+    def _projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
+        """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless
+        the user wants none sent anywhere."""
+        if not self.settings.projection:
+            return self.scene
+        return projected(self.scene, share, needed, self._spheres if share > 0.0 else NO_SPHERES)
 
     def prepare_caustics(self) -> None:
         """Makes the scene with all photons sent where they make caustics, before passes share it."""

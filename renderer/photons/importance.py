@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_FLUX, PHOTON_NORMAL, Words, unpack_flux
+from renderer.photons.targets import NO_SPHERES
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import SHEET, pack_emitters, pack_kinds
@@ -63,7 +64,7 @@ def needed_spheres(scene: PackedScene, eye: Eye, task: PhotonTask, workers: Work
     """Returns middle and radius, (k, 4) float64, of spheres around the places from where the eye gets light by way of
     other surfaces, all with about as much of it; none where it gets none."""
     if scene.lights.power <= 0.0:
-        return NO_PROJECTION.targets
+        return NO_SPHERES
     pilot = task._replace(sequence=PILOT, min_bounces=1, max_bounces=IMPORTON_BOUNCES, flux_unit=1.0)
     importons = trace_photons(seen_from(scene, eye.camera), pilot, workers, range(IMPORTONS)).stored
     rays, need = np.empty((len(importons), RAY_FLOATS), np.float32), np.empty(len(importons))
@@ -167,7 +168,7 @@ def equal_spheres(places: Doubles, need: Longs) -> Doubles:
     first."""
     parts = [np.flatnonzero(need > 0)]
     if len(parts[0]) == 0:
-        return NO_PROJECTION.targets
+        return NO_SPHERES
     while len(parts) < NEEDED_SPHERES:
         largest = int(np.argmax([need[part].sum() if len(part) > 1 else 0 for part in parts]))
         part = parts[largest]

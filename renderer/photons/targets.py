@@ -30,6 +30,9 @@ Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
+#: Spheres around nothing.
+NO_SPHERES = np.empty((0, 4))
+
 #: Most spheres: each photon looks at all of them.
 MOST_TARGETS = 12
 
@@ -49,7 +52,9 @@ LIGHT_SAMPLES = 16
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
-def projected(scene: PackedScene, share: float, needed: Doubles = NO_PROJECTION.targets) -> PackedScene:
+def projected(
+    scene: PackedScene, share: float, needed: Doubles = NO_SPHERES, sharp: Doubles | None = None
+) -> PackedScene:
     """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
 
     It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
@@ -57,11 +62,13 @@ def projected(scene: PackedScene, share: float, needed: Doubles = NO_PROJECTION.
 
     share: 0..1.
     needed: (k, 4) float64, spheres around what else light is needed for, which get all but a tenth of the others.
+    sharp: what `specular_spheres` returns of the scene, where that is known.
     """
     lights, photon_scene = scene.lights, scene.photon_scene
-    targets = specular_spheres(scene) if share > 0.0 else NO_PROJECTION.targets
+    spheres = NO_SPHERES if share <= 0.0 else specular_spheres(scene) if sharp is None else sharp
+    targets = np.column_stack([spheres, np.ones(len(spheres))])
     if len(needed):
-        targets, share = with_needed(targets, share, needed)
+        targets, share = with_needed(spheres, share, needed)
     rows, power, is_square = join_triangles(lights)
     around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
@@ -83,17 +90,16 @@ def projected(scene: PackedScene, share: float, needed: Doubles = NO_PROJECTION.
     )
 
 
-def with_needed(targets: Doubles, share: float, needed: Doubles) -> tuple[Doubles, float]:
-    """Returns targets and, as many photons for each, spheres (k, 4) around what is needed; and the share of both.
-
-    share: of the targets.
+def with_needed(sharp: Doubles, share: float, needed: Doubles) -> tuple[Doubles, float]:
+    """Returns the targets of spheres around mirrors and glass, which have a share of the photons, and of those around
+    what is needed, with as many for each; and the share of both. sharp, needed: (k, 4) float64.
     """
     own = (1.0 - EVEN_SHARE) * (1.0 - share)
     needed = np.column_stack([needed, own / len(needed) / np.square(needed[:, 3])])
-    if len(targets) == 0:
+    if len(sharp) == 0:
         return needed, own
-    targets = np.column_stack([targets[:, :4], np.full(len(targets), share / np.square(targets[:, 3]).sum())])
-    return np.concatenate([targets, needed]), own + share
+    density = share / float(np.cumsum(np.square(sharp[:, 3]))[-1])
+    return np.concatenate([np.column_stack([sharp, np.full(len(sharp), density)]), needed]), own + share
 
 
 def has_lights_outside(scene: PackedScene) -> bool:
@@ -172,15 +178,14 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
 
 
 def specular_spheres(scene: PackedScene) -> Doubles:
-    """Returns middle, radius and an even density, (k, 5) float64, of no more than MOST_TARGETS spheres around all
-    mirrors and glass.
+    """Returns middle and radius, (k, 4) float64, of no more than MOST_TARGETS spheres around all mirrors and glass.
 
     Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
     largest sphere first, as long as there may be more.
     """
     triangles = scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]]
     if len(triangles) == 0:
-        return NO_PROJECTION.targets
+        return NO_SPHERES
     labels = connected(triangles)
     parts = [(sphere_around(triangles), np.arange(len(triangles)))]
     whole: list[Doubles] = []
@@ -191,7 +196,7 @@ def specular_spheres(scene: PackedScene) -> Doubles:
             whole.append(sphere)
         else:
             parts += [(sphere_around(triangles[half]), half) for half in halves]
-    return np.array([np.append(sphere, 1.0) for sphere in [sphere for sphere, _ in parts] + whole])
+    return np.array([sphere for sphere, _ in parts] + whole)
 
 
 def connected(triangles: Floats) -> Longs:
