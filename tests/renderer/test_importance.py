@@ -59,9 +59,7 @@ def mirrored():
         quad((-4.0, -4.0, 0.0), (4.0, -4.0, 0.0), (4.0, 4.0, 0.0), (-4.0, 4.0, 0.0)),
         quad((1.0, -1.0, 0.2), (1.0, 1.0, 0.2), (1.3, 1.0, 1.4), (1.3, -1.0, 1.4)),
     ]
-    light = (
-        PointLight(position=(-3.0, 0.0, 9.0), intensity=(60.0, 60.0, 60.0)) if kind == "point" else KINDS[kind][0][0]
-    )
+    light = PointLight(position=(-3.0, 0.0, 9.0), intensity=(60.0, 60.0, 60.0))
     camera = Camera(eye=(-1.0, -5.0, 4.0), forward=(0.0, 0.8, -0.6), up=(0.0, 0.0, 1.0), vertical_fov=50.0)
     ids = np.repeat([0, 1], 2)
     return flat_snapshot(np.concatenate(tiles), [BRICK, MIRROR], material_ids=ids, lights=[light], camera=camera)
