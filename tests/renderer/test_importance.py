@@ -129,7 +129,7 @@ def test_bits_depend_on_no_threads_and_no_batches(driver, changes):
 
 
 def test_a_crop_has_the_bits_of_the_whole():
-    whole, part = (passes(city(), "photon", 1, photons=2000, crop=crop)[0] for crop in (None, (3, 2, 8, 6)))
+    whole, part = (passes(city(), "photon", 1, photons=60_000, crop=crop)[0] for crop in (None, (3, 2, 8, 6)))
     np.testing.assert_array_equal(part, whole[2:8, 3:11])
 
 
@@ -145,13 +145,14 @@ def test_rooms_have_no_pilot():
 
 
 def test_needed_spheres_share_the_need_and_hold_all_of_it():
-    places = np.random.default_rng(1).normal(size=(5000, 3)) * (3.0, 1.0, 0.2)
+    places = np.random.default_rng(1).normal(size=(5000, 3)) * (3.0, 1e-4, 1e-4)
     need = in_steps(np.random.default_rng(2).uniform(0.0, 1.0, 5000))
     spheres = equal_spheres(places, need)
     assert spheres.shape == (NEEDED_SPHERES, 4)
     within = np.linalg.norm(places[:, None] - spheres[:, :3], axis=2) <= spheres[:, 3] * (1.0 + 1e-9)
     assert within.any(axis=1).all()
-    assert (within * need[:, None]).sum(axis=0).min() > 0.5 * need.sum() / NEEDED_SPHERES
+    shares = (within * need[:, None]).sum(axis=0)  # of halves of halves, some of which were cut once more
+    assert shares.max() < 3.0 * shares.min()
     assert len(equal_spheres(places, np.zeros(5000, np.int64))) == 0
     assert equal_spheres(places[:1], need[:1]).shape == (1, 4)
 
