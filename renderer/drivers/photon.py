@@ -48,36 +48,20 @@ STORED_GUESS = 4
 #: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
 SHARP_SHARE = 0.15
 
-#: A caustic map beside that of all photons has one photon for so many.
-THINNING = 4
-
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
 
 
 class PhotonOrder(NamedTuple):
-    """Says which photons are traced for a map.
-
-    scene: that sends them out.
-    thinning: a map has one photon for so many that a pass sends out.
-    """
+    """Says which photons are traced for a map. scene: that sends them out."""
 
     scene: PackedScene
     task: PhotonTask
-    thinning: int = 1
 
     @property
     def is_dark(self) -> bool:
         """Returns whether there are none."""
         return self.scene.lights.power <= 0.0
-
-    def part(self, indices: range) -> range:
-        """Returns the indices of its own photons that stand for some of the pass."""
-        return range(indices.start // self.thinning, indices.stop // self.thinning)
-
-    def scale(self, emitted: int) -> float:
-        """Returns the watts of a stored flux of 1, where a pass sends out so many photons."""
-        return 0.0 if self.is_dark else self.task.flux_unit / max(1, emitted // self.thinning)
 
 
 #: Names of the maps of a pass: of all its photons, of those that mirrors and glass alone have brought, and of those
@@ -183,7 +167,7 @@ class PhotonDriver(EyeDriver):
         task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
         orders = self._with_parts(PhotonOrder(self.projected_scene, task))
         if (self._radii < 0.0).any() and CAUSTIC not in orders:
-            orders |= {name: one._replace(thinning=THINNING) for name, one in self._caustic_orders(index).items()}
+            orders |= self._caustic_orders(index)
         return orders
 
     def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
@@ -284,6 +268,7 @@ class PhotonDriver(EyeDriver):
         """Returns photons of a pass, traced if they are not yet, and sorted for searches of a radius."""
         if name not in orders or orders[name].is_dark:
             return empty_map()
+        task = orders[name].task
         stores = self._trace_to_stores(site, orders[name], range(self.emitted)) if site.traced is None else []
         with site.crew.timed(MAP):
             if site.traced is None:
@@ -291,7 +276,7 @@ class PhotonDriver(EyeDriver):
             else:
                 pieces = pieces_of([traced[name] for traced in site.traced], site.crew)
             memory = site.borrow("map", MapMemory)
-            made = sorted_map(pieces, radius, orders[name].scale(self.emitted), memory, site.crew)
+            made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
         leave_stores(stores, site.crew)
         return made
 
@@ -299,7 +284,8 @@ class PhotonDriver(EyeDriver):
         """Returns photons of a pass, (n, PHOTON_WORDS) uint32, traced if they are not yet, and the watts of a stored
         flux of 1.
         """
-        order, scale = orders[name], orders[name].scale(self.emitted)
+        order = orders[name]
+        scale = 0.0 if order.is_dark else order.task.flux_unit / self.emitted
         if site.traced is None:
             return self._trace_photons(site, order, range(self.emitted)), scale
         return np.concatenate([traced[name] for traced in site.traced]), scale
@@ -308,15 +294,15 @@ class PhotonDriver(EyeDriver):
         """Traces photons of some indices, and returns them in their order: (n, PHOTON_WORDS) uint32."""
         if order.is_dark:
             return np.empty((0, PHOTON_WORDS), np.uint32)
-        stores, own = self._trace_to_stores(site, order, indices), order.part(indices)
+        stores = self._trace_to_stores(site, order, indices)
         with site.crew.timed(MAP):
-            stored = in_order(stores, own.start, len(own), site.crew)
+            stored = in_order(stores, indices.start, len(indices), site.crew)
         leave_stores(stores, site.crew)
         return stored
 
     def _trace_to_stores(self, site: PassSite, order: PhotonOrder, indices: range) -> list[PhotonStore]:
         """Traces photons of some indices."""
-        stores = trace_to_stores(order.scene, order.task, site.crew, order.part(indices))
+        stores = trace_to_stores(*order, site.crew, indices)
         site.count(*counted(stores))
         return stores
 
