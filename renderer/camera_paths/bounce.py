@@ -39,6 +39,7 @@ from renderer.camera_paths.vertices import (
     Rules,
     Vertices,
     follow_bases,
+    follow_first_bases,
     look_at_surfaces,
     pick_vertices,
     rules_of,
@@ -127,10 +128,12 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
         absorb_throughput(queue.wanted, view, (hits, looked), media)
         look_at_borders(chunk, hits, media)
     each(follow_bases, whole(hits), (chunk, rules))
+    if rules.is_partial:
+        follow_first_bases(chunk, hits, job.lookup.radii)
     if rules.asks:
         call_at(scene.bsdfs.loops[queue.bsdf, SHOW], (chunk, hits, rules, tables))
     add_shadow_rays(scene, job.task, vertices, (hits, has_first), bounce.shadows)
-    goes_on = rules.follow > ZERO or (flags & MIXED) != 0
+    goes_on = rules.follow > ZERO or rules.is_partial or (flags & MIXED) != 0
     if goes_on:
         draw(job.task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
         call_at(scene.bsdfs.loops[queue.bsdf, SCATTER], (chunk, hits, rules, tables))
@@ -219,7 +222,7 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = Fa
     diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
     has_features: whether features are looked at too (`renderer.camera_paths.features`).
     """
-    rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, ZERO, False)
+    rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, False, ZERO, False)
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, numba.typeof(rules), types.int64)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths}

@@ -266,7 +266,8 @@ def light_vertex(i: int, data: Seeing) -> None:
     wi = in_frame(direction, own)
     value = evaluate(kind, parameters, wi, seen)
     weight = power_weight(rules.samples * chunk.light_pdf[i], may_go_on(i, chunk, rules) * value.pdf)
-    base, rest = chunk.follow[i] * weight + rules.alone, weight * radiance_gain(kind, parameters, wi[2], seen)
+    base = chunk.follow[i] * weight + (ONE - chunk.follow[i]) * rules.alone
+    rest = weight * radiance_gain(kind, parameters, wi[2], seen)
     is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
     seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
     reflected = (

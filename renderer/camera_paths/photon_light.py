@@ -8,12 +8,12 @@ from numba import types
 
 from renderer.camera_paths.met_light import in_double
 from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowRays, bounces_of, put_shadow_ray
-from renderer.camera_paths.task import GATHER
+from renderer.camera_paths.task import GATHER, PARTLY
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
 from renderer.photons.light_layers import PhotonLight, Place, add_photons
-from renderer.photons.lookup import irradiance_of
-from renderer.photons.photon_map import Found
+from renderer.photons.lookup import irradiance_of, radius_at
+from renderer.photons.photon_map import Found, PhotonMap
 from renderer.photons.searching import Places, Search, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
@@ -37,9 +37,11 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
     """
     job, shadows = borrowed(job), borrowed(shadows)
     ask_radii(job, chunk, search, hits)
-    places = Places(address(chunk.position), address(chunk.normal), address(chunk.shading))
-    for k in range(find_all(job.lookup.photon_map, search, places, hits)):
-        add_found_light(job, chunk, search, k)
+    add_all_found(job, job.lookup.photon_map, chunk, search, hits)
+    caustics = job.lookup.parts.caustics
+    if job.task.diffuse == PARTLY and caustics.photons > 0:
+        ask_caustic_radii(job, chunk, search, hits)
+        add_all_found(job, caustics, chunk, search, hits)
     if job.task.diffuse == GATHER:
         for i in range(hits):
             is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
@@ -55,7 +57,21 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
     if len(job.lookup.radii) > 0:
         for i in range(hits):
             if search.radius[i] >= ZERO:
-                search.radius[i] = Float32(job.lookup.radii[Long(chunk.pixel[i])])
+                search.radius[i] = -ONE if chunk.follow[i] > ZERO else Float32(radius_of(job, chunk, i))
+
+
+@inlined
+def ask_caustic_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
+    """Write the radii of the searches for what mirrors and glass bring, behind `ask_radii`: at vertices whose diffuse
+    reflection is followed."""
+    for i in range(hits):
+        search.radius[i] = Float32(radius_of(job, chunk, i)) if chunk.follow[i] > ZERO else -ONE
+
+
+@inlined
+def radius_of(job: EyeJob, chunk: EyeChunk, i: int) -> float:
+    """Returns the radius of the search about a vertex, world units."""
+    return radius_at(job.lookup, Long(chunk.pixel[i]), job.task.radius, chunk.follow[i] > ZERO)
 
 
 @inlined
@@ -69,15 +85,23 @@ def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
 
 
 @inlined
-def add_found_light(job: EyeJob, chunk: EyeChunk, search: Search, k: int) -> None:
+def add_all_found(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, hits: int) -> None:
+    """Add the light that the photons of a map bring the vertices of a chunk, within the radii that were asked for."""
+    places = Places(address(chunk.position), address(chunk.normal), address(chunk.shading))
+    for k in range(find_all(photon_map, search, places, hits)):
+        add_found_light(job, photon_map, chunk, search, k)
+
+
+@inlined
+def add_found_light(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, k: int) -> None:
     """Add the light that photons bring vertex k of the list of those that have some."""
     i, flux = Long(search.found[k]), (search.flux[k, 0], search.flux[k, 1], search.flux[k, 2])
-    pixel, radius = Long(chunk.pixel[i]), job.task.radius
-    irradiance = irradiance_of(job.lookup, Found(flux, Long(search.photons[k])), pixel, radius)
+    pixel, radius = Long(chunk.pixel[i]), radius_of(job, chunk, i)
+    irradiance = irradiance_of(job.lookup, photon_map, Found(flux, Long(search.photons[k])), (pixel, radius))
     is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
     between = bounces_of(chunk.state[i])
     light = PhotonLight(pixel, radius, between, is_first, irradiance, reflected(chunk, i, irradiance))
-    add_photons(job.image, job.lookup, place_of(chunk, i), light)
+    add_photons(job.image, job.lookup, photon_map, place_of(chunk, i), light)
 
 
 @inlined

@@ -12,8 +12,9 @@ SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 #: but the direct (photon mapping). EVERYTHING: ask them for all light (the map shown as it is). NOTHING: take direct
 #: light alone, and follow mirrors and glass, but no lobe that spreads light. CAUSTICS: follow it, but ask the photons
 #: for light that came by mirrors and glass. GATHER: do as CAUSTICS up to a diffuse bounce and, beyond it, for what is
-#: near; farther off ask the irradiance at photons for all light.
-FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)
+#: near; farther off ask the irradiance at photons for all light. PARTLY: do as INDIRECT, but follow the first diffuse
+#: reflection of pixels that have no radius of their own, and ask the photons behind it.
+FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY = range(7)
 
 
 class EyeTask(NamedTuple):

@@ -13,13 +13,14 @@ from renderer.camera_paths.paths import (
     EYE_THROUGHPUT,
     EYE_UNMAPPED,
     MOST_DEPTH,
+    Doubles,
     EyeChunk,
     bounces_of,
 )
-from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, EyeTask
+from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
-from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, View
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import AT_POINT, frame_at, in_frame, parameters_at
 from renderer.shading.surfaces import (
@@ -70,6 +71,7 @@ class Rules(NamedTuple):
     is_sharp: whether mirrors and glass alone are followed.
     is_mapped: whether photons bring light that came by mirrors and glass.
     is_gather: whether irradiance is looked up behind a diffuse bounce, from the distance `near` on.
+    is_partial: whether the first diffuse reflection of some pixels is followed.
     asks: whether photons bring light at all.
     """
 
@@ -81,6 +83,7 @@ class Rules(NamedTuple):
     is_sharp: bool
     is_mapped: bool
     is_gather: bool
+    is_partial: bool
     near: float
     asks: bool
 
@@ -110,11 +113,12 @@ def rules_of(task: EyeTask, near: float) -> Rules:
         samples=Float32(max(task.light_samples, 1)),
         max_depth=np.int32(min(task.max_bounces, MOST_DEPTH)),
         follow=ONE if diffuse in (FOLLOW, CAUSTICS, GATHER) else ZERO,
-        alone=ONE if diffuse in (INDIRECT, NOTHING) else ZERO,
+        alone=ONE if diffuse in (INDIRECT, NOTHING, PARTLY) else ZERO,
         unlit=np.int32(task.light_samples == 0),
         is_sharp=diffuse == NOTHING,
-        is_mapped=diffuse in (CAUSTICS, GATHER),
+        is_mapped=diffuse in (CAUSTICS, GATHER, PARTLY),
         is_gather=diffuse == GATHER,
+        is_partial=diffuse == PARTLY,
         near=Float32(near),
         asks=diffuse != FOLLOW and diffuse != NOTHING,
     )
@@ -200,6 +204,14 @@ def follow_bases(i: int, data: tuple[EyeChunk, Rules]) -> None:
     is_behind = (chunk.state[i] & AFTER_DIFFUSE) != 0
     is_far = is_behind & (chunk.behind[i] + chunk.distance[i] >= rules.near) & rules.is_gather
     chunk.is_far[i], chunk.follow[i] = Int(is_far), ZERO if is_far else rules.follow
+
+
+@inlined
+def follow_first_bases(chunk: EyeChunk, count: int, radii: Doubles) -> None:
+    """Follow the first diffuse reflection of the paths of pixels without a radius. radii: of the pixels."""
+    for i in range(count):
+        is_first = (chunk.state[i] & AFTER_DIFFUSE) == np.uint32(0)
+        chunk.follow[i] = ONE if is_first and radii[Long(chunk.pixel[i])] <= 0.0 else ZERO
 
 
 @inlined

@@ -20,6 +20,7 @@ class PathCausticsDriver(PhotonDriver):
     summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = CAUSTICS
+    is_aimed = False
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

@@ -1,21 +1,34 @@
 """This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
+from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.task import INDIRECT
+from renderer.camera_paths.paths import Doubles, Longs
+from renderer.camera_paths.task import INDIRECT, PARTLY, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
-from renderer.drivers.eye import Caustics, EyeDriver, PassSite
-from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
+from renderer.drivers.eye import Caustics, EyeDriver, PassSite, pixels_by_tile
+from renderer.drivers.search_radius import (
+    FEW_PHOTONS,
+    footprint_radius,
+    gathered_radius,
+    pass_radius,
+    photon_radius,
+    pixel_radii,
+    surface_area,
+    views_of,
+)
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
 from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
+from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
-from renderer.photons.targets import projected
+from renderer.photons.targets import NO_SPHERES, has_lights_outside, projected, specular_spheres
 from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
@@ -31,6 +44,9 @@ MAP_BYTES = 96
 
 #: Photons that a pass stores for each that it sends out, as long as no pass has told.
 STORED_GUESS = 4
+
+#: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
+SHARP_SHARE = 0.15
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -67,28 +83,92 @@ class PhotonDriver(EyeDriver):
     diffuse = INDIRECT
     caustics = Caustics.ALL
     code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
+    #: Whether photons of lights outside of the scene are sent where a pilot finds that light is needed.
+    is_aimed: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.projected_scene = self._projected(settings.guide_share)
-        self.emitted = settings.photons or photons_of_a_pass(settings)
-        self.first_radius = settings.radius or max(
-            footprint_radius(tracer, self.camera, settings.height),
-            photon_radius(surface_area(snapshot.positions), self.emitted),
-        )
-        self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
-        self._most_stored = 0
         self._is_sharp = has_sharp_surfaces(self.scene)
+        self.emitted = settings.photons or photons_of_a_pass(settings)
+        self._area = surface_area(snapshot.positions)
+        self.first_radius = settings.radius or self._even_radius()
+        self._radii, self._most_stored = np.empty(0), 0
+        self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
+        self.projected_scene = self._projected(settings.guide_share)
+        if self.is_aimed and settings.projection and has_lights_outside(self.scene):
+            with closing(
+                self._in_order(lambda _, crew: self._look_about(settings, crew), 0, lambda i: i == 0)
+            ) as pilot:
+                next(pilot)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
-        return self._trace_eye_paths(site, self._eye_task(index, self.radius_of(index)), lookup)
+        task = self._eye_task(index, self.radius_of(index))
+        if len(self._radii) == 0:
+            return self._trace_eye_paths(site, task, lookup)
+        site.work.photons.wanting += int(np.count_nonzero(self._radii[site.pixels] < 0.0))
+        return self._trace_partly(site, task, lookup, self._radii * (task.radius / self.first_radius))[0]
+
+    def _trace_partly(
+        self, site: PassSite, task: EyeTask, lookup: PhotonLookup, radii: Doubles
+    ) -> tuple[Radiance, Longs]:
+        """Returns the pixels of a pass that have radii of their own, or are gathered, and the photons found for each.
+
+        radii: (pixels,) float64, as `PhotonLookup` has them.
+        """
+        found = np.zeros(len(radii), np.int64)
+        partly = lookup._replace(radii=radii, found=found)
+        return self._trace_eye_paths(site, task._replace(diffuse=PARTLY), partly), found
+
+    def _even_radius(self) -> float:
+        """Returns the first radius where photons are taken to spread evenly."""
+        footprint = footprint_radius(self.tracer, self.camera, self.settings.height)
+        return max(footprint, photon_radius(self._area, self.emitted))
+
+    def _look_about(self, settings: RenderSettings, crew: Crew) -> None:
+        """Learns in a pilot where light is needed, has photons sent there and, unless the user has named a radius or
+        the driver looks for photons in a way of its own, learns how far those are looked for.
+
+        settings: as the user has left them.
+        """
+        task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
+        needed = needed_spheres(self.scene, Eye(self.camera, self.tracer), task, crew)
+        share = max(settings.guide_share, SHARP_SHARE) if self._is_sharp and len(needed) else settings.guide_share
+        self.projected_scene = self._projected(share, needed)
+        if settings.radius is None and self.diffuse == INDIRECT and not self.is_sequential:
+            self._learn_radii(settings, crew)
+
+    def _learn_radii(self, settings: RenderSettings, crew: Crew) -> None:
+        """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
+        where that is too wide behind them."""
+        site = PassSite(crew, pixels_by_tile(settings.width, settings.height))
+        order = PhotonOrder(
+            self.projected_scene, photon_task(self.projected_scene, self.settings, PILOT, min_bounces=1)
+        )
+        lookup = look_up(self._photon_map(site, {WHOLE: order}, WHOLE, self.first_radius))
+        views, task = views_of(self.scene, self.tracer, self.camera, self.settings), self._eye_task(PILOT)
+        task = task._replace(radius=self.first_radius)
+        near = self._trace_partly(site, task, lookup, views.widest)[1]
+        behind = self._trace_partly(site, task, lookup, -views.widest)[1]
+        site.give_back()
+        self._radii = pixel_radii(views, near)
+        sent = self.emitted
+        if settings.photons is None and np.count_nonzero(self._radii < 0.0) > len(near) // 2:
+            self.emitted = max(1, self.emitted // FEW_PHOTONS)
+        if (self._radii < 0.0).any():
+            found = float(behind.mean()) * self.emitted / sent
+            self.first_radius = gathered_radius(self.first_radius, found, self._even_radius())
+            self.prepare_caustics()
+        self.settings = replace(self.settings, photons=self.emitted, radius=self.first_radius)
 
     def orders(self, index: int) -> dict[str, PhotonOrder]:
         """Returns the photons that are traced for the maps of a pass, by the names of the maps."""
         task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
-        return self._with_parts(PhotonOrder(self.projected_scene, task))
+        orders = self._with_parts(PhotonOrder(self.projected_scene, task))
+        if (self._radii < 0.0).any() and CAUSTIC not in orders:
+            orders |= self._caustic_orders(index)
+        return orders
 
     def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
         """Returns the photons of a pass in maps, once they have been traced."""
@@ -127,9 +207,17 @@ class PhotonDriver(EyeDriver):
         self._most_stored = max(self._most_stored, work.photons.stored)
         super()._add_work(work)
 
-    def _projected(self, share: float) -> PackedScene:
-        """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
-        return projected(self.scene, share) if self.settings.projection else self.scene
+    @cached_property
+    def _spheres(self) -> Doubles:
+        """Returns the spheres around mirrors and glass."""
+        return specular_spheres(self.scene)
+
+    def _projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
+        """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless
+        the user wants none sent anywhere."""
+        if not self.settings.projection:
+            return self.scene
+        return projected(self.scene, share, needed, self._spheres if share > 0.0 else NO_SPHERES)
 
     def prepare_caustics(self) -> None:
         """Makes the scene with all photons sent where they make caustics, before passes share it."""

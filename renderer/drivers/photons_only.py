@@ -39,6 +39,7 @@ class PhotonsOnlyDriver(PhotonDriver):
     summary = "one photon map, shown as it is"
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = EVERYTHING
+    is_aimed = False
     has_one_map = True
 
     @classmethod

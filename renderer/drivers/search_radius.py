@@ -1,14 +1,22 @@
 """This module computes the first radius of a search for photons, and how it shrinks from pass to pass."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from renderer.scene.packed_scene import CameraArrays
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.photon_map import DISC_THICKNESS
+from renderer.scene.packed_scene import CameraArrays, PackedScene
 from scenes.geometry import areas
 from tracecore.arrays import pieces
 from tracecore.dispatch.tracer import Tracer
-from tracecore.rays import Floats, make_rays
+from tracecore.rays import HIT, MISS, Floats, as_records, make_rays
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 #: alpha of Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. The variance of the mean of n
 #: passes falls as n^-alpha and its bias as n^(alpha - 1); with 2/3 noise and bias both fall as n^-1/3.
@@ -18,6 +26,19 @@ SHRINK_ALPHA = 2.0 / 3.0
 RADIUS_FOOTPRINTS = 2.0
 #: ... or, where that is more, so wide that its disc gets this many of a pass's photons if they spread evenly.
 RADIUS_PHOTONS = 2.0
+
+#: Where a pilot has looked for photons: the widest radius of a disc, as a share of the longer side of the picture, so
+#: that no disc is wider than a fiftieth of it ...
+WIDEST = 0.01
+#: ... photons that a pass must find in a disc, and the fewest with which it is looked at all ...
+NEEDED_PHOTONS, LEAST_PHOTONS = 16.0, 4.0
+#: ... photons that a disc behind a diffuse reflection should have ...
+GATHERED_PHOTONS = 30.0
+#: ... and where most pixels look there, a pass sends one photon for so many.
+FEW_PHOTONS = 4
+
+#: Surfaces whose normals differ by more than this cosine part at an edge.
+EDGE_COSINE = 0.95
 
 
 def pass_radius(first_radius: float, index: int) -> float:
@@ -56,12 +77,105 @@ def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float
     return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
 
 
+def rays_through(camera: CameraArrays, x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns origins and directions, both (n, 3), of rays through places of the picture, -1..1. The directions have
+    length 1 along the view; so distances in them are depth."""
+    shift = x.reshape(-1, 1) * camera.right + y.reshape(-1, 1) * camera.down
+    if camera.is_parallel:
+        return camera.eye + shift, np.broadcast_to(camera.forward, shift.shape)
+    return np.broadcast_to(camera.eye, shift.shape), camera.forward + shift
+
+
 def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
     """Returns the median distance along the view of what a camera with perspective sees; 1 where it sees nothing."""
     x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
-    across, along = x.reshape(-1, 1), y.reshape(-1, 1)
-    directions = camera.forward + across * camera.right + along * camera.down
-    t = tracer.closest_hit(make_rays(np.broadcast_to(camera.eye, directions.shape), directions, camera.near))[:, 0]
+    t = tracer.closest_hit(make_rays(*rays_through(camera, x, y), camera.near))[:, 0]
     seen = t[np.isfinite(t)]
-    # The directions have length 1 along the view, so t is depth.
     return float(np.median(seen)) if len(seen) else 1.0
+
+
+class Views(NamedTuple):
+    """What the middles of pixels show.
+
+    widest: (pixels,) float64, radius of a disc that is so wide as discs may be in the picture, world units.
+    room: (pixels,) float64, how far the surface reaches to all sides in the picture, no more than that radius.
+    """
+
+    widest: Doubles
+    room: Doubles
+
+
+def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings: RenderSettings) -> Views:
+    """Returns what the middles of the pixels of a picture show."""
+    width, height = settings.width, settings.height
+    x, y = np.meshgrid((2.0 * np.arange(width) + 1.0) / width - 1.0, (2.0 * np.arange(height) + 1.0) / height - 1.0)
+    origins, directions = rays_through(camera, x, y)
+    hits = as_records(tracer.closest_hit(make_rays(origins, directions, camera.near)), HIT)
+    is_seen = hits["prim_id"] != MISS
+    ids, depth = np.where(is_seen, hits["prim_id"], 0), np.where(is_seen, hits["t"], 1.0).astype(np.float64)
+    shape, most = (height, width), WIDEST * max(width, height)
+    footprint = (np.ones_like(depth) if camera.is_parallel else depth) * (
+        2.0 * float(np.linalg.norm(camera.down)) / height
+    )
+    points = (origins + depth[:, None] * directions).reshape(*shape, 3)
+    normals = scene.photon_scene.records["normal"][ids].astype(np.float64).reshape(*shape, 3)
+    edges = edges_of(points, normals, is_seen.reshape(shape), footprint.reshape(shape))
+    return Views(most * footprint, np.minimum(pixels_to(edges, most), most).ravel() * footprint)
+
+
+def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubles) -> Bools:
+    """Returns which pixels (rows, columns) are next to one that shows another surface, or whose plane is another one.
+
+    points, normals: (rows, columns, 3) of what they show.
+    is_seen: whether they show anything.
+    footprint: how wide a pixel is there, world units.
+    """
+    edges = np.zeros(is_seen.shape, np.bool_)
+    for one, other in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        above, cosine = (dots(normals[one], vectors) for vectors in (points[other] - points[one], normals[other]))
+        is_edge = (np.abs(cosine) < EDGE_COSINE) | (np.abs(above) > DISC_THICKNESS * footprint[one])
+        is_edge |= is_seen[one] != is_seen[other]
+        edges[one] |= is_edge
+        edges[other] |= is_edge
+    return edges
+
+
+def dots(a: Doubles, b: Doubles) -> Doubles:
+    """Returns the dot products of vectors (..., 3), summed in one order on all machines."""
+    products = a * b
+    summed: Doubles = products[..., 0] + products[..., 1] + products[..., 2]
+    return summed
+
+
+def pixels_to(edges: Bools, most: float) -> Doubles:
+    """Returns how many pixels, along rows or columns, lie between each pixel and an edge: (rows, columns); infinite
+    where they are more than `most`."""
+    distance = np.where(edges, 0.0, np.inf)
+    for step in range(1, math.ceil(most) + 1):
+        wide = np.pad(edges, 1)
+        wide = wide[:, :-2] | wide[:, 1:-1] | wide[:, 2:]
+        wide = wide[:-2] | wide[1:-1] | wide[2:]
+        distance[wide & ~edges] = step
+        edges = wide
+    return distance
+
+
+def pixel_radii(views: Views, found: Longs) -> Doubles:
+    """Returns the first radius of each pixel, (pixels,) float64, as `PhotonLookup.radii` has them: as wide as the
+    photons need it that a pass must find, no wider than the surface has room, and below 0 where too few are left.
+
+    found: (pixels,) int64, photons of a pass within the widest disc.
+    """
+    wanted = views.widest * np.sqrt(np.minimum(1.0, NEEDED_PHOTONS / np.maximum(found, 1)))
+    radii = np.minimum(wanted, views.room)
+    return np.where(found * np.square(radii / views.widest) >= LEAST_PHOTONS, radii, -views.widest)
+
+
+def gathered_radius(radius: float, found: float, evenly: float) -> float:
+    """Returns the first radius of the search behind a diffuse reflection: as wide as it finds enough photons, but no
+    wider than where they spread evenly.
+
+    radius, found: one, and how many photons it has found on average.
+    evenly: the radius where they spread evenly.
+    """
+    return min(evenly, radius * math.sqrt(GATHERED_PHOTONS / found)) if found > 0.0 else evenly

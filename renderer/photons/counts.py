@@ -8,6 +8,7 @@ class PhotonCounts:
     """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
 
     aimed: of those emitted, sent to what there is to light, to mirrors or to glass, and nowhere else.
+    wanting: not paths, but pixels around which passes found fewer photons than they need.
     absorbed: ended by Russian roulette on a surface. escaped: left the scene. terminated: cut at `max_bounces`.
     """
 
@@ -17,6 +18,7 @@ class PhotonCounts:
     absorbed: int = 0
     escaped: int = 0
     terminated: int = 0
+    wanting: int = 0
 
     def add(self, other: "PhotonCounts") -> None:
         """Add the counts of another run."""
@@ -26,3 +28,4 @@ class PhotonCounts:
         self.absorbed += other.absorbed
         self.escaped += other.escaped
         self.terminated += other.terminated
+        self.wanting += other.wanting

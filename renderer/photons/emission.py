@@ -17,6 +17,8 @@ from renderer.scene.projection import (
     before_sphere,
     enter_box,
     is_projected,
+    mixture_of,
+    no_mixture,
     project,
     shadows_of_faces,
 )
@@ -52,6 +54,7 @@ from shaders.lights import (
     Source,
     emit_from,
     is_outside,
+    is_place,
     triple,
 )
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
@@ -349,15 +352,19 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
     gather_columns(address(scene.projection.aims), AIM_BYTES, address(chunk.light), pairs, columns)
     each(send_to_box, whole(count), data)
     aimed = list_words(address(chunk.way), TO_BOX, count, data)
-    guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
+    mixture, known = no_mixture(np.empty((len(scene.projection.targets), GUIDE_COLUMNS))), Int(-1)
     for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
         i = get_int(address(chunk.listed), k)
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
         source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
-        box = scene.projection.around[get_int(address(chunk.light), i)]
-        photon = project(scene.lights, scene.projection, (source, direction, box), u, guides)
+        light = get_int(address(chunk.light), i)
+        box = scene.projection.around[light]
+        if light != known:
+            mixture = mixture_of(scene.lights, scene.projection, (source, box), mixture.guides)
+            known = light if is_place(source.kind) else Int(-1)  # all photons of a place see the same cones
+        photon = project(scene.lights, mixture, (source, direction, box), u)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
         put3(data.rays, step, i, singles(photon.origin))
         put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))

@@ -14,7 +14,7 @@ from renderer.film.layers import (
     Doubles,
     add_color,
 )
-from renderer.photons.lookup import PhotonLookup, radius_at
+from renderer.photons.lookup import PhotonLookup
 from renderer.photons.photon_map import PhotonMap, find, irradiance
 from shaders.compilation import called
 from shaders.compilation import compiled as inlined
@@ -36,7 +36,7 @@ class PhotonLight(NamedTuple):
     """What photons bring to a place, and what the eye sees of it.
 
     pixel: which one sees it.
-    radius: of the task, world units.
+    radius: of the search, world units.
     between: how many surfaces lie between the hit and the eye.
     is_first: whether it is the first surface that spreads light.
     irradiance: W/m^2, there.
@@ -52,24 +52,23 @@ class PhotonLight(NamedTuple):
 
 
 @inlined
-def add_photons(image: Doubles, lookup: PhotonLookup, place: Place, light: PhotonLight) -> None:
-    """Add what photons bring to the picture and, where they are asked for, to the bias and to the layers."""
+def add_photons(image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, place: Place, light: PhotonLight) -> None:
+    """Add what photons of a map bring to the picture and, where they are asked for, to the bias and to the layers."""
     add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
     if image.shape[1] > LAYER_BIAS:
-        image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, place, light)
+        image[light.pixel, LAYER_BIAS] += lost_in_disc(photon_map, place, light)
     if image.shape[1] > LAYER_LIGHT:
         add_photon_layers(image, lookup, place, light)
 
 
 @called
-def lost_in_disc(lookup: PhotonLookup, place: Place, light: PhotonLight) -> float:
+def lost_in_disc(photon_map: PhotonMap, place: Place, light: PhotonLight) -> float:
     """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
 
     Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
     bias by derivatives of the kernel; a disc has none, so that two of them are compared.
     """
-    radius = radius_at(lookup, light.pixel, light.radius) * INNER_RADIUS
-    inner = part_of(light, found_in(lookup.photon_map, place, radius, light.between))
+    inner = part_of(light, found_in(photon_map, place, light.radius * INNER_RADIUS, light.between))
     return mean(subtract(light.radiance, inner))
 
 
@@ -79,7 +78,7 @@ def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: Place, light:
     if not light.is_first:
         add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
         return
-    radius = radius_at(lookup, light.pixel, light.radius)
+    radius = light.radius
     direct = part_of(light, found_in(lookup.parts.direct, place, radius, 0))
     caustic = part_of(light, found_in(lookup.parts.caustics, place, radius, light.between))
     others = subtract(subtract(light.radiance, direct), caustic)

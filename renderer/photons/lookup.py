@@ -30,7 +30,9 @@ class PhotonLookup(NamedTuple):
     photon_map: photons that are looked for near a hit.
     irradiance: what a final gather finds far from it.
     parts: some of the photons of the map.
-    radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task.
+    radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task. One below
+        0 is, but for its sign, that of a search for caustics alone, where the first diffuse reflection is followed;
+        what is behind it has the radius of the task.
     found: (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii.
     """
 
@@ -61,17 +63,24 @@ def no_photons() -> PhotonLookup:
 
 
 @inlined
-def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
-    """Returns the radius of the search for a pixel, where `radius` is that of the task."""
-    return lookup.radii[pixel] if len(lookup.radii) > 0 else radius
+def radius_at(lookup: PhotonLookup, pixel: int, radius: float, is_followed: bool) -> float:
+    """Returns the radius of the search at a vertex of a pixel's path, where `radius` is that of the task.
+
+    is_followed: whether its diffuse reflection is followed.
+    """
+    if len(lookup.radii) == 0:
+        return radius
+    own = lookup.radii[pixel]
+    return own if own > 0.0 else -own if is_followed else radius
 
 
 @inlined
-def irradiance_of(lookup: PhotonLookup, found: Found, pixel: int, radius: float) -> Color:
-    """Returns the irradiance in W/m^2 that photons bring which were found for a pixel, and counts them.
+def irradiance_of(lookup: PhotonLookup, photon_map: PhotonMap, found: Found, search: tuple[int, float]) -> Color:
+    """Returns the irradiance in W/m^2 that photons of a map bring which were found for a pixel, and counts them.
 
-    radius: of the task, world units.
+    search: for which pixel they were found, and within which radius, world units.
     """
+    pixel, radius = search
     if len(lookup.found) > 0:
         lookup.found[pixel] += found.photons
-    return irradiance(lookup.photon_map, found, radius_at(lookup, pixel, radius))
+    return irradiance(photon_map, found, radius)

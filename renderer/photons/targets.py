@@ -30,8 +30,14 @@ Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
+#: Spheres around nothing.
+NO_SPHERES = np.empty((0, 4))
+
 #: Most spheres: each photon looks at all of them.
 MOST_TARGETS = 12
+
+#: Of photons that are sent where light is needed, so many are spread evenly, so that nothing is missed.
+EVEN_SHARE = 0.1
 
 #: Spheres are this much larger than they must be, for what rounding takes.
 RADIUS_MARGIN = 1.0001
@@ -46,16 +52,23 @@ LIGHT_SAMPLES = 16
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
-def projected(scene: PackedScene, share: float) -> PackedScene:
+def projected(
+    scene: PackedScene, share: float, needed: Doubles = NO_SPHERES, sharp: Doubles | None = None
+) -> PackedScene:
     """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
 
     It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
     left out.
 
     share: 0..1.
+    needed: (k, 4) float64, spheres around what else light is needed for, which get all but a tenth of the others.
+    sharp: what `specular_spheres` returns of the scene, where that is known.
     """
     lights, photon_scene = scene.lights, scene.photon_scene
-    targets = specular_spheres(scene) if share > 0.0 else NO_PROJECTION.targets
+    spheres = NO_SPHERES if share <= 0.0 else specular_spheres(scene) if sharp is None else sharp
+    targets = np.column_stack([spheres, np.ones(len(spheres))])
+    if len(needed):
+        targets, share = with_needed(spheres, share, needed)
     rows, power, is_square = join_triangles(lights)
     around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
@@ -75,6 +88,24 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
             projection=projection,
         )
     )
+
+
+def with_needed(sharp: Doubles, share: float, needed: Doubles) -> tuple[Doubles, float]:
+    """Returns the targets of spheres around mirrors and glass, which have a share of the photons, and of those around
+    what is needed, with as many for each; and the share of both. sharp, needed: (k, 4) float64.
+    """
+    own = (1.0 - EVEN_SHARE) * (1.0 - share)
+    needed = np.column_stack([needed, own / len(needed) / np.square(needed[:, 3])])
+    if len(sharp) == 0:
+        return needed, own
+    density = share / float(np.cumsum(np.square(sharp[:, 3]))[-1])
+    return np.concatenate([np.column_stack([sharp, np.full(len(sharp), density)]), needed]), own + share
+
+
+def has_lights_outside(scene: PackedScene) -> bool:
+    """Returns whether a light shines from outside of all that it can light."""
+    rows, power, is_square = join_triangles(scene.lights)
+    return bool(np.isfinite(boxes_around(scene.surfaces, rows, power > 0.0, is_square)).any())
 
 
 def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
@@ -154,7 +185,7 @@ def specular_spheres(scene: PackedScene) -> Doubles:
     """
     triangles = scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]]
     if len(triangles) == 0:
-        return NO_PROJECTION.targets
+        return NO_SPHERES
     labels = connected(triangles)
     parts = [(sphere_around(triangles), np.arange(len(triangles)))]
     whole: list[Doubles] = []

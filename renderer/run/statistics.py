@@ -80,6 +80,8 @@ FIELDS = {
     "photons.absorbed": "photon paths ended by Russian roulette on a surface",
     "photons.escaped": "photon paths that left the scene",
     "photons.terminated": "photon paths cut at the longest path",
+    "photons.wanting": "pixels around which a pass found fewer photons than it needs, so that it looked for them one "
+    "diffuse reflection farther; over all passes",
     "bvh.nodes": "nodes of the tree, as traversed",
     "bvh.bytes": "bytes of the tree and its triangles, as traversed",
     "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
@@ -121,7 +123,7 @@ OF_FILMS = {
 #: same as another key.
 OF_PICTURES = (
     *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "asked"),
-    "photons.aimed",
+    *("photons.aimed", "photons.wanting"),
     *("samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
 )
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
@@ -275,6 +277,7 @@ def _photon_figures(work: Work) -> Statistics:
         "photons.absorbed": photons.absorbed,
         "photons.escaped": photons.escaped,
         "photons.terminated": photons.terminated,
+        "photons.wanting": photons.wanting,
     }
 
 

@@ -57,7 +57,7 @@ UNLIT, CROSSED = 0.0, -1.0
 LEAST_AREA = Float32(2.0**-126)
 
 #: Columns of guides, as they are kept while a photon is drawn.
-GUIDE_COLUMNS = 5
+GUIDE_COLUMNS = 6
 
 
 #: Where photons of an emitter are sent: nowhere in particular; to the box around the scene, as those from outside where
@@ -81,7 +81,8 @@ AIM = np.dtype(
 class Projection(NamedTuple):
     """Says where photons are sent.
 
-    targets: (k, 4) float64, middle and radius of spheres around mirrors and glass, world units.
+    targets: (k, 5) float64, middle and radius of spheres around what photons are sent to, world units, and how dense
+        they are to be there, beside the others.
     share: of the photons, 0..1, that go there.
     around: (emitters, 2, 3) float64, corners of the box around all that each emitter can light; one that is outside of
     it sends its other photons into a cone over it, or to its shadow. It is endless for those that are not outside.
@@ -112,7 +113,7 @@ class Mixture(NamedTuple):
 
     share: of the photons, 0..1, that go to targets.
     guides: (k, GUIDE_COLUMNS) float64, of all targets.
-    total: the sum of their measures.
+    total: the sum of their measures, each times its density.
     around: where the other photons go; it is f where its measure is not above 0.
     """
 
@@ -134,7 +135,7 @@ class Departure(NamedTuple):
 #: The box of an emitter that is not outside of what it can light.
 ENDLESS = np.array([3 * (-np.inf,), 3 * (np.inf,)])
 
-NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.empty((0, 2, 3)), np.empty(0, AIM))
+NO_PROJECTION = Projection(np.empty((0, 5)), 0.0, np.empty((0, 2, 3)), np.empty(0, AIM))
 
 #: Photons that f is narrowed for leave their surface at least so steeply: the cosine.
 LEAST_COSINE = 1e-6
@@ -160,20 +161,15 @@ def pack_aims(rows: Doubles, around: Doubles, has_targets: bool) -> npt.NDArray[
 
 @inlined
 def project(
-    lights: LightArrays,
-    projection: Projection,
-    usual: tuple[Source, Vec3, Doubles],
-    u: tuple[float, float, float],
-    guides: Doubles,
+    lights: LightArrays, mixture: Mixture, usual: tuple[Source, Vec3, Doubles], u: tuple[float, float, float]
 ) -> Departure:
-    """Draws a photon from the mixture.
+    """Draws a photon from the mixture at its place.
 
     usual: its light, the direction drawn from f, and the box around all that this light can light.
     u: uniform numbers, for the choice and the direction (2).
-    guides: (k, GUIDE_COLUMNS) float64, overwritten.
     """
     source, direction, box = usual
-    mixture = mixture_of(lights, projection, (source, box), guides)
+    guides = mixture.guides
     departure, chosen = Departure(source.origin, direction, 1.0, False), -1
     if u[0] < mixture.share:
         chosen = choose_guide(guides, u[0] / mixture.share * mixture.total)
@@ -187,8 +183,17 @@ def project(
 
 
 @inlined
+def no_mixture(guides: Doubles) -> Mixture:
+    """Returns a mixture that sends nothing anywhere. guides: (k, GUIDE_COLUMNS) float64."""
+    return Mixture(0.0, guides, 0.0, Guide((0.0, 0.0, 1.0), 1.0, CROSSED))
+
+
+@inlined
 def mixture_of(lights: LightArrays, projection: Projection, light: tuple[Source, Doubles], guides: Doubles) -> Mixture:
-    """Returns the mixture at a point of a light, which comes with the box around all that it can light."""
+    """Returns the mixture at a point of a light, which comes with the box around all that it can light.
+
+    guides: (k, GUIDE_COLUMNS) float64, overwritten.
+    """
     source, box = light
     total, is_crossed = take_guides(lights, projection.targets, source, guides)
     share = least(projection.share, MOST_GUIDED) if is_crossed else projection.share
@@ -214,7 +219,7 @@ def flux_weight(
     guides, covering = mixture.guides, 0.0
     for k in range(len(guides)):
         if guides[k, 4] > 0.0 and (k == chosen or covers(source.kind, guide_of(guides, k), departure)):
-            covering += 1.0
+            covering += guides[k, 5]
     to_targets = mixture.share * covering / mixture.total if mixture.share > 0.0 else 0.0
     return density / ((1.0 - mixture.share) * rest + to_targets)
 
@@ -229,8 +234,8 @@ def take_guides(lights: LightArrays, targets: Doubles, source: Source, guides: D
     for k in range(len(targets)):
         guide = guide_at(lights, source, (targets[k, 0], targets[k, 1], targets[k, 2]), targets[k, 3])
         guides[k, 0], guides[k, 1], guides[k, 2] = guide.axis
-        guides[k, 3], guides[k, 4] = guide.edge, guide.measure
-        total += greatest(guide.measure, 0.0)
+        guides[k, 3], guides[k, 4], guides[k, 5] = guide.edge, guide.measure, targets[k, 4]
+        total += greatest(guide.measure, 0.0) * targets[k, 4]
         is_crossed |= guide.measure < 0.0
     return total, is_crossed
 
@@ -243,17 +248,17 @@ def guide_of(guides: Doubles, k: int) -> Guide:
 
 @inlined
 def choose_guide(guides: Doubles, offset: float) -> int:
-    """Returns the index of a guide, in proportion to measure.
+    """Returns the index of a guide, in proportion to measure and density.
 
-    offset: from 0 up to the sum of the measures, which must not be 0.
+    offset: from 0 up to the sum of these, which must not be 0.
     """
     chosen = -1
     for k in range(len(guides)):
         if guides[k, 4] > 0.0:
-            chosen = k
-            if offset < guides[k, 4]:
+            chosen, part = k, guides[k, 4] * guides[k, 5]
+            if offset < part:
                 break
-            offset -= guides[k, 4]
+            offset -= part
     return chosen
 
 

@@ -22,7 +22,7 @@ from shaders.lights.registry import KINDS, numbers_of
 from shaders.sampling import interval
 from shaders.vector import Vec3
 
-OUTSIDE, SURFACE = numbers_of(Extent.OUTSIDE), numbers_of(Extent.SURFACE)
+OUTSIDE, SURFACE, PLACE = (numbers_of(extent) for extent in (Extent.OUTSIDE, Extent.SURFACE, Extent.PLACE))
 
 
 def by_kind(field: str) -> Any:
@@ -126,3 +126,9 @@ def is_outside(kind: float) -> bool:
 def is_surface(kind: float) -> bool:
     """Returns whether photons leave lights of this number by the cosine."""
     return kind in SURFACE
+
+
+@compiled
+def is_place(kind: float) -> bool:
+    """Returns whether lights of this number have a place and no size."""
+    return kind in PLACE

@@ -128,7 +128,7 @@ def test_the_mean_flux_of_photons_is_the_power_of_the_lights(kind):
 def test_a_lamp_sends_no_photon_where_there_is_nothing():
     """A caustic map needs what goes to the stone; a lamp above a floor sends the rest to the floor."""
     scene = pack_scene(room())
-    middle, radius = np.split(projected(scene, 1.0).photon_scene.projection.targets[0], [3])
+    middle, radius = np.split(projected(scene, 1.0).photon_scene.projection.targets[0, :4], [3])
     rays, flux = emitted(projected(scene, 1.0), 5000)
     beside = np.linalg.norm(np.cross(rays[RAY_DIRECTION : RAY_DIRECTION + 3].T, middle - (0.3, 0.3, 0.8)), axis=1)
     assert np.all(beside < 1.001 * radius)
@@ -199,7 +199,7 @@ def test_half_of_the_photons_go_anywhere_where_one_target_holds_the_light():
 def test_without_mirrors_in_a_closed_room_nothing_changes():
     scene = pack_scene(flat_snapshot(closed_box(), [GREY], lights=room().lights))
     assert projected(scene, 0.5) is scene
-    assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 4)
+    assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 5)
 
 
 def test_lamps_in_a_room_are_not_asked_what_they_reach(monkeypatch):

@@ -29,6 +29,7 @@ coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches
 coprocessor.verified_batches coprocessor.faults shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
 photons.emitted photons.aimed photons.stored photons.absorbed photons.escaped photons.terminated
+photons.wanting
 bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds members asked
 """
 DESIGNED = DESIGN.split()

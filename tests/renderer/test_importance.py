@@ -1,0 +1,215 @@
+"""Photons go where light is needed: whatever they are sent to, each surface gets the light that it got before; and
+where a pass finds too few of them, the eye looks for them one diffuse reflection on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from driver_passes import block_means, opened, passes, sidak_bound, z_scores
+from small_scenes import closed_box, flat_snapshot, quad
+from test_light_kinds import KINDS
+from test_photon_projection import received, yard
+
+import tracecore
+from renderer.bench.error_benchmark import error_of
+from renderer.drivers.search_radius import (
+    LEAST_PHOTONS,
+    NEEDED_PHOTONS,
+    Views,
+    edges_of,
+    gathered_radius,
+    pixel_radii,
+    pixels_to,
+)
+from renderer.photons.importance import NEED_STEPS, NEEDED_SPHERES, equal_spheres, eye_row, in_steps
+from renderer.photons.targets import has_lights_outside, projected
+from renderer.scene.packed_scene import pack_camera, pack_scene
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
+from shaders.lights import LIGHT_POSITION, LIGHT_STRENGTH, powers
+
+BRICK, MIRROR = Material(diffuse=(0.6, 0.5, 0.4)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
+#: Overlapping ones, beside each other, and one that has a lamp of the yard in it.
+NEEDED = np.array([(0.5, 0.5, 0.0, 0.4), (0.7, 0.5, 0.0, 0.3), (-0.6, -0.4, 0.0, 0.2), (0.3, 0.2, 0.9, 0.5)])
+
+
+def houses(side=5, street=2.0):
+    """A floor with boxes on it: a city with streets along the axes, (n, 3, 3)."""
+    rng = np.random.default_rng(3)
+    ground = 6.0 * side
+    parts = [quad((-ground, -ground, 0.0), (ground, -ground, 0.0), (ground, ground, 0.0), (-ground, ground, 0.0))]
+    for i in range(side):
+        for j in range(side):
+            low = (np.array([i, j, 0.0]) - (0.5 * side, 0.5 * side, 0.0)) * (4.0 + street)
+            high = low + (4.0, 4.0, rng.uniform(3.0, 7.0))
+            parts.append((low + closed_box() * (high - low))[:, ::-1].astype(np.float32))
+    return np.concatenate(parts)
+
+
+def city(lamp=(40.0, 25.0, 120.0)):
+    """A street of a small city, from its ground, under a lamp far above."""
+    camera = Camera(eye=(2.0, -9.0, 1.0), forward=(0.0, 1.0, 0.1), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
+    light = PointLight(position=lamp, intensity=(6e4, 5e4, 4e4))
+    return flat_snapshot(houses(), [BRICK], lights=[light], camera=camera)
+
+
+def mirrored():
+    """A floor, and a mirror beside it that throws light from above onto it."""
+    tiles = [
+        quad((-4.0, -4.0, 0.0), (4.0, -4.0, 0.0), (4.0, 4.0, 0.0), (-4.0, 4.0, 0.0)),
+        quad((1.0, -1.0, 0.2), (1.0, 1.0, 0.2), (1.3, 1.0, 1.4), (1.3, -1.0, 1.4)),
+    ]
+    light = PointLight(position=(-3.0, 0.0, 9.0), intensity=(60.0, 60.0, 60.0))
+    camera = Camera(eye=(-1.0, -5.0, 4.0), forward=(0.0, 0.8, -0.6), up=(0.0, 0.0, 1.0), vertical_fov=50.0)
+    ids = np.repeat([0, 1], 2)
+    return flat_snapshot(np.concatenate(tiles), [BRICK, MIRROR], material_ids=ids, lights=[light], camera=camera)
+
+
+@pytest.mark.parametrize("kind", ["area", "panel", *KINDS])
+def test_every_triangle_gets_the_light_it_got_before(kind):
+    snapshot = yard(kind)
+    plain = pack_scene(snapshot)
+    sent = projected(plain, 0.2, NEEDED)
+    assert sent.photon_scene.projection.share == pytest.approx(0.2 + 0.9 * 0.8)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
+        before = np.array([received(plain, tracer, sequence) for sequence in range(24)])
+        after = np.array([received(sent, tracer, 1000 + sequence) for sequence in range(24)])
+    scores = z_scores(after, before)
+    lit = (before > 0.0).any(axis=0) & (after > 0.0).any(axis=0)
+    assert lit.sum() > 20
+    assert np.abs(scores[lit]).max() < 1.5 * sidak_bound(int(lit.sum()))
+
+
+def test_a_floor_under_a_lamp_has_its_irradiance_whatever_is_needed():
+    """E = I cos / d^2, over the floor 2 x 2 under a lamp 3 above it: I times the solid angle of the floor."""
+    lamp = PointLight(position=(0.0, 0.0, 3.0), intensity=(2.0, 2.0, 2.0))
+    floor = quad((-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0))
+    snapshot = flat_snapshot(floor, [BRICK], lights=[lamp])
+    scene = projected(pack_scene(snapshot), 0.0, np.array([(0.4, 0.2, 0.0, 0.3), (0.3, 0.1, 0.0, 0.3)]))
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
+        flux = np.array([received(scene, tracer, sequence).sum(axis=0) for sequence in range(32)])
+    solid_angle = 4.0 * np.arcsin(1.0 / (1.0 + 9.0))
+    assert np.abs(z_scores(flux, np.array(3.0 * 2.0 * solid_angle))).max() < 4.0
+
+
+def test_fewer_photons_escape_and_pictures_have_less_noise():
+    judge = passes(city(), "path", 1500).mean(axis=0)[..., :3].astype(np.float32)
+    errors, escaped = {}, {}
+    for is_aimed in (True, False):
+        with opened(city(), "photon", photons=2000, projection=is_aimed) as made:
+            picture = np.mean([made.render_pass(i)[..., :3] for i in range(24)], axis=0)
+            photons = made.work.photons
+        assert photons.emitted == photons.absorbed + photons.escaped + photons.terminated == 48_000
+        assert (photons.wanting > 0) == is_aimed
+        errors[is_aimed], escaped[is_aimed] = error_of(picture.astype(np.float32), judge), photons.escaped
+    assert errors[True] < 0.6 * errors[False]
+    assert escaped[True] < 0.7 * escaped[False]
+
+
+@pytest.mark.parametrize("kind", ["lamp", "mirror"])
+def test_pictures_are_those_of_other_drivers_on_average(kind):
+    snapshot = city() if kind == "lamp" else mirrored()
+    made = block_means(passes(snapshot, "photon", 96, photons=4000, width=24, height=16), 4)
+    judge = block_means(passes(snapshot, "path+caustics", 400, photons=4000, width=24, height=16, seed=7), 4)
+    assert np.abs(z_scores(made, judge, tolerance=0.04)).max() < sidak_bound(made[0].size)
+
+
+def test_a_mirror_lights_the_floor_where_pixels_are_gathered():
+    """`path` is blind to a lamp without size in a mirror."""
+    made = passes(mirrored(), "photon", 48, photons=4000, width=24, height=16).mean(axis=0)
+    blind = passes(mirrored(), "path", 48, width=24, height=16).mean(axis=0)
+    assert (made - blind).mean() > 0.03 * blind.mean()
+
+
+@pytest.mark.parametrize("changes", [{"threads": 1}, {"batch_rays": 256}])
+@pytest.mark.parametrize("driver", ["photon", "sppm"])
+def test_bits_depend_on_no_threads_and_no_batches(driver, changes):
+    usual = passes(city(), driver, 2, photons=2000)
+    np.testing.assert_array_equal(passes(city(), driver, 2, photons=2000, **changes), usual)
+
+
+def test_a_crop_has_the_bits_of_the_whole():
+    whole, part = (passes(city(), "photon", 1, photons=60_000, crop=crop)[0] for crop in (None, (3, 2, 8, 6)))
+    np.testing.assert_array_equal(part, whole[2:8, 3:11])
+
+
+def test_rooms_have_no_pilot():
+    lamp = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+    snapshot = flat_snapshot(closed_box(), [BRICK], lights=[lamp])
+    assert not has_lights_outside(pack_scene(snapshot))
+    assert has_lights_outside(pack_scene(city()))
+    with opened(snapshot, "photon") as made:
+        assert made.projected_scene is made.scene
+        made.render_pass(0)
+        assert made.work.photons.wanting == 0
+
+
+def test_needed_spheres_share_the_need_and_hold_all_of_it():
+    places = np.random.default_rng(1).normal(size=(5000, 3)) * (3.0, 1e-4, 1e-4)
+    need = in_steps(np.random.default_rng(2).uniform(0.0, 1.0, 5000))
+    spheres = equal_spheres(places, need)
+    assert spheres.shape == (NEEDED_SPHERES, 4)
+    within = np.linalg.norm(places[:, None] - spheres[:, :3], axis=2) <= spheres[:, 3] * (1.0 + 1e-9)
+    assert within.any(axis=1).all()
+    shares = (within * need[:, None]).sum(axis=0)  # of halves of halves, some of which were cut once more
+    assert shares.max() < 3.0 * shares.min()
+    assert len(equal_spheres(places, np.zeros(5000, np.int64))) == 0
+    assert equal_spheres(places[:1], need[:1]).shape == (1, 4)
+
+
+def test_no_place_is_needed_more_than_some_times_the_mean():
+    need = np.r_[np.ones(100), 1e6]
+    steps = in_steps(need)
+    assert steps[-1] == NEED_STEPS
+    assert (in_steps(np.zeros(3)) == 0).all()
+    assert (in_steps(np.array([1.0, np.inf])) == 0).all()
+
+
+@pytest.mark.parametrize("height", [None, 3.0])
+def test_importons_of_the_eye_have_one_watt_together(height):
+    camera = Camera(eye=(1, 2, 3), forward=(0, 1, 0), up=(0, 0, 1), vertical_fov=60.0, height=height, near=0.5)
+    row = eye_row(pack_camera(camera, 40, 30))
+    assert powers(row[None])[0] == pytest.approx((1.0, 1.0, 1.0))
+    if height is None:
+        assert row[LIGHT_POSITION : LIGHT_POSITION + 3] == pytest.approx((1.0, 2.5, 3.0))
+        cosine = 1.0 / np.sqrt(1.0 + np.tan(np.pi / 6) ** 2 * (1.0 + (4 / 3) ** 2))
+        assert row[LIGHT_STRENGTH] == pytest.approx(1.0 / (2.0 * np.pi * (1.0 - cosine)))
+
+
+def test_radii_are_what_photons_need_and_no_wider_than_there_is_room():
+    widest = np.full(5, 2.0)
+    views = Views(widest, np.array([2.0, 2.0, 0.5, 2.0, 0.5]))
+    found = np.array([4 * NEEDED_PHOTONS, 8, 16 * LEAST_PHOTONS, LEAST_PHOTONS - 1, 15 * LEAST_PHOTONS], np.int64)
+    np.testing.assert_allclose(pixel_radii(views, found), [1.0, 2.0, 0.5, -2.0, -2.0])
+
+
+def test_a_search_behind_the_first_surface_finds_as_many_as_it_needs():
+    assert gathered_radius(1.0, 30.0, 5.0) == pytest.approx(1.0)
+    assert gathered_radius(1.0, 120.0, 5.0) == pytest.approx(0.5)
+    assert gathered_radius(1.0, 0.01, 5.0) == gathered_radius(1.0, 0.0, 5.0) == 5.0
+
+
+def test_edges_are_where_planes_part():
+    """Two walls of one direction that lie behind each other, a corner, and one wall without an edge."""
+    points = np.zeros((1, 6, 3))
+    points[0, :, 0] = np.arange(6)
+    normals = np.broadcast_to((0.0, 0.0, 1.0), points.shape).copy()
+    seen, footprint = np.ones((1, 6), np.bool_), np.ones((1, 6))
+    assert not edges_of(points, normals, seen, footprint).any()
+    points[0, 3:, 2] = 1.0
+    assert edges_of(points, normals, seen, footprint).tolist() == [[False, False, True, True, False, False]]
+    points[0, 3:, 2] = 0.0
+    normals[0, 5] = (1.0, 0.0, 0.0)
+    edges = edges_of(points, normals, seen, footprint)
+    assert edges.tolist() == [[False] * 4 + [True] * 2]
+    assert pixels_to(edges, 2.0).tolist() == [[np.inf, np.inf, 2.0, 1.0, 0.0, 0.0]]
+
+
+def test_no_disc_of_a_picture_is_wider_than_a_fiftieth_of_it():
+    """The camera looks straight down at a floor; all discs are in the picture."""
+    camera = Camera(eye=(0.0, 0.0, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
+    snapshot = replace(city(), camera=camera)
+    with opened(snapshot, "photon", photons=2000, width=40, height=40) as made:
+        radii = np.abs(made._radii)
+        depth = 2.0
+    assert radii.max() <= 40 * 0.01 * 2.0 * depth * np.tan(np.pi / 6) / 40 * (1.0 + 1e-6)
