@@ -92,6 +92,17 @@ def positive(text: str) -> float:
     return value
 
 
+def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False) -> None:
+    """Adds --frames."""
+    parser.add_argument(
+        "--frames",
+        type=frames,
+        required=is_required,
+        metavar="A:B[:STEP]",
+        help="frames from A to B, both included, as numbered files",
+    )
+
+
 def frames(text: str) -> range:
     """Reads A:B or A:B:STEP, and returns the frames from A to B, both included."""
     try:

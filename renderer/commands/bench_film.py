@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_scene, add_settings, frames, names
+from renderer.commands.arguments import add_frames, add_replacing, add_scene, add_settings, names
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
     """Adds what is not handed on to the render as it is."""
-    parser.add_argument(
-        "--frames", type=frames, required=True, metavar="A:B[:STEP]", help="frames from A to B, both included"
-    )
+    add_frames(parser, is_required=True)
     parser.add_argument(
         "--devices", metavar="NAMES", help="gpu, cpu, separated by commas (default: those that there are)"
     )

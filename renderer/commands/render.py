@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import (
     Parser,
+    add_frames,
     add_replacing,
     add_scene,
     add_setting,
     chosen_settings,
-    frames,
     number,
     path_name,
 )
@@ -150,9 +150,7 @@ def make_epilog() -> str:
 
 
 def _add_frames(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--frames", type=frames, metavar="A:B[:STEP]", help="frames from A to B, both included, as numbered files"
-    )
+    add_frames(group)
     group.add_argument(
         "--frame-seeds",
         choices=("same", "own"),
