@@ -261,18 +261,15 @@ def played_ahead(
     play: Callable[[int, PackedScene | None], PlayedFrame], frames: Iterable[int]
 ) -> Generator[PlayedFrame]:
     """Yields frames in order; while one is in use, the next is played. play: plays a frame, of which it is given the
-    number and what is packed of the frame before."""
+    number and what is packed of the frame before. frames: their numbers, at least one."""
     with ThreadPoolExecutor(1, "player") as player:
-        packed: PackedScene | None = None
-        coming: Future[PlayedFrame] | None = None
-        for frame in frames:
-            ready = None if coming is None else coming.result()
-            packed = packed if ready is None else ready.packed
-            coming = player.submit(play, frame, packed)
-            if ready is not None:
-                yield ready
-        if coming is not None:
-            yield coming.result()
+        numbers = iter(frames)
+        coming = player.submit(play, next(numbers), None)
+        for frame in numbers:
+            ready = coming.result()
+            coming = player.submit(play, frame, ready.packed)
+            yield ready
+        yield coming.result()
 
 
 def _play(order: SequenceOrder, frame: int, before: PackedScene | None) -> PlayedFrame:
