@@ -55,6 +55,15 @@ def tracks(name: str, walk: Walk, random: np.random.Generator) -> dict[str, Trac
     return found | {f"{name}/{side} grip": grip(walk.end, random) for side in ("left", "right")}
 
 
+def let_walk(document: Document, body: Body, walks: list[Walk]) -> None:
+    """Adds a walker of one body for each walk, with its tracks and a paint of its own."""
+    random = np.random.default_rng(7)
+    for number, walk in enumerate(walks):
+        name = f"robot{number}"
+        document.parts += Walker(name, body, FIRST_PAINT + number, walk.scale).parts
+        document.tracks |= tracks(name, walk, random)
+
+
 def scene() -> Scene:
     """Makes the scene."""
     document = Document(
@@ -65,9 +74,5 @@ def scene() -> Scene:
         background=(0.55, 0.66, 0.80),
         animation=ANIMATION,
     )
-    body, random = Body(), np.random.default_rng(7)
-    for number, walk in enumerate(walks()):
-        name = f"robot{number}"
-        document.parts += Walker(name, body, FIRST_PAINT + number, walk.scale).parts
-        document.tracks |= tracks(name, walk, random)
+    let_walk(document, Body(), walks())
     return scene_of("robots", document, "shipped")

@@ -14,10 +14,9 @@ from scenes.lights.point import PointSource
 from scenes.model import AnimationRange, Mesh
 from scenes.scene import Scene
 from scenes.shipped.modelling import box
-from scenes.shipped.robots import tracks
+from scenes.shipped.robots import let_walk
 from scenes.shipped.robots.gait import UPWARD, Walk, followed, moves, turns
-from scenes.shipped.robots.materials import FIRST_PAINT
-from scenes.shipped.robots.walker import Body, Walker
+from scenes.shipped.robots.walker import Body
 from scenes.shipped.street import city
 from scenes.shipped.street.facades import textures
 from scenes.shipped.viewpoint import viewpoint
@@ -85,9 +84,5 @@ def scene() -> Scene:
         background=(1.2, 1.5, 1.9),
         animation=ANIMATION,
     )
-    body, random = boxes(), np.random.default_rng(7)
-    for number, walk in enumerate(walks()):
-        name = f"robot{number}"
-        document.parts += Walker(name, body, FIRST_PAINT + number, walk.scale).parts
-        document.tracks |= tracks(name, walk, random)
+    let_walk(document, boxes(), walks())
     return scene_of("street", document, "shipped")
