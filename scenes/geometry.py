@@ -43,7 +43,7 @@ def column_crosses(left: Doubles, right: Doubles) -> Doubles:
 
 
 def column_dots(left: Doubles, right: Doubles) -> Doubles:
-    """Returns dot products, (n,), of vectors (3, n); none is -0.0."""
+    """Returns dot products, (...), of vectors (3, ...), summed in one order on all machines; none is -0.0."""
     x, y, z = left * right
     dots: Doubles = 0.0 + x + y + z
     return dots

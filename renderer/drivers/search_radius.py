@@ -9,7 +9,7 @@ import numpy.typing as npt
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import DISC_THICKNESS
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from scenes.geometry import areas
+from scenes.geometry import areas, column_dots
 from tracecore.arrays import pieces
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, Floats, as_records, make_rays
@@ -131,20 +131,15 @@ def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubl
     footprint: how wide a pixel is there, world units.
     """
     edges = np.zeros(is_seen.shape, np.bool_)
-    for one, other in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        above, cosine = (dots(normals[one], vectors) for vectors in (points[other] - points[one], normals[other]))
+    points, normals = np.moveaxis(points, 2, 0), np.moveaxis(normals, 2, 0)
+    for one, other in ((np.s_[..., :-1], np.s_[..., 1:]), (np.s_[..., :-1, :], np.s_[..., 1:, :])):
+        above = column_dots(normals[one], points[other] - points[one])
+        cosine = column_dots(normals[one], normals[other])
         is_edge = (np.abs(cosine) < EDGE_COSINE) | (np.abs(above) > DISC_THICKNESS * footprint[one])
         is_edge |= is_seen[one] != is_seen[other]
         edges[one] |= is_edge
         edges[other] |= is_edge
     return edges
-
-
-def dots(a: Doubles, b: Doubles) -> Doubles:
-    """Returns the dot products of vectors (..., 3), summed in one order on all machines."""
-    products = a * b
-    summed: Doubles = products[..., 0] + products[..., 1] + products[..., 2]
-    return summed
 
 
 def pixels_to(edges: Bools, most: float) -> Doubles:
