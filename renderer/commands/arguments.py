@@ -131,9 +131,8 @@ def add_settings(container: argparse._ActionsContainer, owner: type, *names: str
     names: which settings get an option.
     defaults: by name, what holds in this command instead of the default of the setting.
     """
-    known = {one.name: one for one in settings_of(owner)}
     for name in names:
-        one = known[name]
+        one = settings_of(owner)[name]
         add_setting(container, replace(one, default=defaults[name], otherwise="") if name in defaults else one)
 
 
@@ -160,7 +159,7 @@ def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
 def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
     """Return a dataclass of settings, with what the arguments have of them."""
     given = vars(arguments)
-    return owner(**{one.name: given[one.name] for one in settings_of(owner) if one.name in given})
+    return owner(**{name: given[name] for name in settings_of(owner) if name in given})
 
 
 #: What SCENE may be.

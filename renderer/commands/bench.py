@@ -5,22 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands import (
-    bench_builders,
-    bench_dispatch,
-    bench_embree,
-    bench_error,
-    bench_film,
-    bench_gather,
-    bench_launches,
-    bench_pictures,
-    bench_shading,
-)
+from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
+    Parser,
     add_page,
     add_plot,
     add_rays,
@@ -57,25 +49,10 @@ SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 #: The scene, where none is named.
 DEFAULT_SCENE = "cornell"
 
-#: What else is measured, by the word behind `bench`, each by a command of its own.
-OTHERS = {
-    "dispatch": bench_dispatch,
-    "error": bench_error,
-    "pictures": bench_pictures,
-    "film": bench_film,
-    "gather": bench_gather,
-    "shading": bench_shading,
-    "builders": bench_builders,
-    "embree": bench_embree,
-    "launches": bench_launches,
-}
-
-_OTHER_LINES = "\n".join(f"  tracecore bench {name:<9} {command.SUMMARY}" for name, command in OTHERS.items())
+#: What else is measured, by the words behind `bench`, each by a command of its own.
+OTHERS = tuple(name.removeprefix("bench ") for name in COMMANDS if name.startswith("bench "))
 
 EXAMPLES = f"""\
-other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
-{_OTHER_LINES}
-
 kinds of rays:
   primary          some for each pixel
   ao               ambient occlusion: short rays from what a pixel shows
@@ -121,10 +98,22 @@ examples:
 """
 
 
+def make_epilog() -> str:
+    """Returns the end of the help: the other benchmarks, what rays there are, and examples."""
+    summaries = {name: import_module(f"renderer.commands.bench_{name}").SUMMARY for name in OTHERS}
+    lines = "\n".join(f"  tracecore bench {name:<9} {summary}" for name, summary in summaries.items())
+    return f"""\
+other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
+{lines}
+
+{EXAMPLES}"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EXAMPLES
+    if isinstance(parser, Parser):
+        parser.make_epilog = make_epilog
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "gpus", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
@@ -149,8 +138,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_sources(rays: argparse._ActionsContainer) -> None:
     made = rays.add_mutually_exclusive_group()
-    (driver,) = (one for one in settings_of(Settings) if one.name == "driver")
-    add_setting(made, replace(driver, otherwise="no driver's rays are compared on, but those of --rays"))
+    none = "no driver's rays are compared on, but those of --rays"
+    add_setting(made, replace(settings_of(Settings)["driver"], otherwise=none))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
     rays.add_argument(

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="OUT", required=True, help="picture to write, .png, .exr or .npy"
     )
     add_replacing(parser)
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         if one.name in HOW_SHOWN:
             add_setting(parser, replace(one, otherwise=HOW_SHOWN[one.name]))
 

@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.make_epilog = make_epilog
     add_scene(parser)
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         if one.group == "scene":
             continue
         if one.name == "output":

@@ -74,8 +74,8 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
 
 def _photons_to_store() -> Setting:
     """Return the setting of how long a photon run is, whose default is that of the device."""
-    (store,) = (one for one in settings_of(Measurement) if one.name == "store")
     otherwise = f"{GPU_PHOTONS}; emulated {EMULATED_PHOTONS}"
+    store = settings_of(Measurement)["store"]
     return replace(store, default=None, kind=Whole(EMULATED_PHOTONS, 2 * 10**9), otherwise=otherwise)
 
 

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="to serve it on (default: any)")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         if one.group == "scene" or (one.group == "files" and one.name != "quiet"):
             continue
         if one.group not in groups:

@@ -44,7 +44,7 @@ def asked(scene: str, settings: Settings, folder: Path, **more: Any) -> dict[str
     more: what is asked for beside the settings.
     """
     given: dict[str, Any] = {"scene": _seen_from(folder, scene) if os.path.exists(scene) else scene}
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         value = getattr(settings, one.name)
         counts = one.name == "seed" or (one.group not in NOT_ASKED_GROUPS and one.name not in NOT_ASKED)
         if counts and value != one.default:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -461,10 +462,15 @@ def setting(kind: Kind, about: str, *, default: Any = None, **more: Any) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind, "about": about, **more})
 
 
-def settings_of(owner: type) -> Iterator[Setting]:
-    """Yield the settings of a dataclass, in the order of its fields."""
-    for field in dataclasses.fields(owner):
-        yield Setting(name=field.name, default=field.default, **field.metadata)
+def settings_of(owner: type) -> dict[str, Setting]:
+    """Returns the settings of a dataclass by their names, in the order of its fields."""
+    return _found_settings(owner)
+
+
+@cache
+def _found_settings(owner: type) -> dict[str, Setting]:
+    fields = dataclasses.fields(owner)
+    return {field.name: Setting(name=field.name, default=field.default, **field.metadata) for field in fields}
 
 
 class Checked:
@@ -472,5 +478,5 @@ class Checked:
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for a value that is out of bounds or of another type."""
-        for one in settings_of(type(self)):
-            object.__setattr__(self, one.name, one.clean(getattr(self, one.name)))
+        for name, one in settings_of(type(self)).items():
+            object.__setattr__(self, name, one.clean(getattr(self, name)))

@@ -24,7 +24,7 @@ def changed(settings: Settings, words: Mapping[str, Any]) -> Settings:
 
     Raises `UsageError` for a setting that the page may not change, and for a word that means no value of it.
     """
-    known = {one.name: one for one in settings_of(Settings) if one.name in CHANGEABLE}
+    known = {name: one for name, one in settings_of(Settings).items() if name in CHANGEABLE}
     values: dict[str, Any] = {}
     for name, word in words.items():
         if name not in known:
@@ -46,7 +46,7 @@ def words_of(settings: Settings) -> dict[str, str]:
     """Returns, by name, the words of those settings that the page may change; those that are left open have none."""
     return {
         one.name: word_of(one, value)
-        for one in settings_of(Settings)
+        for one in settings_of(Settings).values()
         if one.name in CHANGEABLE and (value := getattr(settings, one.name)) is not None
     }
 
@@ -74,7 +74,7 @@ def command_line(scene: str, settings: Settings, passes: int | None = None) -> s
     passes: that it is the mean of, or None to say nothing of them.
     """
     words = ["tracecore", "render", scene]
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         value = getattr(settings, one.name)
         if one.group == _UNTOLD_GROUP or one.name in _UNTOLD or value == one.default:
             continue

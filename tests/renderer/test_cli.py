@@ -992,7 +992,8 @@ def test_scene_info_of_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_every_command_is_complete() -> None:
-    for name, command in cli.COMMANDS.items():
+    for name in cli.COMMANDS:
+        command = cli.command_of(name)
         assert command.SUMMARY, name
         command.add_arguments(argparse.ArgumentParser())
         assert callable(command.run)

@@ -276,13 +276,13 @@ def test_photons_means_photons_of_a_pass_alone() -> None:
     commands = ["photons", "bench", "simulate", "reproduce barczak-2016"]
     assert [command for command in commands if "--photons" in options_of(command)] == []
     assert "in each pass" in options_of("render")["--photons"]
-    (store,) = (one for one in settings_of(Measurement) if one.name == "store")
+    store = settings_of(Measurement)["store"]
     assert options_of("photons")["--store"] == options_of("bench")["--store"] == store.about
 
 
 def test_every_setting_is_an_option_of_render() -> None:
     found = options_of("render")
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         assert found[one.option].startswith(one.about), one.name
 
 
@@ -313,10 +313,10 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_page_tells_of_every_setting() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     figures = {name: (about, value, default) for name, about, value, default in rows}
-    for one in settings_of(Settings):
+    for one in settings_of(Settings).values():
         default = one.otherwise or ("None" if one.default is None else f"`{one.default!r}`")
         assert figures[one.name] == (one.about, one.kind.expected, default)
-    assert len(figures) == len(list(settings_of(Settings)))
+    assert len(figures) == len(settings_of(Settings))
 
 
 # Lightness
