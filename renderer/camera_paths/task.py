@@ -18,7 +18,7 @@ FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY = range(7)
 
 
 class EyeTask(NamedTuple):
-    """What decides the paths of a pass.
+    """What decides the paths of a pass: what its driver says, and settings by their names.
 
     seed: of all random numbers.
     sequence: number of the pass.
@@ -37,3 +37,8 @@ class EyeTask(NamedTuple):
     light_samples: int
     radius: float
     sampler: int = SOBOL
+
+
+#: Fields that a driver says; all others are settings.
+OF_DRIVER = ("seed", "sequence", "diffuse", "light_samples", "radius", "sampler")
+EYE_SETTINGS = tuple(name for name in EyeTask._fields if name not in OF_DRIVER)

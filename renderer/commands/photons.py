@@ -15,7 +15,7 @@ from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
-from renderer.settings.picture import Settings
+from renderer.settings.picture import Settings, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
-    from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.fleets import open_fleet
@@ -86,14 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
-        settings = RenderSettings(
-            width=width,
-            height=height,
-            seed=arguments.seed or RenderSettings.seed,
-            max_bounces=arguments.max_bounces or RenderSettings.max_bounces,
-            threads=arguments.threads,
-            batch_rays=arguments.batch_rays,
-        )
+        settings = resolved(arguments, width=width, height=height)
         containment = stack.enter_context(closing(Containment(context, choice)))
         tracing = None
         if fleet is not None:

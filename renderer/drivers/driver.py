@@ -12,54 +12,13 @@ import numpy.typing as npt
 
 from renderer.photons.counts import PhotonCounts
 from renderer.settings.picture import DRIVER_SETTINGS
+from renderer.settings.picture import RenderSettings as RenderSettings
 from tracecore.kernels.choice import RayClass
 
 Radiance = npt.NDArray[np.float64]
 
 #: What a pass needs of those before it, by name.
 Carried = dict[str, npt.NDArray[np.float64]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RenderSettings:
-    """Holds what the user chooses of how a picture is made.
-
-    width, height: pixels.
-    seed: 0..2^64-1.
-    photons: emitted per pass, or None for as many as suit the picture.
-    radius: first gather radius in world units, or None for two pixel footprints.
-    max_bounces: longest path, in surface interactions.
-    threads: CPU threads that shade, or None for all cores.
-    batch_rays: rays in a batch, a power of two.
-    pixel_filter: a name of `pixel_filters.FILTERS`.
-    sampler: a name of `task.SAMPLERS`.
-    layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
-    projection: whether photons are sent where they matter.
-    guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
-    is_logged: whether it is noted what each thread does when.
-    crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
-    """
-
-    width: int
-    height: int
-    seed: int = 0
-    photons: int | None = None
-    radius: float | None = None
-    max_bounces: int = 16
-    threads: int | None = None
-    batch_rays: int = 4096
-    pixel_filter: str = "box"
-    sampler: str = "sobol"
-    layers: str = "beauty"
-    projection: bool = True
-    guide_share: float = 0.0
-    is_logged: bool = False
-    crop: tuple[int, int, int, int] | None = None
-
-    @property
-    def film_size(self) -> tuple[int, int]:
-        """Returns width and height of what is made of the picture, pixels."""
-        return (self.width, self.height) if self.crop is None else self.crop[2:]
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,7 @@ from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
-from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
+from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
 from renderer.drivers.shares import TILE, AnyShare, MadeShare, Photons, Share, part_of
 from renderer.errors import RenderError
@@ -33,6 +33,9 @@ from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Crew, in_order
 
 T = TypeVar("T")
+
+#: Settings of what materials are taken to be (`renderer.scene.render_context.SceneView`).
+MATERIAL_SETTINGS = ("mirrors", "ambient")
 
 #: Passes under way may take this share of the memory of the machine.
 MEMORY_SHARE = 0.4
@@ -151,7 +154,7 @@ class EyeDriver:
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
-    takes: ClassVar[frozenset[str]] = frozenset({"max_bounces"})
+    takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
     curve: ClassVar[str] = "reinhard"
     diffuse: ClassVar[int] = FOLLOW
     caustics: ClassVar[Caustics]
@@ -308,10 +311,10 @@ class EyeDriver:
             seed=np.uint64(self.settings.seed),
             sequence=index,
             diffuse=self.diffuse,
-            max_bounces=self.settings.max_bounces,
             light_samples=self._light_samples(),
             radius=radius,
             sampler=SAMPLERS[self.settings.sampler],
+            **{name: getattr(self.settings, name) for name in EYE_SETTINGS},
         )
 
     def _light_samples(self) -> int:

@@ -22,7 +22,7 @@ from renderer.drivers.search_radius import (
     views_of,
 )
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
-from renderer.photons.batch import PhotonTask
+from renderer.photons.batch import PHOTON_SETTINGS, PhotonTask
 from renderer.photons.building import MAP_CODE, MapMemory, pieces_of, sorted_map
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
@@ -79,7 +79,7 @@ class PhotonDriver(EyeDriver):
 
     name = "photon"
     summary = "progressive photon mapping: all light, caustics too"
-    takes = frozenset({"photons", "radius", "guide_share", "max_bounces"})
+    takes = EyeDriver.takes | {"photons", "radius", "guide_share", *PHOTON_SETTINGS}
     diffuse = INDIRECT
     caustics = Caustics.ALL
     code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
@@ -332,8 +332,8 @@ def photon_task(
         seed=np.uint64(settings.seed),
         sequence=index,
         min_bounces=min_bounces,
-        max_bounces=settings.max_bounces,
         flux_unit=scene.photon_scene.lights.strongest_flux or 1.0,
         only_caustics=only_caustics,
         is_corrected=False,
+        **{name: getattr(settings, name) for name in PHOTON_SETTINGS},
     )

@@ -91,7 +91,7 @@ Chunk = Any
 
 
 class PhotonTask(NamedTuple):
-    """What decides the photons of a pass.
+    """What decides the photons of a pass: what its driver says, and settings by their names.
 
     seed: of all random numbers.
     sequence: number of the pass.
@@ -112,6 +112,11 @@ class PhotonTask(NamedTuple):
     flux_unit: float
     only_caustics: bool
     is_corrected: bool
+
+
+#: Fields that a driver says; all others are settings.
+OF_DRIVER = ("seed", "sequence", "min_bounces", "flux_unit", "only_caustics", "is_corrected")
+PHOTON_SETTINGS = tuple(name for name in PhotonTask._fields if name not in OF_DRIVER)
 
 
 class PhotonScratch(NamedTuple):

@@ -36,6 +36,7 @@ from renderer.settings.picture import (
     LIGHT_LAYERS,
     USUAL_LAYERS,
     Settings,
+    resolved,
 )
 from renderer.settings.setting import MAX_PIXELS
 from scenes.model import Snapshot
@@ -172,12 +173,15 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
     if settings.draft:
         width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
-    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
-    chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
-    pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
-    chosen |= {"pixel_filter": pixel_filter, "layers": layers, "is_logged": settings.timeline is not None}
-    chosen["crop"] = crop_within(settings.crop, (width, height))
-    return RenderSettings(width=width, height=height, **chosen)
+    return resolved(
+        settings,
+        width=width,
+        height=height,
+        crop=crop_within(settings.crop, (width, height)),
+        pixel_filter=settings.filter or DEFAULT_FILTER,
+        layers=layers_for(settings),
+        is_logged=settings.timeline is not None,
+    )
 
 
 def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -> tuple[int, int, int, int] | None:

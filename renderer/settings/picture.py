@@ -1,12 +1,12 @@
-"""This module has the settings of a picture: the keywords of `renderer.render` and the options of
-`tracecore render`.
+"""This module has the settings of a picture: what is asked for, the keywords of `renderer.render` and the options of
+`tracecore render`; and what is resolved of it for the loops over rays and photons, which take it by its names.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from renderer.errors import UsageError
 from renderer.settings.setting import (
@@ -29,6 +29,7 @@ from renderer.settings.setting import (
     Whole,
     WholeOrWord,
     setting,
+    settings_of,
 )
 
 MAX_FRAME = 10**9
@@ -56,9 +57,6 @@ FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
 FIRST_HIT_LAYERS = ("position", "uv", "material", "object", "triangle")
 LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
-
-#: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).
-DRIVER_SETTINGS = ("photons", "radius", "guide_share", "max_bounces")
 
 #: Headings of the help.
 _FILES = "files"
@@ -394,3 +392,61 @@ class Settings(Checked):
         for name in ("fallback", "save_photons", "timeline"):
             if getattr(self, name) is not None:
                 raise UsageError(f"{name} is for one process, and {given} shares the work out; leave one out")
+
+
+#: Settings that not every driver takes: those of the light transport. A driver says which it does.
+DRIVER_SETTINGS = tuple(name for name, one in settings_of(Settings).items() if one.group == _LIGHT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderSettings:
+    """Holds what is resolved of the settings for whoever makes passes. A field that has the name of a setting has its
+    value, or where that is left open its own default.
+
+    width, height: pixels.
+    seed: 0..2^64-1.
+    photons: emitted per pass, or None for as many as suit the picture.
+    radius: first gather radius in world units, or None for what suits the picture.
+    max_bounces: longest path, in surface interactions.
+    threads: CPU threads that shade, or None for all cores.
+    batch_rays: rays in a batch, a power of two.
+    pixel_filter: a name of `FILTER_NAMES`.
+    sampler: a name of `SAMPLER_NAMES`.
+    layers: which layers there are beside the picture, a name of `renderer.film.layers.LAYER_COLUMNS`.
+    projection: whether photons are sent where they matter.
+    guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
+    is_logged: whether it is noted what each thread does when.
+    crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
+    """
+
+    width: int
+    height: int
+    seed: int = 0
+    photons: int | None = None
+    radius: float | None = None
+    max_bounces: int = 16
+    threads: int | None = None
+    batch_rays: int = 4096
+    pixel_filter: str = "box"
+    sampler: str = "sobol"
+    layers: str = "beauty"
+    projection: bool = True
+    guide_share: float = 0.0
+    is_logged: bool = False
+    crop: tuple[int, int, int, int] | None = None
+
+    @property
+    def film_size(self) -> tuple[int, int]:
+        """Returns width and height of what is made of the picture, pixels."""
+        return (self.width, self.height) if self.crop is None else self.crop[2:]
+
+
+def resolved(settings: Any, **own: Any) -> RenderSettings:
+    """Returns what is resolved of settings.
+
+    settings: `Settings`, or whatever has some of them by their names.
+    own: fields that are no setting, or not as it is given, by their names.
+    """
+    names = {field.name for field in fields(RenderSettings)}.intersection(settings_of(Settings)) - own.keys()
+    given = {name: getattr(settings, name, None) for name in names}
+    return RenderSettings(**own, **{name: value for name, value in given.items() if value is not None})

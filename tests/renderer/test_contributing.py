@@ -153,3 +153,46 @@ def test_the_added_light_lights_a_floor(contributed: Path, tmp_path: Path) -> No
     np.testing.assert_allclose(flux, np.tile(np.pi * intensity, (4000, 1)))
     steep = np.mean(-direction[:, 1] > np.sqrt(0.5))  # the mean of 2 cos sin up to 45 degrees
     assert abs(steep - 0.5) < 4.0 * np.sqrt(0.25 / 4000)
+
+
+GLOWING = """
+[[object]]
+shape = "rectangle"
+corner = [-40, -40, -2]
+edges = [[80, 0, 0], [0, 80, 0]]
+material = "lamp"
+
+[materials.lamp]
+emission = [3.0, 2.0, 1.0]
+
+[cameras.front]
+eye = [0, 0, 0]
+target = [0, 0, -1]
+"""
+
+#: Pictures of a lamp that fills the view, by the setting of a loop, and what a driver says whose loop has it not.
+LOOKING = """
+import numpy as np
+import renderer
+from renderer.errors import UsageError
+chosen = {"size": (8, 6), "passes": 1, "device": "cpu", "threads": 1, "quiet": True}
+shares = (None, 1.0, 0.25, 0.0)
+np.savez("lamps.npz", *(renderer.render("lamp.toml", driver="whitted", lamp_share=x, **chosen).image for x in shares))
+try:
+    renderer.render("lamp.toml", driver="ao", lamp_share=0.25, **chosen)
+except UsageError as error:
+    print(error)
+"""
+
+
+def test_the_added_setting_reaches_its_loop_and_is_refused_elsewhere(contributed: Path, tmp_path: Path) -> None:
+    (tmp_path / "lamp.toml").write_text(GLOWING)
+    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", LOOKING]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "--lamp-share does nothing for the driver ao; leave it out\n"
+    found = np.load(tmp_path / "lamps.npz")
+    for name, share in zip(found, (1.0, 1.0, 0.25, 0.0), strict=True):
+        light = np.broadcast_to((3.0 * share, 2.0 * share, share), (6, 8, 3))
+        np.testing.assert_allclose(found[name], light, rtol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT, made_small
 
 from renderer import plugins
-from renderer.drivers import DRIVERS
+from renderer.drivers import DRIVERS, EyeDriver
 from renderer.settings.picture import DRIVER_SETTINGS
 from shaders.lights.registry import MODULES
 from shaders.registry import shader_names
@@ -131,7 +131,7 @@ def test_each_driver_has_an_equation_a_picture_and_its_options() -> None:
         text = found[name]
         assert "```text" in text, name
         assert f"(pictures/driver-{name.replace('+', '-')}.png)" in text
-        options = {f"--{one.replace('_', '-')}" for one in driver.takes.intersection(DRIVER_SETTINGS)}
+        options = {f"--{one.replace('_', '-')}" for one in driver.takes.intersection(DRIVER_SETTINGS) - EyeDriver.takes}
         (taken,) = re.findall(r"^Takes (.*)\.$", text, re.MULTILINE) or [""]
         assert set(re.findall(r"`(--[\w-]+)`", taken)) == options, name
 

@@ -24,6 +24,7 @@ from renderer.errors import UsageError
 from renderer.film.image_file import read_texts
 from renderer.film.picture_file import read_picture
 from renderer.run.statistics import FIELDS
+from renderer.settings.manual import with_table
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import settings_of
 
@@ -311,12 +312,11 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_the_page_tells_of_every_setting() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    figures = {name: (about, value, default) for name, about, value, default in rows}
-    for one in settings_of(Settings).values():
-        default = one.otherwise or ("None" if one.default is None else f"`{one.default!r}`")
-        assert figures[one.name] == (one.about, one.kind.expected, default)
-    assert len(figures) == len(settings_of(Settings))
+    """As `python -m renderer.settings.manual docs/python.md` writes it."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert with_table(text) == text
+    (table,) = re.findall(r"<!-- settings -->(.*?)<!-- end -->", text, re.DOTALL)
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(settings_of(Settings))
 
 
 # Lightness
