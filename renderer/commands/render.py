@@ -233,7 +233,7 @@ def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
     unused |= {"resume": False, "denoise": False}
     plan = plan_picture(arguments.scene, replace(settings, seed=name.seed, **unused))
     with opened(plan) as context:
-        trace = trace_path(context, plan.order(), name)
+        trace = trace_path(context, plan, name)
     print("\n".join(trace.lines))
 
 
@@ -293,7 +293,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
-    from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.film.image_file import FilmTime, check_folder, make_default_folder
     from renderer.film.video import check_video_size
     from renderer.run.film_exposure import with_exposure
     from renderer.run.fleets import fleet_of
@@ -315,8 +315,8 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     is_shown = path.suffix.lower() != ".exr"
-    frames_per_second = None if is_shown else arguments.fps or DEFAULT_FPS
-    plan = replace(plan, asked=wanted, frames_per_second=frames_per_second)
+    film_time = None if is_shown else FilmTime(0, arguments.fps or DEFAULT_FPS)
+    plan = replace(plan, asked=wanted, film_time=film_time)
     first = plan.snapshot(frame=arguments.frames[0])
     check_video_size(path, driver_settings(plan.settings, first).film_size)
     if arguments.dry_run:
@@ -330,7 +330,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     with nothing_saved():
         plan = with_exposure(plan, is_shown=is_shown)
     clock.begin("start")
-    order = replace(order, picture=plan.order())
+    order = replace(order, picture=plan)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with fleet_of(plan) as fleet:
         if fleet is not None:
@@ -348,7 +348,7 @@ def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> Sequen
     return SequenceOrder(
         path=path,
         frames=arguments.frames,
-        picture=plan.order(),
+        picture=plan,
         snapshot_at=lambda frame: plan.snapshot(frame=frame),
         context=plan.context,
         updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from renderer.drivers.driver import Carried, Driver, Radiance, RenderSettings, ResumableDriver
-    from renderer.run.picture_order import PictureOrder
+    from renderer.run.plan import Plan
     from renderer.scene.render_context import RenderContext, TracerChoice
     from tracecore.dispatch.tracer import TracerStatistics
     from tracecore.workers.pool import Log
@@ -87,13 +87,13 @@ class ContainedDriver:
     """Makes passes as a driver does, and goes on with another one where a tracer fails under it.
 
     context: the scene, and a tracer.
-    order: of the picture.
+    plan: of the picture.
     settings: of the driver.
     """
 
-    def __init__(self, context: RenderContext, order: PictureOrder, settings: RenderSettings) -> None:
-        self._containment = Containment(context, order.choice)
-        self._order, self._asked = order, settings
+    def __init__(self, context: RenderContext, plan: Plan, settings: RenderSettings) -> None:
+        self._containment = Containment(context, None if plan.settings.is_shared else plan.choice)
+        self._plan, self._asked = plan, settings
         self._work_before, self._traced_before = Work(), NO_WORK
         self._logs: list[Log] = []
         self._driver = self._new_driver()
@@ -189,7 +189,7 @@ class ContainedDriver:
         """Returns a driver on the tracer that is in use, or on another one where that fails as the driver is made."""
         while True:
             try:
-                return driver_of(self.context, self._order.traced_by(self._containment.choice), self._asked)
+                return driver_of(self.context, self._plan, self._asked, self._containment.choice)
             except TraceError as error:
                 self._containment.recover(error, -1)
 
@@ -211,10 +211,18 @@ class ContainedDriver:
                 pass
 
 
-def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
-    """Returns the driver that makes a picture, at one moment of the scene or while the shutter is open."""
-    if order.shared is not None:
-        return order.shared(context, settings)
-    if order.motion is None:
-        return order.kind(context.snapshot, context.tracer, settings)
-    return MotionDriver(order.kind, context, settings, order.motion)
+def driver_of(
+    context: RenderContext, plan: Plan, settings: RenderSettings, choice: TracerChoice | None = None
+) -> Driver:
+    """Returns the driver that makes a picture, at one moment of the scene or while the shutter is open.
+
+    choice: by which tracers are opened for other times of the scene; None for that of the plan.
+    """
+    if plan.shared is not None:
+        return plan.shared(context, settings)
+    motion = plan.motion
+    if motion is None:
+        return plan.driver(context.snapshot, context.tracer, settings)
+    return MotionDriver(
+        plan.driver, context, settings, motion if choice is None else replace(motion, context=choice.opened)
+    )

@@ -19,7 +19,7 @@ from renderer.film.exposure import metered
 from renderer.film.tone_mapping import Linear, ToneMapping, adapted
 from renderer.run.memory import check_fits
 from renderer.run.picture import make_picture
-from renderer.run.plan import Plan, driver_settings
+from renderer.run.plan import Plan, driver_settings, white_of
 from renderer.run.rendering import REMEDY
 from renderer.run.sequence import PlayedFrame, played_ahead
 from renderer.scene.packed_scene import PackedScene, pack_ahead
@@ -77,9 +77,9 @@ def pilot_settings(plan: Plan) -> Settings:
 
 def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
     """Returns what suits all frames of a pilot together."""
-    order = pilot.order()
+    chosen = pilot.settings
     light = np.concatenate([picture.reshape(-1, 3) for picture in _pictures(pilot, frames)]).astype(np.float64)
-    return metered(adapted(light, order.white_point), order.curve)
+    return metered(adapted(light, white_of(chosen)), chosen.tone_map or "")
 
 
 def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
@@ -88,7 +88,7 @@ def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     with closing(played_ahead(partial(_play, pilot), frames)) as played:
         for one in played:
             with pilot.context(one.snapshot, 0.0, updates.tree_for(one.snapshot.positions)) as context:
-                made = make_picture(context, pilot.order(), None, keep_linear=False)
+                made = make_picture(context, pilot, None, keep_linear=False)
                 updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
             if not (made.finished and made.picture):
                 raise KeyboardInterrupt

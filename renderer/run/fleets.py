@@ -50,7 +50,7 @@ def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSe
     def make(context: RenderContext, _: RenderSettings) -> Driver:
         content = MemberOrder(scene=plan.scene, settings=plan.settings, tree=context.tracer.tree)
         reports = fleet.open(Opening(PictureMember, content, loaded_files()))
-        passes = plan.order().limits.passes
-        return FleetDriver(plan.driver, fleet, reports, passes, is_whole=plan.settings.shutter is not None)
+        chosen = plan.settings
+        return FleetDriver(plan.driver, fleet, reports, chosen.passes, is_whole=chosen.shutter is not None)
 
     return make

@@ -1,7 +1,7 @@
 """The key of a frame is one text of all that can change a bit of its picture.
 
 It is by the key that `--resume` knows a frame, or the checkpoint of a picture, that is as it is wanted. Nothing is
-listed that belongs to it: `renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong
+listed that belongs to it: `renderer.run.fingerprint` walks the scene, the plan and the settings. What does not belong
 to it is in `LEFT_OUT`. Of a shader it has the files of all its functions, and of those that are compiled also what they
 call and name in other files.
 """
@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
-from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
-from renderer.run.motion import Motion, block_of
-from renderer.run.picture_order import PictureOrder
+from renderer.run.motion import block_of
+from renderer.run.plan import Plan
+from renderer.settings.picture import RenderSettings, Settings
+from renderer.settings.setting import settings_of
 from renderer.simd.bsdf_kinds import kind_of
 from renderer.version import __version__
 from scenes.model import Snapshot, own_files
@@ -27,25 +29,32 @@ from shaders.registry import get_shader
 from tracecore.compilation.code_hash import code_hash
 
 SAME_BITS = "the picture has the same bits whatever it is"
-WALKED = "what it returns for the frame is in the key instead"
+RESOLVED = "what is resolved of it for the frame is in the key instead"
+IN_THE_SNAPSHOT = "what is seen of the scene is in the snapshot"
 NOT_IN_THE_PICTURE = "no pixel and no text of the picture depends on it"
 
-#: All that is not in the key, and why. Neither are device, kernel and dispatch, which an order does not name and with
-#: which the picture has the same bits, nor the format of the file, which is in the frame's name.
+#: Settings that are not in the key as they were asked for, by the reason.
+SETTINGS_LEFT_OUT = {
+    RESOLVED: {"driver", "size", "draft", "filter"} | {one.name for one in fields(RenderSettings)} - {"layers"},
+    IN_THE_SNAPSHOT: {"camera", "frame", "time", "define", "allow_outside", "strict", "mirrors", "ambient"}
+    | {"eye", "look_at", "up", "fov", "up_axis", "aperture", "focus"},
+    NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet"},
+    SAME_BITS: {"device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify"}
+    | {"fallback", "memory", "update"},
+}
+
+#: All that is not in the key, and why; neither is the format of the file, which is in the frame's name.
 LEFT_OUT: LeftOut = {
     Snapshot: {"cameras": "the frame is seen through `camera` alone"},
     RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS, "is_logged": SAME_BITS},
-    PictureOrder: {
-        "settings": WALKED,
-        "photon_path": NOT_IN_THE_PICTURE,
-        "timeline_path": NOT_IN_THE_PICTURE,
-        "checkpoint": NOT_IN_THE_PICTURE,
-        "preview": NOT_IN_THE_PICTURE,
-        "quiet": NOT_IN_THE_PICTURE,
-        "choice": SAME_BITS,
+    Plan: {
+        "scene": IN_THE_SNAPSHOT,
+        "load_seconds": NOT_IN_THE_PICTURE,
         "asked": NOT_IN_THE_PICTURE,
+        "checkpoint": NOT_IN_THE_PICTURE,
+        "shared": SAME_BITS,
     },
-    Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},
+    Settings: {name: why for why, names in SETTINGS_LEFT_OUT.items() for name in names & settings_of(Settings).keys()},
 }
 
 #: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
@@ -55,10 +64,10 @@ SOURCE_PACKAGES = ("renderer", "shaders", "tracecore")
 COMPUTING = ("numpy", "numba", "llvmlite")
 
 
-def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
+def frame_key(plan: Plan, snapshot: Snapshot, passes: int) -> str:
     """Returns the key of a frame, in hexadecimal digits.
 
-    picture: what is asked for, with the seed of the frame.
+    plan: of the picture, with the seed of the frame.
     snapshot: the scene at the frame's time.
     passes: of which the picture is the mean; with an open shutter they say at which times it looks at the scene.
 
@@ -66,18 +75,18 @@ def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
     """
     fingerprints = Fingerprints(LEFT_OUT)
     fingerprints.remember(snapshot)
-    settings = picture.settings(snapshot)
+    settings = plan.driver_settings(snapshot)
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
     files = [np.fromfile(path, np.uint8) for path in own_files(snapshot.materials)]
     codes = [(kind_of(one).code, code_hash([one.at_point] if one.at_point else [])) for one in shaders]
-    seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
-    program_now = program(is_denoised=picture.denoise)
-    return fingerprints.of((snapshot, files, seen, picture, settings, shaders, codes, program_now))
+    seen = [fingerprints.of(scene_view) for scene_view in moments(plan, snapshot, settings.seed, passes)]
+    program_now = program(is_denoised=plan.settings.denoise)
+    return fingerprints.of((snapshot, files, seen, plan, settings, shaders, codes, program_now))
 
 
-def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:
+def moments(plan: Plan, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:
     """Yields the scene at all times at which so many passes look at it while the shutter is open."""
-    motion = picture.motion
+    motion = plan.motion
     if motion is not None:
         for block in range(block_of(passes - 1, motion.samples) + 1):
             yield motion.snapshot_at(motion.time_of(block, snapshot.time, seed))

@@ -19,6 +19,7 @@ from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import DEFAULT_UPDATE
 
 if TYPE_CHECKING:
+    from renderer.film.image_file import FilmTime
     from renderer.fleet.fleet import Fleet
     from renderer.fleet.seats import Seat
     from renderer.run.plan import Plan
@@ -30,13 +31,13 @@ class FramesOrder:
 
     picture: what all frames have.
     seeds: as of `SequenceOrder`.
-    white, frames_per_second: as of `Plan`.
+    white, film_time: as of `Plan`.
     """
 
     picture: MemberOrder
     seeds: Seeds
     white: float
-    frames_per_second: float | None
+    film_time: FilmTime | None
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class FrameMember:
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
         plan, self._seeds = order.picture.plan(seat), order.seeds
-        self._plan = replace(plan, white=order.white, frames_per_second=order.frames_per_second)
+        self._plan = replace(plan, white=order.white, film_time=order.film_time)
         self._plan.begin_to_load()
         self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
 
@@ -69,13 +70,13 @@ class FrameMember:
         start = time.perf_counter()
         snapshot = self._plan.snapshot(frame=frame.number)
         tree = self._updates.tree_for(snapshot.positions)
-        order = of_frame(self._plan.order(), self._seeds, frame.number)
+        plan = of_frame(self._plan, self._seeds, frame.number)
         with self._plan.context(snapshot, time.perf_counter() - start, tree) as context:
-            made = make_picture(context, order, None, keep_linear=False)
+            made = make_picture(context, plan, None, keep_linear=False)
             self._updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
         if made.picture is None:
             raise RenderError(f"{frame} has no pass")
-        return MadeFrame(made.picture, frame_key(order, snapshot, made.picture.passes))
+        return MadeFrame(made.picture, frame_key(plan, snapshot, made.picture.passes))
 
     def close(self) -> None:
         """Does nothing: what a frame needs is opened for it."""
@@ -86,7 +87,7 @@ def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], G
 
     def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
         picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
-        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, frames_per_second=plan.frames_per_second)
+        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, film_time=plan.film_time)
         fleet.open(Opening(FrameMember, content, loaded_files()))
         with closing(fleet.results(Items(Frame(number) for number in numbers))) as results:
             for frame, _, made in results:

@@ -21,7 +21,7 @@ from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
 from renderer.run.containment import driver_of
 from renderer.run.motion import MotionDriver
-from renderer.run.picture_order import PictureOrder
+from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY
@@ -125,21 +125,21 @@ def _seen(job: EyeJob, worker: Worker) -> Look:
     )
 
 
-def trace_path(context: RenderContext, order: PictureOrder, name: PathName) -> PathTrace:
+def trace_path(context: RenderContext, plan: Plan, name: PathName) -> PathTrace:
     """Traces one path alone. All photons of its pass are traced, as it may look at them.
 
     context: the scene, and a tracer of any kind: all give the same bits.
-    order: of the picture; a crop changes no path, so that it counts for nothing here.
+    plan: of the picture; a crop changes no path, so that it counts for nothing here.
     name: of the path; its seed is the picture's, and its pixel counts from the whole picture's corner.
 
     Raises `UsageError` for a pixel that is not in the picture, and for a driver that follows no paths from the eye.
     """
-    settings = replace(order.settings(context.snapshot), seed=name.seed, threads=None, layers="beauty", crop=None)
+    settings = replace(plan.driver_settings(context.snapshot), seed=name.seed, threads=None, layers="beauty", crop=None)
     pixel = name.pixel_index(settings.width, settings.height)
     watcher = _Watcher()
     with PolledTracer(context.tracer) as tracer:
         polled = replace(context, tracer=tracer)
-        with closing(driver_of(polled, order, settings)) as driver:
+        with closing(driver_of(polled, plan, settings)) as driver:
             image = _watched_pass(driver, name.pass_index, pixel, watcher)
             watcher.end()
     if watcher.job is None:

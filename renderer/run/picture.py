@@ -40,9 +40,11 @@ from tracecore.dispatch.tracer import Limits as TracerLimits
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver
     from renderer.drivers.eye import EyeDriver
-    from renderer.run.picture_order import PictureOrder
+    from renderer.film.white_point import Chromaticity
+    from renderer.run.plan import Plan
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
+    from renderer.settings.picture import Settings
 
 
 log = logging.getLogger(__name__)
@@ -70,7 +72,7 @@ class Made:
 
 
 def make_picture(
-    context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True, is_left: bool = False
+    context: RenderContext, plan: Plan, path: Path | None, *, keep_linear: bool = True, is_left: bool = False
 ) -> Made:
     """Makes a picture, and writes its files unless `path` is None.
 
@@ -80,40 +82,40 @@ def make_picture(
     Raises `CheckpointError` where it is to go on from a checkpoint and cannot.
     """
     start = time.perf_counter()
-    settings = order.settings(context.snapshot)
-    resuming = Resuming(order.checkpoint, quiet=order.quiet)
-    with closing(ContainedDriver(context, order, settings)) as driver, held_back():
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
+    settings, chosen = plan.driver_settings(context.snapshot), plan.settings
+    resuming = Resuming(plan.checkpoint, quiet=chosen.quiet)
+    with closing(ContainedDriver(context, plan, settings)) as driver, held_back():
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp)
         resuming.take_up(driver, film)
-        record = PictureRecord(driver, order, start, resuming.spent)
+        record = PictureRecord(driver, plan, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear, is_left=is_left)
-        limits, ends = order.limits.after(resuming.spent.seconds), list[bool]()
+        limits, ends = plan.limits.after(resuming.spent.seconds), list[bool]()
         write_each(
-            lambda: ends.append(render(driver, film, limits, files, quiet=order.quiet)),
-            partial(write_others, order, driver, film),
+            lambda: ends.append(render(driver, film, limits, files, quiet=chosen.quiet)),
+            partial(write_others, chosen, driver, film),
         )
         made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=ends[0])
         return Made(picture=made, finished=ends[0], trace_seconds=driver.work.trace_seconds)
 
 
-def write_others(order: PictureOrder, driver: Driver, film: Film) -> None:
+def write_others(chosen: Settings, driver: Driver, film: Film) -> None:
     """Writes what is to be kept of the making of a picture: photons and the timeline."""
     writes: list[Callable[[], object]] = []
-    if film.passes and order.photon_path is not None:
-        writes.append(partial(save_photons, order.photon_path, cast("PhotonKeeper", driver)))
-    if order.timeline_path is not None:
-        writes.append(lambda: timeline.write(cast("Path", order.timeline_path), cast("EyeDriver", driver).logs()))
+    if film.passes and chosen.save_photons is not None:
+        writes.append(partial(save_photons, chosen.save_photons, cast("PhotonKeeper", driver)))
+    if chosen.timeline is not None:
+        writes.append(lambda: timeline.write(cast("Path", chosen.timeline), cast("EyeDriver", driver).logs()))
     write_each(*writes)
 
 
-def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Picture]:
+def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:
     """Yields the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
-    settings = order.settings(context.snapshot)
-    with closing(ContainedDriver(context, order, settings)) as driver:
-        record = PictureRecord(driver, order, start)
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
-        for is_last in expose(driver, film, order.limits):
+    settings = plan.driver_settings(context.snapshot)
+    with closing(ContainedDriver(context, plan, settings)) as driver:
+        record = PictureRecord(driver, plan, start)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
+        for is_last in expose(driver, film, plan.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
 
@@ -124,14 +126,12 @@ class PictureRecord:
     before: what passes have taken that it goes on from.
     """
 
-    def __init__(
-        self, driver: ContainedDriver, order: PictureOrder, start: float, before: Spent = NOTHING_SPENT
-    ) -> None:
+    def __init__(self, driver: ContainedDriver, plan: Plan, start: float, before: Spent = NOTHING_SPENT) -> None:
         self._driver, self._start, self._before = driver, start, before
         self._start_seconds = time.perf_counter() - start
-        self.order = order
+        self.plan = plan
         self._first_hits: dict[str, Floats] = {}
-        if set(order.layers) & set(FIRST_HIT_LAYERS):
+        if set(plan.layers) & set(FIRST_HIT_LAYERS):
             settings = driver.settings
             size = (settings.width, settings.height)
             self._first_hits = first_hits(driver.context.snapshot, driver.context.tracer, size, settings.crop)
@@ -144,12 +144,12 @@ class PictureRecord:
             texts=self.texts(film.passes, mapping),
             statistics=self.statistics(film),
             mapping=mapping,
-            layer_names=self.order.layers,
+            layer_names=self.plan.layers,
             first_hits=self._first_hits,
-            is_denoised=self.order.denoise,
+            is_denoised=self.plan.settings.denoise,
             is_finished=False,
             window=self._window(),
-            film_time=self.order.film_time,
+            film_time=self.plan.film_time,
         )
 
     def _window(self) -> image_file.Window | None:
@@ -158,11 +158,12 @@ class PictureRecord:
 
     def mapping(self, film: Film) -> ToneMapping:
         """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
-        curve, white = self.order.curve, self.order.white_point
-        if self.order.exposure is None:
+        chosen = self.plan.settings
+        curve, white = cast("str", chosen.tone_map), cast("Chromaticity | None", chosen.white_point)
+        if chosen.exposure is None or chosen.exposure == "auto":
             linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
             return dataclasses.replace(metered(linear, curve), white_point=white)
-        return ToneMapping(exposure=self.order.exposure, curve=curve, white=self.order.white, white_point=white)
+        return ToneMapping(exposure=chosen.exposure, curve=curve, white=self.plan.white, white_point=white)
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
@@ -181,12 +182,13 @@ class PictureRecord:
         camera = self._driver.context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
-        if self.order.motion is not None:
-            settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
-        if self.order.denoise:
+        motion = self.plan.motion
+        if motion is not None:
+            settings |= {"shutter": motion.shutter, "motion_samples": motion.samples}
+        if self.plan.settings.denoise:
             settings |= {"denoise": True}
-        if self.order.clamp is not None:
-            settings |= {"clamp": self.order.clamp}
+        if self.plan.settings.clamp is not None:
+            settings |= {"clamp": self.plan.settings.clamp}
         left_out = ("threads", "batch_rays", "layers", "is_logged", *(["crop"] if settings["crop"] is None else []))
         for name in left_out:
             del settings[name]
@@ -226,7 +228,7 @@ class PictureRecord:
             "coprocessor.batches": traced.batches,
             "coprocessor.verified_batches": traced.verified_batches,
             "coprocessor.faults": driver.faults,
-            "asked": self.order.asked,
+            "asked": self.plan.asked,
             **driver.members,
         }
 
@@ -252,7 +254,7 @@ class PictureFiles:
 
     def savings(self) -> list[Saving]:
         """Returns when the unfinished picture is written, and when the checkpoint."""
-        preview = self.record.order.preview
+        preview = self.record.plan.settings.preview or 0.0
         shown = [Saving(what="the unfinished picture", save=self.save_picture, interval=preview, first=preview)]
         is_shown = self.path is not None and target_of(self.path) is not None  # a pipe is written to once
         return [*(shown if is_shown else []), *self.resuming.savings(self.record.spent)]
@@ -279,7 +281,7 @@ class PictureFiles:
         a picture that is left to the caller.
         """
         self.picture = self.record.picture(film)
-        if not self.record.order.quiet:
+        if not self.record.plan.settings.quiet:
             for note in filter(None, (self.picture.statistics["darkness"], loss_note(self.picture.statistics))):
                 log.warning("note: %s", note)
         if self.path is None or is_left:

@@ -60,7 +60,7 @@ class MemberOrder:
             resume=False,
         )
         assert own.driver is not None
-        return Plan(scene=self.scene, settings=own, driver=find_driver(own.driver), load_seconds=0.0)
+        return Plan(scene=self.scene, settings=own, driver=find_driver(own.driver))
 
 
 class MemberReport(NamedTuple):
@@ -101,9 +101,8 @@ class PictureMember:
         snapshot = plan.snapshot()
         self._opened = ExitStack()
         self._context = self._opened.enter_context(plan.context(snapshot, 0.0, order.tree))
-        picture_order = plan.order()
         self._driver: Driver = self._opened.enter_context(
-            closing(driver_of(self._context, picture_order, picture_order.settings(snapshot)))
+            closing(driver_of(self._context, plan, plan.driver_settings(snapshot)))
         )
         self.window = self._driver.room + 1 if isinstance(self._driver, EyeDriver) else 2
         self._changed = threading.Condition()

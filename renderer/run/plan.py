@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from renderer.drivers import DRIVERS, EyeDriver
 from renderer.drivers.blindness import blindness_note
-from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
+from renderer.drivers.driver import Driver, RenderSettings, curve_of, ray_class_of
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.fleet.seats import members_here
-from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
-from renderer.run.frame_key import frame_key
+from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
 from renderer.run.picture_files import Asked
-from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.picture import (
@@ -41,7 +39,6 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
-from scenes.written_file import target_of
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.ahead import begin_to_load
 from tracecore.cores import usable_cores
@@ -51,48 +48,49 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Holds what is to be made, checked.
+    """Holds how a picture is made, checked, with nothing left open but what only the scene at a moment says.
 
     scene: what is rendered.
-    settings: with what the scene proposes filled in.
+    settings: what is asked for; what that leaves open is filled in as the plan is made.
     driver: the class of the driver.
     load_seconds: wall time that it took to read the scene.
-    asked: what a command asks for, to be kept with the picture.
-    white: as of `PictureOrder`.
-    frames_per_second: of a film whose frames' files are to say so.
+    asked: what a command asks for, see `renderer.run.picture_files`.
+    white: luminance, after an exposure that is a number, that the curve shows as white.
+    film_time: which frame of a film it is, where its file is to say so.
+    checkpoint: of what can be resumed, or None where none is kept.
+    shared: makes the driver whose passes a fleet makes, where several processes share them out.
     """
 
     scene: Scene | Snapshot
     settings: Settings
     driver: type[EyeDriver]
-    load_seconds: float
+    load_seconds: float = 0.0
     asked: Asked | None = None
     white: float = ToneMapping.white
-    frames_per_second: float | None = None
+    film_time: FilmTime | None = None
+    checkpoint: CheckpointOrder | None = None
+    shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
 
-    def order(self) -> PictureOrder:
-        """Return how a picture of it is made, whatever the moment."""
+    def __post_init__(self) -> None:
+        is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file  # the lights of others are made for 0
+        curve = curve_of(self.driver)
+        exposure: Literal["auto"] | float = "auto" if is_of_file and curve != "linear" else 0.0
+        object.__setattr__(self, "settings", filled(self.settings, curve=curve, exposure=exposure))
+
+    def driver_settings(self, snapshot: Snapshot) -> RenderSettings:
+        """Returns the settings of the driver for the scene at a moment."""
+        return driver_settings(self.settings, snapshot)
+
+    @property
+    def limits(self) -> Limits:
+        """Returns when to stop."""
         chosen = self.settings
-        return PictureOrder(
-            kind=self.driver,
-            settings=lambda snapshot: driver_settings(chosen, snapshot),
-            limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
-            exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
-            curve=chosen.tone_map or curve_of(self.driver),
-            white=self.white,
-            white_point=white_of(chosen),
-            layers=layers_wanted(chosen),
-            photon_path=chosen.save_photons,
-            timeline_path=chosen.timeline,
-            preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
-            denoise=chosen.denoise,
-            clamp=chosen.clamp,
-            motion=self._motion(),
-            choice=None if self.settings.is_shared else self.choice,
-            quiet=chosen.quiet,
-            film_time=None if self.frames_per_second is None else FilmTime(0, self.frames_per_second),
-            asked=self.asked,
-        )
+        return Limits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Returns the names of the layers that are kept beside the picture."""
+        return layers_wanted(self.settings)
 
     def snapshot(self, **scene_view: Any) -> Snapshot:
         """Returns the scene at the moment chosen, or at another.
@@ -108,11 +106,11 @@ class Plan:
         is_frame: whether it is one of a sequence.
         """
         sharing = Sharing(members_here(self.settings.gpus, self.settings.cluster), is_frame)
-        return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), passes_of(self.settings), sharing)
+        return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), self.settings.passes, sharing)
 
     def settings_of_each(self, snapshot: Snapshot) -> RenderSettings:
         """Returns the settings of the driver in each process that makes passes of a snapshot's picture."""
-        chosen, settings = self.settings, driver_settings(self.settings, snapshot)
+        chosen, settings = self.settings, self.driver_settings(snapshot)
         members = members_here(chosen.gpus, chosen.cluster)
         if members == 0 or (chosen.cluster is not None and settings.threads is not None):
             return settings
@@ -135,35 +133,41 @@ class Plan:
         chosen = TracerChoice.chosen(self.settings, ray_class_of(self.driver))
         return chosen.building_only if self.settings.is_shared else chosen
 
-    def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
-        """Return how a picture of a snapshot can be resumed, if it is written to a file and no device or pipe."""
-        chosen = self.settings
-        if chosen.output is None or target_of(chosen.output) is None:
-            return None
-        return CheckpointOrder(
-            path=checkpoint_path(chosen.output),
-            key_of=partial(frame_key, self.order(), snapshot),
-            seconds=chosen.checkpoint,
-            resume=chosen.resume,
-        )
-
     def note_blindness(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
         note = None if self.settings.quiet else blindness_note(self.driver, snapshot, DRIVERS)
         if note is not None:
             log.warning("note: %s", note)
 
-    def _motion(self) -> Motion | None:
-        """Return how the scene moves while the shutter is open, if it is to be seen."""
-        if self.settings.shutter is None:
+    @property
+    def motion(self) -> Motion | None:
+        """Returns how the scene moves while the shutter is open, if it is to be seen."""
+        chosen = self.settings
+        if chosen.shutter is None:
             return None
         return Motion(
-            shutter=self.settings.shutter,
-            samples=self.settings.motion_samples or DEFAULT_MOTION_SAMPLES,
+            shutter=chosen.shutter,
+            samples=chosen.motion_samples or DEFAULT_MOTION_SAMPLES,
             snapshot_at=lambda time: self.snapshot(time=time),
             context=self.context,
-            update=self.settings.update or DEFAULT_UPDATE,
+            update=chosen.update or DEFAULT_UPDATE,
         )
+
+
+def filled(settings: Settings, *, curve: str, exposure: float | Literal["auto"]) -> Settings:
+    """Returns settings with what is not said, but for what depends on the scene at a moment.
+
+    curve, exposure: of the picture, where the settings name none.
+    """
+    return replace(
+        settings,
+        passes=passes_of(settings),
+        preview=DEFAULT_PREVIEW if settings.preview is None else settings.preview,
+        exposure=exposure if settings.exposure is None else settings.exposure,
+        tone_map=settings.tone_map or curve,
+        white_point=white_of(settings),
+        layers=layers_wanted(settings) or False,
+    )
 
 
 def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:

@@ -11,13 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import scenes
 from renderer.atomic_file import check_outputs
 from renderer.drivers import EyeDriver, find_driver
-from renderer.drivers.driver import curve_of, settings_taken
+from renderer.drivers.driver import settings_taken
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
@@ -25,8 +26,9 @@ from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.plugins import load_installed
 from renderer.run import first_run
-from renderer.run.checkpoint import checkpoint_path
+from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.fleets import fleet_of, shared_driver
+from renderer.run.frame_key import frame_key
 from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.picture_files import files_of
@@ -131,16 +133,11 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
             check_camera(scene.name, settings.camera, scene.document.cameras)
         note_stillness(scene, settings, is_sequence=is_sequence)
-    filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
-    name = filled.driver or DEFAULT_DRIVER
+    proposed = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
+    name = proposed.driver or DEFAULT_DRIVER
     check_driver(settings, name)
-    load_seconds = time.perf_counter() - start
-    driver = find_driver(name)
-    if filled.exposure is None:
-        is_of_file = isinstance(scene, Scene) and scene.is_of_file  # the lights of others are made for 0
-        is_metered = is_of_file and curve_of(driver) != "linear"
-        filled = replace(filled, exposure="auto" if is_metered else 0.0)
-    return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
+    seconds = time.perf_counter() - start
+    return Plan(scene=scene, settings=replace(proposed, driver=name), driver=find_driver(name), load_seconds=seconds)
 
 
 def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> None:
@@ -167,13 +164,26 @@ def render_plan(plan: Plan) -> Picture:
     with ExitStack() as stack:
         with nothing_saved():
             fleet, context = stack.enter_context(fleet_of(plan)), stack.enter_context(opened(plan))
-        order = replace(plan.order(), checkpoint=plan.checkpoint_order(context.snapshot))
+        plan = replace(plan, checkpoint=checkpoint_order(plan, context.snapshot))
         if fleet is not None:
-            order = replace(order, shared=shared_driver(plan, fleet))
-        made: Made = make_picture(context, order, plan.settings.output)
+            plan = replace(plan, shared=shared_driver(plan, fleet))
+        made: Made = make_picture(context, plan, plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt(NOTHING_SAVED)
     return made.picture
+
+
+def checkpoint_order(plan: Plan, snapshot: Snapshot) -> CheckpointOrder | None:
+    """Returns how a picture of a snapshot can be resumed, if it is written to a file and no device or pipe."""
+    chosen = plan.settings
+    if chosen.output is None or target_of(chosen.output) is None:
+        return None
+    return CheckpointOrder(
+        path=checkpoint_path(chosen.output),
+        key_of=partial(frame_key, plan, snapshot),
+        seconds=chosen.checkpoint,
+        resume=chosen.resume,
+    )
 
 
 @contextmanager
@@ -192,7 +202,7 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
 
 def _pictures(plan: Plan) -> Iterator[Picture]:
     with opened(plan) as context:
-        yield from picture_by_pass(context, plan.order())
+        yield from picture_by_pass(context, plan)
 
 
 def with_proposals(settings: Settings, scene: Scene) -> Settings:

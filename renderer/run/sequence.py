@@ -29,7 +29,7 @@ from renderer.run import statistics, timeline
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, make_picture
 from renderer.run.picture_files import files_of, read_statistics, statistics_path
-from renderer.run.picture_order import PictureOrder
+from renderer.run.plan import Plan
 from renderer.run.timeline import FilmClock
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.version import SOFTWARE
@@ -37,7 +37,6 @@ from scenes.marks import WRITTEN_BY
 from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import RenderSettings
     from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
@@ -113,7 +112,7 @@ class SequenceOrder:
 
     path: Path
     frames: range
-    picture: PictureOrder
+    picture: Plan
     snapshot_at: Callable[[int], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     updates: TreeUpdates
@@ -354,24 +353,18 @@ def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Cal
     return picture.statistics
 
 
-def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:
-    """Returns the order of one frame's picture, with the number and the seed that it is to have.
+def of_frame(plan: Plan, seeds: Seeds, frame: int) -> Plan:
+    """Returns the plan of one frame's picture, with the number and the seed that it is to have.
 
-    picture: of all frames.
+    plan: of all frames.
     seeds: as of `SequenceOrder`.
     """
-    if picture.film_time is not None:
-        picture = replace(picture, film_time=picture.film_time._replace(frame=frame))
+    if plan.film_time is not None:
+        plan = replace(plan, film_time=plan.film_time._replace(frame=frame))
     if seeds == "same":
-        return picture
-    choose = picture.settings
-
-    def settings(snapshot: Snapshot) -> RenderSettings:
-        chosen = choose(snapshot)
-        seed = np.random.SeedSequence([chosen.seed, frame]).generate_state(1, np.uint64)[0]
-        return replace(chosen, seed=int(seed))
-
-    return replace(picture, settings=settings)
+        return plan
+    seed = np.random.SeedSequence([plan.settings.seed or 0, frame]).generate_state(1, np.uint64)[0]
+    return replace(plan, settings=replace(plan.settings, seed=int(seed)))
 
 
 def write_finished(path: Path, figures: Statistics) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from renderer.run.containment import ContainedDriver
 from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
 from renderer.run.picture import PictureRecord
-from renderer.run.picture_order import PictureOrder
 from renderer.run.plan import Plan
 from renderer.run.rendering import REMEDY, opened, plan_picture
 from renderer.run.session import expose
@@ -42,9 +41,6 @@ from tracecore.errors import TraceError
 from tracecore.kernels.strategies import strategy_names
 from tracecore.rays import make_rays
 from tracecore.workers.pool import Stopped
-
-if TYPE_CHECKING:
-    from renderer.drivers.driver import RenderSettings
 
 #: At least so many seconds are between two passes that are shown, but for the last.
 SHOW_SECONDS = 0.15
@@ -95,12 +91,11 @@ class SceneShow:
                 strict=wish.settings.strict,
             )
         plan = plan_picture(self._scene, replace(wish.settings, define=None))
-        order = draft_of(plan.order()) if wish.is_draft else plan.order()
-        context = self._context_of(plan)
-        settings, start = order.settings(context.snapshot), time.perf_counter()
-        with closing(ContainedDriver(context, order, settings)) as driver:
-            record = PictureRecord(driver, order, start)
-            facts = {"of_passes": order.limits.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
+        context, start = self._context_of(plan), time.perf_counter()
+        plan = draft_of(plan, context.snapshot) if wish.is_draft else plan
+        with closing(ContainedDriver(context, plan, plan.driver_settings(context.snapshot))) as driver:
+            record = PictureRecord(driver, plan, start)
+            facts = {"of_passes": plan.settings.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
             with self.live.stoppable(driver.give_up):
                 self._expose(driver, record, facts)
             if driver.faults:
@@ -108,10 +103,10 @@ class SceneShow:
         self.settings = wish.settings
 
     def _expose(self, driver: ContainedDriver, record: PictureRecord, facts: Mapping[str, Any]) -> None:
-        order, shown_at = record.order, -math.inf
-        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers], order.clamp)
+        plan, shown_at = record.plan, -math.inf
+        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers], plan.settings.clamp)
         try:
-            for is_last in expose(driver, film, order.limits):
+            for is_last in expose(driver, film, plan.limits):
                 if self.live.has_wish:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
@@ -159,17 +154,14 @@ class SceneShow:
         self.live.show(replace(before, facts=facts))
 
 
-def draft_of(order: PictureOrder) -> PictureOrder:
-    """Returns the order of a small picture of a single pass, which comes at once."""
-
-    def smaller(snapshot: Snapshot) -> RenderSettings:
-        full = order.settings(snapshot)
-        width, height = (max(1, side // DRAFT_SHARE) for side in (full.width, full.height))
-        photons = None if full.photons is None else max(1, full.photons // DRAFT_SHARE**2)
-        return replace(full, width=width, height=height, photons=photons, crop=None)
-
-    limits = replace(order.limits, passes=MOVING_PASSES, seconds=None, noise=None)
-    return replace(order, settings=smaller, limits=limits, denoise=False)
+def draft_of(plan: Plan, snapshot: Snapshot) -> Plan:
+    """Returns the plan of a small picture of a single pass, which comes at once."""
+    full = plan.driver_settings(snapshot)
+    width, height = (max(1, side // DRAFT_SHARE) for side in (full.width, full.height))
+    photons = None if full.photons is None else max(1, full.photons // DRAFT_SHARE**2)
+    changes: dict[str, Any] = {"passes": MOVING_PASSES, "time_limit": None, "target_noise": None, "denoise": False}
+    changes |= {"size": (width, height), "photons": photons, "crop": None, "draft": False}
+    return replace(plan, settings=replace(plan.settings, **changes))
 
 
 def shown(picture: Picture, facts: Mapping[str, Any]) -> Shown:

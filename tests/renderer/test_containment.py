@@ -18,12 +18,11 @@ from renderer.drivers.driver import RenderSettings, Work
 from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
 from renderer.run.containment import ContainedDriver
-from renderer.run.motion import Motion
 from renderer.run.picture_files import statistics_path
-from renderer.run.picture_order import PictureOrder
-from renderer.run.session import Limits
+from renderer.run.plan import Plan
 from renderer.scene import render_context
 from renderer.scene.render_context import TracerChoice
+from renderer.settings.picture import Settings
 from scenes.model import Snapshot
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
@@ -218,11 +217,11 @@ class Remembering:
 
 def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: FailingDevice) -> None:
     device.faults = {3}
-    choice, settings = TracerChoice(device="gpu"), RenderSettings(width=2, height=2)
-    order = PictureOrder(kind=Remembering, settings=lambda _: settings, limits=Limits(passes=5), choice=choice)
+    box, settings = inside_of_lamp_box(), Settings(size=(2, 2), passes=5, device="gpu")
+    plan = Plan(scene=box, settings=settings, driver=Remembering)
     with (
-        choice.opened(inside_of_lamp_box(), 0.0) as context,
-        closing(ContainedDriver(context, order, settings)) as driver,
+        plan.context(box, 0.0) as context,
+        closing(ContainedDriver(context, plan, plan.driver_settings(box))) as driver,
     ):
         found = [image[0, 0, 0] for image in driver.passes(0, lambda index: index < 5)]
     assert found == [0.0, 1.0, 3.0, 6.0, 10.0]
@@ -235,23 +234,28 @@ def moving(time: float) -> Snapshot:
     return replace(box, time=time, positions=(box.positions * (1.0 - 0.3 * time)).astype(np.float32))
 
 
+class Moving(Plan):
+    """The box, at any time."""
+
+    def snapshot(self, **scene_view: Any) -> Snapshot:
+        return moving(scene_view["time"])
+
+
 def test_other_times_of_the_scene_are_traced_on_what_is_left(
     device: FailingDevice, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def passes(choice: TracerChoice) -> tuple[Any, ContainedDriver]:
-        motion = Motion(shutter=1.0, samples=4, snapshot_at=moving, context=choice.opened)
-        settings = RenderSettings(width=8, height=6, threads=1)
-        limits = Limits(passes=4)
-        order = PictureOrder(kind=PathDriver, settings=lambda _: settings, limits=limits, motion=motion, choice=choice)
+    def passes(**choice: Any) -> tuple[Any, ContainedDriver]:
+        shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
+        plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
         with (
-            choice.opened(moving(0.0), 0.0) as context,
-            closing(ContainedDriver(context, order, settings)) as driver,
+            plan.context(moving(0.0), 0.0) as context,
+            closing(ContainedDriver(context, plan, plan.driver_settings(context.snapshot))) as driver,
         ):
             return np.array(list(driver.passes(0, lambda index: index < 4))), driver
 
-    whole, _ = passes(TracerChoice(device="cpu"))
+    whole, _ = passes(device="cpu")
     device.dies, device.faults = True, {20}
-    contained, driver = passes(TracerChoice(device="gpu", fallback="cpu"))
+    contained, driver = passes(device="gpu", fallback="cpu")
     assert contained.tobytes() == whole.tobytes()
     assert driver.faults == 1
     assert len(caplog.records) == 3

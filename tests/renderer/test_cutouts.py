@@ -12,10 +12,10 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.run.frame_key import frame_key
-from renderer.run.picture_order import PictureOrder
-from renderer.run.session import Limits
+from renderer.run.plan import Plan
 from renderer.scene.cutouts import cutouts_of, mask_of
 from renderer.scene.render_context import TracerChoice, context_of
+from renderer.settings.picture import Settings
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
 
@@ -159,8 +159,7 @@ def test_a_mask_that_is_too_large_is_bad_input():
 
 
 def test_a_frame_with_other_holes_is_another():
-    size = RenderSettings(width=2, height=2)
-    picture = PictureOrder(kind=DRIVERS["path"], settings=lambda _: size, limits=Limits(passes=1))
+    picture = Plan(scene=grid_over_floor(np.array([[True]])), settings=Settings(size=(2, 2)), driver=DRIVERS["path"])
     masks = ([[True, False]], [[False, True]], [[True, False]])
     first, second, third = (frame_key(picture, grid_over_floor(np.array(mask)), 1) for mask in masks)
     assert first == third != second

@@ -13,12 +13,15 @@ from small_scenes import lamp_in_box
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.film.image_file import FilmTime
 from renderer.run import frame_key as keys
 from renderer.run.fingerprint import Fingerprints
 from renderer.run.frame_key import frame_key
 from renderer.run.motion import Motion, block_of
-from renderer.run.picture_order import PictureOrder
-from renderer.run.session import Limits
+from renderer.run.plan import Plan
+from renderer.scene.render_context import SceneView
+from renderer.settings.picture import Settings
+from renderer.settings.setting import settings_of
 from scenes import model
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Camera, Environment, Material, Snapshot, Texture
@@ -44,15 +47,38 @@ def everything() -> Snapshot:
     return replace(box, textures=(texture,), lights=lights, environment=sky, camera=camera, cameras={"a": box.camera})
 
 
-def order(**given: Any) -> PictureOrder:
+SMALL = RenderSettings(width=4, height=3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenPlan(Plan):
+    """A plan whose resolved settings and motion are chosen."""
+
+    resolved: RenderSettings = SMALL
+    looks: Motion | None = None
+
+    def driver_settings(self, snapshot: Snapshot) -> RenderSettings:
+        return self.resolved
+
+    @property
+    def motion(self) -> Motion | None:
+        return self.looks
+
+
+@pytest.fixture(autouse=True)
+def _plans_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this class has beside a plan is not walked as a part of it."""
+    monkeypatch.setitem(keys.LEFT_OUT, ChosenPlan, dict.fromkeys(("resolved", "looks"), keys.RESOLVED))
+
+
+def plan(**given: Any) -> Plan:
     """What is asked for, of a size that leaves the rest open."""
-    size = RenderSettings(width=4, height=3)
-    common = {"kind": DRIVERS["path"], "settings": lambda _: size, "limits": Limits(passes=2)}
-    return PictureOrder(**(common | given))
+    common = {"scene": everything(), "driver": DRIVERS["path"], "settings": Settings(passes=2)}
+    return ChosenPlan(**(common | given))
 
 
 def settings_key(settings: RenderSettings) -> str:
-    return frame_key(order(settings=lambda _: settings), everything(), 2)
+    return frame_key(plan(resolved=settings), everything(), 2)
 
 
 def changed(value: Any) -> Any:
@@ -104,8 +130,8 @@ def neighbours(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
     monkeypatch.setattr(keys, "get_shader", lambda kind: nff.BSDF)  # there is none of a changed name
     scene = everything()
-    key, found = frame_key(order(), scene, 2), dict(neighbours(scene, "scene"))
-    assert [path for path, other in found.items() if frame_key(order(), other, 2) == key] == []
+    key, found = frame_key(plan(), scene, 2), dict(neighbours(scene, "scene"))
+    assert [path for path, other in found.items() if frame_key(plan(), other, 2) == key] == []
     reached = {path.rpartition(".")[2] for path in found}
     kinds = (Snapshot, Texture, Material, PointLight, SpotLight, DistantLight, Environment, Camera)
     missing = {field.name for kind in kinds for field in fields(kind)} - reached
@@ -120,16 +146,16 @@ def test_how_a_texture_is_looked_at_is_in_the_key_of_a_frame(field):
     scene = everything()
     (texture,) = scene.textures
     other = replace(texture, **{field: changed(getattr(texture, field))})
-    assert frame_key(order(), replace(scene, textures=(other,)), 2) != frame_key(order(), scene, 2)
+    assert frame_key(plan(), replace(scene, textures=(other,)), 2) != frame_key(plan(), scene, 2)
 
 
 def test_what_a_file_of_a_material_holds_is_in_the_key_of_a_frame(tmp_path):
     (tmp_path / "a.binary").write_bytes(b"one")
     scene = replace(everything(), materials=(Material(own={"file": str(tmp_path / "a.binary")}),))
-    before = frame_key(order(), scene, 2)
-    assert frame_key(order(), scene, 2) == before
+    before = frame_key(plan(), scene, 2)
+    assert frame_key(plan(), scene, 2) == before
     (tmp_path / "a.binary").write_bytes(b"two")
-    assert frame_key(order(), scene, 2) != before
+    assert frame_key(plan(), scene, 2) != before
 
 
 @pytest.mark.parametrize("base", [Texture, Material, Environment, PointLight, Camera, Snapshot])
@@ -154,7 +180,7 @@ def test_a_field_that_nobody_thought_of_is_in_the_key(base):
     }[base]
     values = {field.name: getattr(old, field.name) for field in fields(base)}
     first, second, again = (parts[base](kind(**values, novelty=value)) for value in (0.0, 1.0, 0.0))
-    assert frame_key(order(), first, 2) == frame_key(order(), again, 2) != frame_key(order(), second, 2)
+    assert frame_key(plan(), first, 2) == frame_key(plan(), again, 2) != frame_key(plan(), second, 2)
 
 
 def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
@@ -168,38 +194,98 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
     assert same == {"threads", "batch_rays", "is_logged"}
 
 
-def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monkeypatch):
+#: Another value of each setting that is not just a little greater.
+OTHERS = {
+    "driver": "photon",
+    "output": "a.png",
+    "save_photons": "a.npz",
+    "timeline": "a.json",
+    "size": (5, 3),
+    "define": {"a": "1"},
+    "crop": (0, 0, 1, 1),
+    "layers": ("depth",),
+    "tone_map": "linear",
+    "white_point": (0.3, 0.3),
+    "eye": (0.0, 0.0, 1.0),
+    "look_at": (0.0, 0.0, 1.0),
+    "up": (0.0, 0.0, 1.0),
+    "up_axis": "z",
+    "filter": "tent",
+    "sampler": "random",
+    "update": "refit",
+    "guide_share": 0.5,
+    "mirrors": "none",
+    "ambient": "none",
+    "device": "cpu",
+    "dispatch": "streamed",
+    "batch_rays": 256,
+    "builder": "lbvh",
+    "verify": 0.5,
+    "fallback": "cpu",
+    "memory": 10**9,
+}
+
+
+def changed_setting(name: str, value: Any) -> Settings:
+    """Settings of which one is another."""
+    more = {"insecure_cluster": {"cluster": "a"}}.get(name, {})
+    return replace(Settings(passes=2), **more, **{name: OTHERS.get(name, "a" if name in NAMES else changed(value))})
+
+
+#: Settings that are any name.
+NAMES = ("camera", "kernel", "cluster")
+
+
+def test_every_setting_that_decides_the_picture_is_in_the_key_resolved_or_as_it_is(monkeypatch):
     monkeypatch.setattr(keys, "program", lambda *, is_denoised: {})  # the denoiser may not be there
-    scene = everything()
-    motion = Motion(shutter=0.5, samples=1, snapshot_at=lambda time: scene, context=lambda *_: None)
-    first = order(motion=motion)
+    scene, first = everything(), plan()
+    key = frame_key(first, scene, 2)
+    differ = {
+        name
+        for name in settings_of(Settings)
+        if frame_key(plan(settings=changed_setting(name, getattr(first.settings, name))), scene, 2) != key
+    }
+    assert differ == {
+        "passes",
+        "time_limit",
+        "target_noise",
+        "layers",
+        "denoise",
+        "clamp",
+        "exposure",
+        "tone_map",
+        "white_point",
+        "shutter",
+        "motion_samples",
+    }
+    of_driver = {field.name for field in fields(RenderSettings)}
+    of_scene = {field.name for field in fields(SceneView)} | {"eye", "look_at", "up", "fov", "up_axis"}
+    rest = set(settings_of(Settings)) - differ - of_driver - of_scene
+    assert rest == {
+        *("size", "draft", "filter", "driver"),  # which are resolved by other names
+        *("output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet"),
+        *("device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify", "fallback"),
+        *("memory", "update"),
+    }
+
+
+def test_every_part_of_a_plan_is_in_the_key_but_those_that_change_no_bit():
+    scene, first = everything(), plan(film_time=FilmTime(0, 25.0))
     others = {
-        "kind": DRIVERS["photon"],
-        "limits": Limits(passes=3),
-        "settings": lambda _: RenderSettings(width=4, height=3, threads=2),
-        "photon_path": None,
+        "scene": None,
+        "driver": DRIVERS["photon"],
+        "settings": Settings(passes=3),
+        "resolved": RenderSettings(width=4, height=3, seed=2),
+        "looks": None,
+        "film_time": FilmTime(1, 25.0),
         "asked": {"seed": 5},
-        "motion": replace(motion, context=partial(print), update="rebuild"),  # such a call has no fingerprint
     }
     same = set()
     for field in fields(first):
         value = others[field.name] if field.name in others else changed(getattr(first, field.name))
         if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
             same.add(field.name)
-    assert same == {
-        "settings",
-        "photon_path",
-        "timeline_path",
-        "preview",
-        "checkpoint",
-        "quiet",
-        "asked",
-        "motion",
-        "choice",
-    }
-    for name, value in {"shutter": 0.6, "samples": 2}.items():
-        other = replace(first, motion=replace(motion, **{name: value}))
-        assert frame_key(other, scene, 1) != frame_key(first, scene, 1)
+    assert same == {"scene", "load_seconds", "asked", "checkpoint", "shared", "looks"}
 
 
 @pytest.mark.parametrize("passes", [1, 2, 5])
@@ -213,15 +299,15 @@ def test_all_times_at_which_the_passes_look_are_in_the_key_and_no_others(passes)
 
     for block in range(6):
         moved = looks.time_of(block, 0.0, 0)
-        first, second = (order(motion=replace(looks, snapshot_at=partial(place, when))) for when in (None, moved))
+        first, second = (plan(looks=replace(looks, snapshot_at=partial(place, when))) for when in (None, moved))
         is_seen = block in {block_of(index, 2) for index in range(passes)}
         assert (frame_key(first, still, passes) != frame_key(second, still, passes)) == is_seen
 
 
 def test_what_the_program_computes_with_is_in_the_key(monkeypatch):
-    before = frame_key(order(), everything(), 2)
+    before = frame_key(plan(), everything(), 2)
     monkeypatch.setattr(keys, "program", lambda *, is_denoised: {"sources": "others"})
-    assert frame_key(order(), everything(), 2) != before
+    assert frame_key(plan(), everything(), 2) != before
 
 
 @pytest.mark.parametrize("field", ["at_point", "pack", "stores"])
@@ -235,7 +321,7 @@ def test_functions_of_shaders_of_ones_own_are_in_the_key(field, monkeypatch):
     found = []
     for share in (0.1, 0.2, 0.1):
         register_shader(replace(nff.BSDF, name="own", **{field: function(share)}))
-        found.append(frame_key(order(), scene, 2))
+        found.append(frame_key(plan(), scene, 2))
     assert found[0] == found[2] != found[1]
 
 
@@ -256,7 +342,7 @@ def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(field, 
         functions = {"at_point": painted, "reflectance": compiled(painted)}
         own = {field: functions[field], "simpler": lambda _: None}
         register_shader(replace(nff.BSDF, name="own", **own))
-        found.append(frame_key(order(), scene, 2))
+        found.append(frame_key(plan(), scene, 2))
     assert found[0] == found[2] != found[1]
 
 

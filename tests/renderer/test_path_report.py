@@ -37,14 +37,13 @@ def both(scene: str | Snapshot, settings: Settings, index: int, pixels: list[int
     """Paths of some pixels traced alone, each with what the whole pass has of it."""
     plan = plan_picture(scene, settings)
     with opened(plan) as context:
-        order = plan.order()
-        driver = driver_of(context, order, order.settings(context.snapshot))
+        driver = driver_of(context, plan, plan.driver_settings(context.snapshot))
         for before in range(index if getattr(driver, "is_sequential", False) else 0):
             driver.render_pass(before)
         whole = driver.render_pass(index).reshape(SIZE[0] * SIZE[1], -1)
         driver.close()
         names = [PathName(seed=settings.seed or 0, pass_index=index, pixel=pixel) for pixel in pixels]
-        return [(trace_path(context, order, name), whole[name.pixel_index(*SIZE), :3]) for name in names]
+        return [(trace_path(context, plan, name), whole[name.pixel_index(*SIZE), :3]) for name in names]
 
 
 @pytest.mark.parametrize("driver", ["path", "photon", "sppm"])
@@ -125,7 +124,7 @@ def test_a_crop_changes_no_path() -> None:
     ((whole, _),) = both(metal_box(), settings, 1, [100])
     plan = plan_picture(metal_box(), replace(settings, crop=(2, 3, 5, 4)))
     with opened(plan) as context:
-        cropped = trace_path(context, plan.order(), PathName(seed=5, pass_index=1, pixel=100))
+        cropped = trace_path(context, plan, PathName(seed=5, pass_index=1, pixel=100))
     assert cropped == whole._replace(radiance=cropped.radiance)
     assert cropped.radiance.tobytes() == whole.radiance.tobytes()
 

@@ -67,7 +67,7 @@ def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
     """Yields the driver and each pass that a fleet makes."""
     chosen = replace(chosen, settings=replace(chosen.settings, gpus=2))
     with opened(chosen) as context:
-        driver = shared_driver(chosen, fleet)(context, chosen.order().settings(context.snapshot))
+        driver = shared_driver(chosen, fleet)(context, chosen.driver_settings(context.snapshot))
         with closing(driver.passes(0, lambda index: index < (chosen.settings.passes or 0))) as passes:
             for image in passes:
                 yield driver, image
@@ -83,8 +83,7 @@ class One(NamedTuple):
 
 def of_one(chosen: Plan) -> One:
     with opened(replace(chosen, settings=replace(chosen.settings, device="cpu"))) as context:
-        order = chosen.order()
-        driver = order.kind(context.snapshot, context.tracer, order.settings(context.snapshot))
+        driver = chosen.driver(context.snapshot, context.tracer, chosen.driver_settings(context.snapshot))
         with closing(driver):
             images = [driver.render_pass(index) for index in range(chosen.settings.passes or 0)]
             return One(images, driver.work, context.tracer.statistics().rays)

@@ -105,12 +105,12 @@ def test_the_ambient_term_is_seen_where_it_is_asked_for(ball: Path, ambient: str
 
 
 def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
-    assert plan_picture(ball, Settings()).order().exposure is None
-    assert plan_picture(ball, Settings(exposure=1.5)).order().exposure == 1.5
-    assert plan_picture(ball, Settings(driver="ao")).order().exposure == 0.0
-    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure is None
-    assert plan_picture("cornell", Settings()).order().exposure == 0.0
-    assert plan_picture("cornell", Settings(exposure="auto")).order().exposure is None
+    assert plan_picture(ball, Settings()).settings.exposure == "auto"
+    assert plan_picture(ball, Settings(exposure=1.5)).settings.exposure == 1.5
+    assert plan_picture(ball, Settings(driver="ao")).settings.exposure == 0.0
+    assert plan_picture(ball, Settings(), is_sequence=True).settings.exposure == "auto"
+    assert plan_picture("cornell", Settings()).settings.exposure == 0.0
+    assert plan_picture("cornell", Settings(exposure="auto")).settings.exposure == "auto"
 
 
 # A part of the picture

@@ -57,7 +57,7 @@ def test_values_that_are_none(value: object) -> None:
 
 
 def test_the_order_of_a_picture_has_it() -> None:
-    assert plan_picture("cornell", Settings(white_point=2856)).order().white_point == chromaticity_of(2856.0)
+    assert plan_picture("cornell", Settings(white_point=2856)).settings.white_point == chromaticity_of(2856.0)
     with pytest.raises(UsageError, match=r"--white-point is for .png alone"):
         check_output(Settings(white_point=2856), Path("a.exr"))
 
