@@ -12,9 +12,8 @@ from tracecore.cores import usable_cores
 
 T = TypeVar("T")
 
-#: Bytes of a band, which a core's caches hold; bands of a large picture at least, as waking threads takes as long as a
-#: few; and threads, at most four, as memory is what limits.
-BAND_BYTES, LEAST_BANDS, THREADS = 1 << 20, 8, min(4, usable_cores())
+#: Bytes of a band, which a core's caches hold; and threads, at most four, as memory is what limits.
+BAND_BYTES, THREADS = 1 << 20, min(4, usable_cores())
 
 
 def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> list[T]:
@@ -23,8 +22,8 @@ def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> li
     function: called with a band of each array; it lets other threads run, as those of NumPy do.
     arrays: (height, ...) float64, of as many rows each; the first one says how many bands there are.
     """
-    bands = arrays[0].nbytes // BAND_BYTES
-    if bands < LEAST_BANDS:
+    bands = max(1, arrays[0].nbytes // BAND_BYTES)
+    if bands == 1:
         return [function(*arrays)]
     split = list(zip(*(np.array_split(one, bands) for one in arrays), strict=True))
     shares = [split[bands * k // THREADS : bands * (k + 1) // THREADS] for k in range(THREADS)]
