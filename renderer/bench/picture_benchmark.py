@@ -119,11 +119,10 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
         busy_seconds=after.busy_seconds - before.busy_seconds,
         limits=TracerLimits(kernel_rays_per_second=after.kernel_rays_per_second, bus_bytes_per_second=None),
         passes=film.passes,
-        noise=film.relative_noise,
         start_seconds=start_seconds,
         film_seconds=film.seconds,
     )
-    figures = statistics.collect(context, driver.name, driver.settings, measured)
+    figures = statistics.collect(context, driver.name, driver.settings, measured) | {"noise": film.relative_noise}
     return TimedPicture(seconds=measured.seconds, figures=figures, films=films)
 
 

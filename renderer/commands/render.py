@@ -351,6 +351,7 @@ def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> Sequen
         picture=plan,
         snapshot_at=lambda frame: plan.snapshot(frame=frame),
         context=plan.context,
+        pack_tree=plan.choice.pack_ahead,
         updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),
         seeds=arguments.frame_seeds or DEFAULT_SEEDS,
         resume=arguments.resume,

@@ -15,7 +15,7 @@ from renderer.drivers.path import PathDriver
 from renderer.drivers.path_caustics import PathCausticsDriver
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.photons_only import PhotonsOnlyDriver
-from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
+from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.drivers.sppm import StochasticDriver
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
@@ -33,7 +33,6 @@ __all__ = [
     "photon_task",
     "pixels_by_tile",
     "register_driver",
-    "surface_area",
 ]
 
 DRIVERS: dict[str, type[EyeDriver]] = {

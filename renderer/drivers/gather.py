@@ -4,7 +4,7 @@ from renderer.camera_paths.task import GATHER
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import CAUSTIC, WHOLE, PhotonDriver, PhotonOrder, photon_task
-from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
+from renderer.drivers.search_radius import pass_radius, photon_radius
 from renderer.photons.irradiance import irradiance_map
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
@@ -30,7 +30,7 @@ class GatherDriver(PhotonDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        evenly = photon_radius(surface_area(snapshot.positions), self.emitted, IRRADIANCE_PHOTONS)
+        evenly = photon_radius(self.scene.area, self.emitted, IRRADIANCE_PHOTONS)
         self.first_far_radius = max(self.first_radius, evenly)
         self.prepare_caustics()
 

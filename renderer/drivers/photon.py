@@ -18,7 +18,6 @@ from renderer.drivers.search_radius import (
     pass_radius,
     photon_radius,
     pixel_radii,
-    surface_area,
     views_of,
 )
 from renderer.drivers.shares import AnyShare, MadeShare, MapShare, Photons, PhotonShare
@@ -90,7 +89,7 @@ class PhotonDriver(EyeDriver):
         super().__init__(snapshot, tracer, settings)
         self._is_sharp = has_sharp_surfaces(self.scene)
         self.emitted = settings.photons or photons_of_a_pass(settings)
-        self._area = surface_area(snapshot.positions)
+        self._area = self.scene.area
         self.first_radius = settings.radius or self._even_radius()
         self._radii, self._most_stored = np.empty(0), 0
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
@@ -314,7 +313,7 @@ def photons_of_a_pass(settings: RenderSettings) -> int:
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:
     """Returns whether some surface may throw a caustic."""
-    return bool(scene.are_sharp[np.unique(scene.surfaces.material_ids)].any())
+    return bool(scene.are_sharp.any() and scene.are_sharp[scene.surfaces.material_ids].any())
 
 
 def photon_task(

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import DISC_THICKNESS
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from scenes.geometry import areas, column_dots
-from tracecore.arrays import pieces
+from scenes.geometry import column_dots
 from tracecore.dispatch.tracer import Tracer
-from tracecore.rays import HIT, MISS, Floats, as_records, make_rays
+from tracecore.rays import HIT, MISS, as_records, make_rays
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -50,14 +49,6 @@ def pass_radius(first_radius: float, index: int) -> float:
     """
     i = np.arange(1, index + 1, dtype=np.float64)
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
-
-
-def surface_area(positions: Floats) -> float:
-    """Returns the area of all triangles (n, 3, 3)."""
-    found = np.empty(len(positions))
-    for piece in pieces(len(positions)):
-        found[piece] = areas(positions[piece])
-    return float(found.sum())
 
 
 def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:

@@ -22,7 +22,7 @@ class Picture:
 
     film: the passes.
     texts: what is kept in a file: scene, driver and all settings that decide the pixels.
-    statistics: as `tracecore photons --help` explains them.
+    figures: its statistics, but for what has to be measured on the film.
     mapping: from light to what a screen shows.
     layer_names: of what was asked for beside the picture.
     first_hits: layers of the middles of pixels, by name.
@@ -34,7 +34,7 @@ class Picture:
 
     film: Film
     texts: dict[str, str]
-    statistics: dict[str, Any]
+    figures: dict[str, Any]
     mapping: ToneMapping
     layer_names: tuple[str, ...] = ()
     first_hits: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
@@ -47,12 +47,17 @@ class Picture:
         """Return what it is, in a line."""
         height, width = self.image.shape[:2]
         passes = f"{self.passes} pass{'' if self.passes == 1 else 'es'}{'' if self.is_finished else ', unfinished'}"
-        seconds = f"{self.statistics['seconds.total']:.1f} s"
+        seconds = f"{self.figures['seconds.total']:.1f} s"
         return f"<Picture of {self.texts['scene']}: {width}x{height}, {self.texts['driver']}, {passes}, {seconds}>"
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return `image` to NumPy. dtype, copy: as `numpy.asarray` has them."""
         return np.array(self.image, dtype=dtype, copy=copy)
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """As `tracecore photons --help` explains them; noise and bias are measured when somebody asks first."""
+        return self.figures | {"noise": self.film.relative_noise, "bias": self.film.relative_bias}
 
     @property
     def passes(self) -> int:

@@ -21,7 +21,7 @@ from renderer.run.memory import check_fits
 from renderer.run.picture import make_picture
 from renderer.run.plan import Plan, driver_settings, white_of
 from renderer.run.rendering import REMEDY
-from renderer.run.sequence import PlayedFrame, played_ahead
+from renderer.run.sequence import PlayedFrame, played_ahead, tree_ahead
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import DEFAULT_UPDATE, Settings
@@ -85,9 +85,10 @@ def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
 def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     """Yields the linear radiance of frames, (height, width, 3) float32."""
     updates = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE)
-    with closing(played_ahead(partial(_play, pilot), frames)) as played:
+    with closing(played_ahead(partial(_play, pilot, updates), frames)) as played:
         for one in played:
-            with pilot.context(one.snapshot, 0.0, updates.tree_for(one.snapshot.positions)) as context:
+            tree = one.tree or updates.tree_for(one.snapshot.positions)
+            with pilot.context(one.snapshot, 0.0, tree) as context:
                 made = make_picture(context, pilot, None, keep_linear=False)
                 updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
             if not (made.finished and made.picture):
@@ -95,8 +96,9 @@ def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
             yield made.picture.image
 
 
-def _play(pilot: Plan, frame: int, before: PackedScene | None) -> PlayedFrame:
+def _play(pilot: Plan, updates: TreeUpdates, frame: int, before: PackedScene | None) -> PlayedFrame:
     """Makes the scene of a frame, and packs it. before: what is packed of another frame."""
     snapshot = pilot.snapshot(frame=frame)
     check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
-    return PlayedFrame(frame, snapshot, 0.0, pack_ahead(snapshot, before), None)
+    packed = pack_ahead(snapshot, before)
+    return PlayedFrame(frame, snapshot, 0.0, packed, tree_ahead(updates, pilot.choice.pack_ahead, snapshot))

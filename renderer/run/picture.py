@@ -142,7 +142,7 @@ class PictureRecord:
         return Picture(
             film=copy.copy(film),
             texts=self.texts(film.passes, mapping),
-            statistics=self.statistics(film),
+            figures=self.figures(film),
             mapping=mapping,
             layer_names=self.plan.layers,
             first_hits=self._first_hits,
@@ -205,8 +205,8 @@ class PictureRecord:
         driver, seconds = self._driver, time.perf_counter() - self._start
         return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=driver.traced)
 
-    def statistics(self, film: Film) -> Statistics:
-        """Returns the statistics so far."""
+    def figures(self, film: Film) -> Statistics:
+        """Returns the statistics so far, but for what `Picture.statistics` measures."""
         driver, spent = self._driver, self.spent(film)
         traced = spent.traced
         measured = statistics.Measured(
@@ -216,8 +216,6 @@ class PictureRecord:
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
-            noise=film.relative_noise,
-            bias=film.relative_bias,
             darkness=darkness(driver.context, driver.work, is_black=not film.linear.any()),
             samples=film.counts,
             start_seconds=self._start_seconds,
@@ -282,7 +280,7 @@ class PictureFiles:
         """
         self.picture = self.record.picture(film)
         if not self.record.plan.settings.quiet:
-            for note in filter(None, (self.picture.statistics["darkness"], loss_note(self.picture.statistics))):
+            for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
         if self.path is None or is_left:
             return

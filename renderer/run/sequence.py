@@ -8,22 +8,22 @@ import hashlib
 import json
 import re
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
-from PIL import ExifTags, Image, features
+from PIL import features
 
-from renderer.atomic_file import atomic_file, write_each
+from renderer.atomic_file import write_each
 from renderer.errors import UsageError
-from renderer.film.image_file import check_writable, png_texts
-from renderer.film.video import VIDEOS, check_video, write_video
+from renderer.film.animation import ANIMATED, animation_of
+from renderer.film.image_file import check_writable
+from renderer.film.video import VIDEOS, check_video
 from renderer.interrupts import interruptible
 from renderer.run import statistics, timeline
 from renderer.run.frame_key import frame_key
@@ -33,8 +33,6 @@ from renderer.run.plan import Plan
 from renderer.run.timeline import FilmClock
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.version import SOFTWARE
-from scenes.marks import WRITTEN_BY
-from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:
     from renderer.film.picture import Picture
@@ -43,22 +41,8 @@ if TYPE_CHECKING:
     from renderer.scene.tree_updates import TreeUpdates
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
+    from tracecore.rays import Floats
 
-
-def _exif() -> Image.Exif:
-    """Returns what names the software in pictures that have no other place for it."""
-    exif = Image.Exif()
-    exif[ExifTags.Base.Software] = WRITTEN_BY
-    return exif
-
-
-#: What may be made of all frames, by suffix: how Pillow calls the format or PyAV the encoder, and how it is to write.
-ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
-    ".gif": ("GIF", {"loop": 0, "disposal": 1, "comment": WRITTEN_BY.encode()}),
-    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4, "exif": _exif()}),
-    ".apng": ("PNG", {"loop": 0, "pnginfo": png_texts({"Software": SOFTWARE})}),
-    **VIDEOS,
-}
 
 #: What frames may be written as.
 STILLS = (".png", ".exr")
@@ -102,6 +86,7 @@ class SequenceOrder:
     path: of the animated picture, or the pattern of the frames' names.
     snapshot_at: returns the scene at a frame.
     context: opens a tracer for a snapshot, whose tree may be there already.
+    pack_tree: packs a tree over triangles for that, see `TracerChoice.pack_ahead`.
     seeds: random numbers of every frame, the same in all (noise stands still) or different ones (noise changes).
     resume: whether to keep the frames that are there.
     elsewhere: has frames made in other processes, of their numbers: yields each with what was made, in any order. None
@@ -115,6 +100,7 @@ class SequenceOrder:
     picture: Plan
     snapshot_at: Callable[[int], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
+    pack_tree: Callable[[BinaryTree, Floats], None]
     updates: TreeUpdates
     seeds: Seeds = "same"
     resume: bool = False
@@ -170,18 +156,20 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     """
     rows = []
     make = _frames_here if order.elsewhere is None else _frames_elsewhere
+    animation = animation_of(order.path, order.frames_per_second)
     try:
         with interruptible(), closing(make(order)) as frames:
             for frame, figures, is_kept in frames:
                 rows.append(figures)
+                if animation is not None:
+                    animation.add(order.frame_path(frame))
                 report(frame, figures, is_kept)
     except KeyboardInterrupt:
         return False
-    writes = [partial(write_figures, order, rows)]
-    if order.path.suffix.lower() in ANIMATED:
+    writes: list[Callable[[], None]] = [partial(write_figures, order, rows)]
+    if animation is not None:
         order.clock.begin("animation")
-        stills = map(order.frame_path, order.frames)
-        writes.insert(0, partial(write_animation, order.path, stills, order.frames_per_second))
+        writes.insert(0, animation.write)
     if order.timeline_path is not None:
         writes.append(partial(timeline.write_film, order.timeline_path, order.clock))
     write_each(*writes)
@@ -236,6 +224,7 @@ class PlayedFrame(NamedTuple):
 
     seconds: wall time that it took to play it.
     packed: what shading reads of it.
+    tree: over its triangles, refitted; None where one is to be built.
     kept: its statistics, if it is there already; then nothing is packed.
     """
 
@@ -243,7 +232,8 @@ class PlayedFrame(NamedTuple):
     snapshot: Snapshot
     seconds: float
     packed: PackedScene | None
-    kept: Statistics | None
+    tree: BinaryTree | None = None
+    kept: Statistics | None = None
 
 
 def _rendered_frames(
@@ -279,9 +269,25 @@ def _play(order: SequenceOrder, frame: int, before: PackedScene | None) -> Playe
         seconds = time.perf_counter() - start
         key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
         kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
+    if kept:
+        return PlayedFrame(frame, snapshot, seconds, before, kept=kept)
     with order.clock.meanwhile("player", "packing", frame):
-        packed = before if kept else pack_ahead(snapshot, before)
-    return PlayedFrame(frame, snapshot, seconds, packed, kept)
+        packed = pack_ahead(snapshot, before)
+    with order.clock.meanwhile("player", "tree", frame):
+        tree = tree_ahead(order.updates, order.pack_tree, snapshot)
+    return PlayedFrame(frame, snapshot, seconds, packed, tree)
+
+
+def tree_ahead(
+    updates: TreeUpdates, pack_tree: Callable[[BinaryTree, Floats], None], snapshot: Snapshot
+) -> BinaryTree | None:
+    """Returns the tree of a frame, packed for its tracer, while the frame before is traced; None where that, or this
+    one, gets a new tree. pack_tree: as of `SequenceOrder`.
+    """
+    tree = updates.tree_ahead(snapshot.positions)
+    if tree is not None:
+        pack_tree(tree, snapshot.positions)
+    return tree
 
 
 def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
@@ -319,7 +325,7 @@ def _render(order: SequenceOrder, ready: PlayedFrame, writer: ThreadPoolExecutor
         clock.begin("rest")
         return writer.submit(lambda: cast("Statistics", ready.kept))
     clock.begin("tree", frame)
-    tree = order.updates.tree_for(snapshot.positions)
+    tree = ready.tree or order.updates.tree_for(snapshot.positions)
     clock.begin("tracer", frame)
     statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
     picture = of_frame(order.picture, order.seeds, frame)
@@ -328,7 +334,7 @@ def _render(order: SequenceOrder, ready: PlayedFrame, writer: ThreadPoolExecutor
         clock.begin("finish", frame)
         made: Made = make_picture(context, picture, path, keep_linear=False, is_left=True)
         if made.picture:
-            _note_rendering(clock, made.picture.statistics)
+            _note_rendering(clock, made.picture.figures)
         order.updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
         clock.begin("tracer", frame)
     if not (made.finished and made.picture):
@@ -397,47 +403,6 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
     except OSError:
         return None
     return figures if figures.get("request") == key_of(figures["passes"]) else None
-
-
-def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
-    """Writes all frames, .png files, to one file of the format that its name says; a few at a time are in memory."""
-    suffix, paths = path.suffix.lower(), [*frames]
-    if suffix in VIDEOS:
-        with atomic_file(path) as file:
-            write_video(file, suffix, _Pictures(paths), frames_per_second)
-        return
-    name, options = ANIMATED[suffix]
-    duration = round(1000.0 / frames_per_second)
-    pictures = iter(_Pictures(paths, has_palette=name == "GIF"))
-    first = next(pictures)
-    others = pictures if name == "GIF" else _Pictures(paths[1:])  # Pillow looks at those of other formats twice
-    with atomic_file(path) as file:
-        first.save(file, name, save_all=True, append_images=others, duration=duration, **options)
-
-
-@dataclass(frozen=True)
-class _Pictures:
-    """Reads pictures when they are needed, as often as they are; as many at once as there are cores.
-
-    has_palette: whether each gets the 256 colours that suit it, which takes most of the time of a GIF.
-    """
-
-    paths: Sequence[Path]
-    has_palette: bool = False
-
-    def __iter__(self) -> Iterator[Image.Image]:
-        ahead = usable_cores()
-        with ThreadPoolExecutor(ahead) as pool:
-            reading = deque(pool.submit(self.read, path) for path in self.paths[:ahead])
-            for k in range(len(self.paths)):
-                reading.extend(pool.submit(self.read, path) for path in self.paths[k + ahead : k + ahead + 1])
-                yield reading.popleft().result()
-
-    def read(self, path: Path) -> Image.Image:
-        """Returns a picture."""
-        with Image.open(path) as image:
-            picture = image.convert("RGB")
-        return picture.convert("P", palette=Image.Palette.ADAPTIVE) if self.has_palette else picture
 
 
 def write_figures(order: SequenceOrder, rows: list[Statistics]) -> None:

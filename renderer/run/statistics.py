@@ -116,6 +116,7 @@ OF_FILMS = {
     "seconds.main.rest": "for all else, such as telling of frames",
     "seconds.player.playing": "meanwhile in the player: to place frames at their times, and look at those to be kept",
     "seconds.player.packing": "meanwhile in the player: to pack frames for shading",
+    "seconds.player.tree": "meanwhile in the player: to refit trees and to pack them for tracing",
     "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, and write their files",
 }
 
@@ -151,7 +152,7 @@ class Measured:
     busy_seconds: in which the device traced.
     limits: of the tracer.
     rates: rays per second of all runs, of which this is the median; none if there was one.
-    passes, noise, bias, darkness: of a picture.
+    passes, darkness: of a picture.
     samples: of a picture, those that it does not hold as they were made.
     start_seconds: of these it took to make the driver.
     film_seconds: in which passes were added to the picture.
@@ -164,8 +165,6 @@ class Measured:
     limits: Limits
     rates: Sequence[float] = ()
     passes: int = 0
-    noise: float = math.nan
-    bias: float = math.nan
     darkness: str = ""
     samples: SampleCounts | None = None
     start_seconds: float = 0.0
@@ -178,8 +177,8 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "software": SOFTWARE,
         **_setting_figures(context, driver, settings),
         "passes": measured.passes,
-        "noise": measured.noise,
-        "bias": measured.bias,
+        "noise": math.nan,
+        "bias": math.nan,
         "darkness": measured.darkness,
         **_sample_figures(settings, measured.samples),
         **_time_figures(context, measured),

@@ -21,6 +21,7 @@ from renderer.scene.materials import (
 from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
+from scenes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
 from shaders.lights import (
@@ -37,6 +38,8 @@ from shaders.lights import (
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
 from shaders.vector import Color
+from tracecore.arrays import pieces
+from tracecore.rays import Floats
 
 #: Filters by the names that textures have for them.
 TEXTURE_FILTERS = {"nearest": NEAREST, "bilinear": BILINEAR, "mip": MIP}
@@ -69,6 +72,7 @@ class CameraArrays(NamedTuple):
 class PackedScene(NamedTuple):
     """Holds all that shading reads.
 
+    area: of all surfaces, square world units.
     bsdfs, maps: of materials.
     are_sharp: (m,) bool, whether materials turn light without spreading it, as mirrors, polished coats and clear glass
         do, and all that have a shader of their own, which may do so. A sheet that bends nothing is none of them: what
@@ -79,6 +83,7 @@ class PackedScene(NamedTuple):
     """
 
     surfaces: SurfaceArrays
+    area: float
     lights: LightArrays
     bsdfs: BsdfTable
     maps: MapRecords
@@ -160,6 +165,7 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     flags = flags_of_materials(materials, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
         surfaces=surfaces,
+        area=surface_area(snapshot.positions),
         lights=lights,
         bsdfs=pack_bsdfs(materials, flags, surfaces.material_ids),
         maps=pack_all_maps(materials, textures),
@@ -177,6 +183,14 @@ def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> R
     if material.emission_map < 0:
         return row
     return picture_row(row, textures, material.emission_map, snapshot.uvs[triangle])
+
+
+def surface_area(positions: Floats) -> float:
+    """Returns the area of all triangles (n, 3, 3)."""
+    found = np.empty(len(positions))
+    for piece in pieces(len(positions)):
+        found[piece] = areas(positions[piece])
+    return float(found.sum())
 
 
 def sphere_around(snapshot: Snapshot) -> Sphere:

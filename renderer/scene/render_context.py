@@ -28,6 +28,8 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
 from tracecore.kernels.choice import RayClass
+from tracecore.layout.ahead import pack_ahead
+from tracecore.rays import Floats
 
 log = logging.getLogger(__name__)
 
@@ -200,6 +202,17 @@ class TracerChoice:
     ) -> AbstractContextManager[RenderContext]:
         """Returns an open tracer for a snapshot, as `context_of` does."""
         return context_of(snapshot, self, load_seconds=load_seconds, tree=tree)
+
+    def pack_ahead(self, tree: BinaryTree, triangles: Floats) -> None:
+        """Packs a tree for the tracer that is opened with it next, as that would do it. triangles: (t, 3, 3) float32,
+        those that the tree is over.
+        """
+        from tracecore.kernels.strategies import find_strategy, strategy_names
+        from tracecore.tracers.cpu import pack_wide
+
+        name = chosen_kernel(self.device, self.kernel, self.ray_class).name
+        if self.device != "brute":
+            pack_ahead(find_strategy(name).layout.pack if name in strategy_names() else pack_wide, tree, triangles)
 
 
 @dataclass(frozen=True, kw_only=True)

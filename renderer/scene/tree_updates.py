@@ -49,17 +49,24 @@ class TreeUpdates:
         self._built_cost = self._build_seconds = 0.0
         self._trace_seconds = 0.0
         self._lost_seconds = 0.0
+        self._is_building = False
+
+    def tree_ahead(self, triangles: Floats) -> BinaryTree | None:
+        """Returns what `tree_for` does, while the frame before is still traced; None too where that gets a new tree."""
+        return None if self._is_building else self.tree_for(triangles)
 
     def tree_for(self, triangles: Floats) -> BinaryTree | None:
         """Returns the tree of the last frame, refitted, or None where a new one is to be built.
 
         triangles: (t, 3, 3) float32, checked.
         """
+        self._is_building = True
         if self._tree is None or len(triangles) != len(self._tree.order):
             return None
         fitted = refit(self._tree, triangles)
         if self._update == "auto" and self._lost_seconds + self._loss(fitted) > self._build_seconds:
             return None
+        self._is_building = False
         return fitted
 
     def note(self, tracer: HasTree, *, is_refitted: bool, trace_seconds: float) -> None:
@@ -68,7 +75,8 @@ class TreeUpdates:
         """
         if self._update == "rebuild":
             return
-        self._tree = tree = tracer.tree
+        self._tree, self._is_building = tracer.tree, False
+        tree = self._tree
         if tree is None:
             return
         if is_refitted:

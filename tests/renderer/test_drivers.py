@@ -30,13 +30,12 @@ from renderer.drivers import (
     photon_radius,
     photon_task,
     pixels_by_tile,
-    surface_area,
 )
 from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON, total_flux
-from renderer.scene.packed_scene import pack_camera, pack_scene
+from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture

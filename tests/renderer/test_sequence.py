@@ -20,6 +20,7 @@ from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS, PathDriver
+from renderer.film.animation import GifAnimation, animation_of
 from renderer.film.film import RunningSum
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
@@ -27,7 +28,6 @@ from renderer.run import film_exposure, picture, rendering, sequence
 from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
 from renderer.run.plan import Plan
 from renderer.run.rendering import plan_picture
-from renderer.run.sequence import write_animation
 from renderer.run.statistics import OF_FILMS
 from renderer.scene import render_context
 from renderer.scene.tree_updates import TreeUpdates
@@ -558,8 +558,11 @@ def test_frames_are_kept_if_the_whole_shutter_time_is_as_it_was(counted, moving,
 def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):
     Image.new("RGB", (3, 2), (255, 0, 0)).save(tmp_path / "a-0000.png")
     (tmp_path / "a.gif").write_bytes(b"as it was")
+    animation = animation_of(tmp_path / "a.gif", 25.0)
+    for still in ("a-0000.png", "a-0001.png"):
+        animation.add(tmp_path / still)
     with pytest.raises(FileNotFoundError):
-        write_animation(tmp_path / "a.gif", [tmp_path / "a-0000.png", tmp_path / "a-0001.png"], 25.0)
+        animation.write()
     assert (tmp_path / "a.gif").read_bytes() == b"as it was"
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -574,10 +577,11 @@ SLOW: dict[str, tuple[Any, str]] = {
     "main.rays": (CountedDriver, "trace_pass"),
     "main.film": (RunningSum, "plus"),
     "main.finish": (picture, "darkness"),
-    "main.animation": (sequence, "write_animation"),
+    "main.animation": (GifAnimation, "write"),
     "main.rest": (FrameReport, "__call__"),
     "player.playing": (Plan, "snapshot"),
     "player.packing": (sequence, "pack_ahead"),
+    "player.tree": (sequence, "tree_ahead"),
     "writer.writing": (sequence, "write_finished"),
 }
 

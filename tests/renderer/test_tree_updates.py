@@ -111,3 +111,17 @@ def test_a_tree_on_a_device_stays_there_where_each_frame_gets_a_new_one() -> Non
     assert updates.tree_for(HALVES) is None
     with pytest.raises(AssertionError, match="nobody needs the tree"):
         TreeUpdates("auto").note(Elsewhere(), is_refitted=False, trace_seconds=1.0)
+
+
+def test_a_tree_is_refitted_ahead_unless_one_is_being_built() -> None:
+    updates = TreeUpdates("auto")
+    assert updates.tree_ahead(HALVES) is None  # there is none yet
+    assert updates.tree_for(HALVES) is None
+    assert updates.tree_ahead(HALVES) is None
+    updates.note(Traced(tree_of(HALVES, 1.0)), is_refitted=False, trace_seconds=1.0)
+    moved = HALVES + np.float32(0.5)
+    ahead = updates.tree_ahead(moved)
+    assert ahead is not None
+    assert ahead.upper[0, 0] == 3.5
+    assert updates.tree_for(HALVES[:1]) is None  # so that a new one will be
+    assert updates.tree_ahead(moved) is None

@@ -31,6 +31,7 @@ from renderer.commands import simulate
 from renderer.commands.render import output_of
 from renderer.errors import UsageError
 from renderer.film import image_file
+from renderer.film.animation import animation_of
 from renderer.film.film import Film
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import PHOTON_WORDS
@@ -39,7 +40,7 @@ from renderer.run.checkpoint import Checkpoint, Spent
 from renderer.run.picture import PictureFiles, PictureRecord
 from renderer.run.picture_files import asked, files_of, read_statistics, statistics_path
 from renderer.run.resuming import Resuming
-from renderer.run.sequence import finished_frame, write_animation, write_finished
+from renderer.run.sequence import finished_frame, write_finished
 from renderer.scene.render_context import READ, WRITTEN, load_for
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
@@ -77,7 +78,11 @@ def write_kept_photons(path: Path) -> None:
 
 def write_animated(path: Path) -> None:
     still = path.with_name("still.png")
-    write_animation(path, [still, still], 25.0)
+    animation = animation_of(path, 25.0)
+    assert animation is not None
+    animation.add(still)
+    animation.add(still)
+    animation.write()
 
 
 def write_steps(path: Path) -> None:

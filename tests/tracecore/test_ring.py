@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
@@ -26,7 +27,7 @@ from tracecore.dispatch import resident
 from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
+from tracecore.dispatch.ring import END_ROW, RingMemory, is_flagged, ring_again, say
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
@@ -616,3 +617,13 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
         assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
     with find_device(0).device_lock.vacant():
         assert not served_of(other).runs
+
+
+def test_whatever_lay_in_its_memory_a_new_ring_has_no_rays_and_nothing_rung() -> None:
+    def used(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        return np.full(shape, 7, dtype)
+
+    memory = RingMemory(3, 256, used)
+    for words in (memory.doorbells, memory.flags, memory.stop, memory.busy):
+        assert not words.any()
+    assert not memory.rays[:, END_ROW].any()

@@ -11,8 +11,10 @@ import pytest
 from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
 from tracecore.tracers.cpu import CpuTracer
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers import threads
+from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Crew, in_order
+from tracecore.workers.threads import run_in_thread
 
 #: Seconds after which a test that waits for other threads has failed.
 LONG = 30.0
@@ -291,3 +293,32 @@ def test_who_waits_for_a_task_that_fails_is_stopped(pool: WorkerPool) -> None:
     with pytest.raises(ValueError, match="one"):
         next(results)
     assert threading.active_count() == before
+
+
+def test_room_is_asked_for_no_more_often_than_threads_look(pool: WorkerPool) -> None:
+    asked: list[float] = []
+
+    def room() -> int:
+        asked.append(time.perf_counter())
+        return 100
+
+    assert len(list(in_order(pool, lambda index, _: index, 0, up_to(200), room))) == 200
+    assert min(np.diff(asked), default=CHECK_SECONDS) >= 0.9 * CHECK_SECONDS
+
+
+def test_a_thread_that_is_done_does_the_next_work() -> None:
+    idents: list[int] = []
+    done = threading.Semaphore(0)
+
+    def work() -> None:
+        idents.append(threading.get_ident())
+        done.release()
+
+    for count in range(1, 6):
+        before = len(threads._idle)
+        run_in_thread(work)
+        assert done.acquire(timeout=LONG)
+        while len(threads._idle) < max(before, 1):
+            time.sleep(1e-3)
+        assert len(idents) == count
+    assert len(set(idents)) == 1

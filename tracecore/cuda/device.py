@@ -181,12 +181,10 @@ class CudaDevice:
             raise DeviceError(f"{taken}: {memory_words(self.driver)}")
 
     def pinned(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Returns zeros in memory of the host that the device can reach."""
+        """Returns an array in memory of the host that the device can reach, with anything in it."""
         count = int(np.prod(shape))
         memory = self.driver.allocate_pinned(count * np.dtype(dtype).itemsize)
-        array = np.frombuffer(memory, dtype, count).reshape(shape)
-        array[...] = np.zeros((), dtype)
-        return array
+        return np.frombuffer(memory, dtype, count).reshape(shape)
 
     def lost(self, what: str) -> KernelError:
         """Returns the error of a device that failed, and keeps in mind that it did. what: happened."""

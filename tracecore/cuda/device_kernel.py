@@ -132,6 +132,7 @@ class Launch:
         self._scene = scene
         self.used: list[Any] = []
         self._report = kernel.device.pinned(1, REPORT)
+        self._report[0] = np.zeros((), REPORT)
         self._counters = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
         self._arguments = np.zeros(1, LAUNCH)
         self._arguments[0] = (*addresses, self._report.ctypes.data, self._counters.address, 0, steps)

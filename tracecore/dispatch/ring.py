@@ -30,6 +30,9 @@ from tracecore.kernels.ring_records import (
 )
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
 
+#: Row of the rays' ends, as `RAY` has it.
+END_ROW = 7
+
 #: Looks at a flag before the interpreter gets a chance to do other things.
 LOOKS = 1 << 12
 
@@ -97,8 +100,8 @@ class RingMemory:
     `HIT`. A column has room for slot_rays rays; what is behind them is not used. doorbells, flags: (slots,) uint64, an
     request's number in the high half.
 
-    slots: how many. slot_rays: a power of two. allocate: makes arrays of zeros, of a shape and type, in memory that
-    both can reach. Raises `DeviceError` for another slot_rays, and without slots.
+    slots: how many. slot_rays: a power of two. allocate: makes arrays of a shape and type, with anything in them, in
+    memory that both can reach. Raises `DeviceError` for another slot_rays, and without slots.
     """
 
     def __init__(self, slots: int, slot_rays: int, allocate: Allocate) -> None:
@@ -113,6 +116,9 @@ class RingMemory:
         self.flags: Words = allocate((slots,), np.uint64)
         self.stop: Words = allocate((1,), np.uint64)
         self.busy: Words = allocate((1,), np.uint64)
+        for words in (self.doorbells, self.flags, self.stop, self.busy):
+            words.fill(0)
+        self.rays[:, END_ROW] = 0.0  # by which a column that is never used is known
         self._lock = threading.Lock()
         self._taken = np.zeros(slots, bool)
 

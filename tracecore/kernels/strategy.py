@@ -12,6 +12,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels import launch_records, ring_records, step_records
 from tracecore.kernels.loop import WHILE_WHILE, Loop
 from tracecore.kernels.step_records import WARP_LANES
+from tracecore.layout.ahead import packed
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.rays import Floats
 
@@ -126,7 +127,7 @@ class KernelStrategy:
         tables: of their cut-outs, None if all are solid.
         Raises `KernelError` where the layout has no room for the scene, or the kernel traces no cut-outs.
         """
-        return self.with_cutouts(self.layout.pack(tree, triangles), tables)
+        return self.with_cutouts(packed(self.layout.pack, tree, triangles), tables)
 
     def with_cutouts(self, packed: PackedScene, tables: CutoutTables | None) -> PackedScene:
         """Returns a packed scene with tables of its cut-outs, None if all are solid. Raises `KernelError` where the

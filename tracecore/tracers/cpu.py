@@ -11,8 +11,14 @@ from tracecore.cpu.traversal import BLOCK_BYTES, LONG_BYTES, RAY_BYTES, CpuTree,
 from tracecore.cutouts import CutoutTables, no_cutouts
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
-from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
+from tracecore.layout.ahead import packed
+from tracecore.layout.bvh8 import BLOCK, WIDTH, Bvh8, pack
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
+
+
+def pack_wide(tree: BinaryTree, triangles: Floats) -> Bvh8:
+    """Returns a tree as this tracer walks it. triangles: (t, 3, 3) float32, those that it is over."""
+    return pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
 
 
 class CpuTracer(DirectTracer):
@@ -41,20 +47,20 @@ class CpuTracer(DirectTracer):
         start = time.perf_counter()
         tree = tree or build_by(builder, triangles, max_leaf=BLOCK)
         self.tree = tree
-        packed = pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
+        wide = packed(pack_wide, tree, triangles)
         tables = cutouts or no_cutouts()
         self.bvh = BvhStatistics(
-            nodes=len(packed.nodes),
-            bytes=packed.nodes.nbytes + packed.blocks.nbytes + tables.bytes,
+            nodes=len(wide.nodes),
+            bytes=wide.nodes.nbytes + wide.blocks.nbytes + tables.bytes,
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
             tree_seconds=tree.seconds,
             is_cached=tree.is_cached,
         )
-        nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
-        blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
+        nodes = wide.nodes.view(np.float32).reshape(len(wide.nodes), -1)
+        blocks = wide.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
         self._tree = CpuTree(
-            nodes, blocks, packed.extent, np.empty(RAY_BYTES // LONG_BYTES + packed.stack, np.int64), tables
+            nodes, blocks, wide.extent, np.empty(RAY_BYTES // LONG_BYTES + wide.stack, np.int64), tables
         )
 
     def thread_tree(self) -> CpuTree:

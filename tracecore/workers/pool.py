@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -37,8 +38,10 @@ from tracecore.dispatch.port import (
     raise_status,
     resume,
 )
+from tracecore.dispatch.ring import END_ROW
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
+from tracecore.workers.threads import run_in_thread
 
 #: Seconds between two looks at whether the co-processor still works.
 CHECK_SECONDS = 0.05
@@ -168,17 +171,18 @@ def _drained(worker: Worker) -> Iterator[None]:
 
 
 class _Ends:
-    """How the threads of a run ended. (`Thread.join` may return early once it has been interrupted.)"""
+    """How the threads of a run ended. threads: how many have begun, of those that are wanted."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, wanted: int) -> None:
         self.faults: list[BaseException | None] = []
         self.all = threading.Event()
-        self._threads = threads
+        self.threads = 0
+        self._wanted = wanted
 
     def add(self, fault: BaseException | None) -> None:
         """Called by each thread as the last thing it does."""
         self.faults.append(fault)
-        if len(self.faults) == self._threads:
+        if len(self.faults) == self._wanted:
             self.all.set()
 
 
@@ -291,21 +295,18 @@ class WorkerPool:
         """
         self.open()
         ends, gate = _Ends(len(self.workers)), np.zeros(2, np.int64)
-        threads = [
-            threading.Thread(target=self._guard, args=(worker, make_loop, gate, ends), name=f"feeder_{i}", daemon=True)
-            for i, worker in enumerate(self.workers)
-        ]
         try:
             try:
                 with signals_held():  # an interrupt amid a start would lose sight of the thread
-                    for thread in threads:
-                        thread.start()
+                    for worker in self.workers:
+                        run_in_thread(partial(self._guard, worker, make_loop, gate, ends))
+                        ends.threads += 1
                 while not ends.all.wait(CHECK_SECONDS):
                     self.check()
             finally:
-                self._stop_all(threads, ends)
+                self._stop_all(ends)
         finally:
-            self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
+            self._stop_all(ends)  # another interrupt may have come before the first of these was under way
             if gate[1] != 0:
                 self.seconds += 1e-9 * (max(self._counted(PORT_LEFT)) - int(gate[1]))
         for fault in ends.faults:
@@ -361,12 +362,12 @@ class WorkerPool:
             fault = error
         ends.add(fault)
 
-    def _stop_all(self, threads: list[threading.Thread], ends: _Ends) -> None:
+    def _stop_all(self, ends: _Ends) -> None:
         """Stop all threads and wait until they have left their loops, however often the user asks meanwhile."""
         while True:
             try:
                 self.stop()
-                while len(ends.faults) < sum(thread.ident is not None for thread in threads):
+                while len(ends.faults) < ends.threads:
                     ends.all.wait(0.01)
                 return
             except KeyboardInterrupt:
@@ -468,7 +469,7 @@ class WorkerPool:
         count = 0
         for port in [worker.port for worker in self.workers]:
             for slot in port.rays[:, :, : port.capacity]:
-                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # columns never used have no direction
+                left = slot[:, slot[END_ROW] > 0.0].T[: most - count]  # columns that were used
                 rays[count : count + len(left)] = left
                 count += len(left)
         rays[:, 3], rays[:, 7] = 0.0, np.inf

@@ -13,6 +13,7 @@ that wakes needs the interpreter, which has one at a time.
 """
 
 import threading
+import time
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from tracecore.workers.lending import lent
 from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
+from tracecore.workers.threads import run_in_thread
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -175,6 +177,7 @@ class Tasks(Generic[T]):
         self._shared: list[_Shared] = []
         self._is_over = False
         self._threads_left = 0
+        self._room_now, self._asked_at = 0, -CHECK_SECONDS
 
     def results(self) -> Generator[T]:
         """Yields the results in order. What is still under way when the caller leaves is given up."""
@@ -263,13 +266,9 @@ class Tasks(Generic[T]):
             self._wake_free()
 
     def _start_threads(self) -> None:
-        threads = [
-            threading.Thread(target=self._work, args=(worker,), name=f"worker_{i}", daemon=True)
-            for i, worker in enumerate(self.pool.workers)
-        ]
         with signals_held(), self._lock:  # an interrupt amid a start would lose sight of the thread
-            for thread in threads:
-                thread.start()
+            for worker in self.pool.workers:
+                run_in_thread(partial(self._work, worker))
                 self._threads_left += 1
 
     def _work(self, worker: Worker) -> None:
@@ -311,14 +310,21 @@ class Tasks(Generic[T]):
 
     def _begins(self) -> bool:
         """Returns whether the next task is to begin now."""
-        if self._end is not None or self._under_way >= max(self._room(), 1):
+        if self._end is not None or self._next - self._wanted >= MOST_BEGUN * len(self.pool.workers):
             return False
-        if self._next - self._wanted >= MOST_BEGUN * len(self.pool.workers):
+        if self._under_way >= max(self._known_room(), 1):
             return False
         if not self._may_begin(self._next):
             self._finish_at(self._next)
             return False
         return True
+
+    def _known_room(self) -> int:
+        """Returns what `_room` has said lately: asking the system for its memory takes longer than a short task."""
+        now = time.perf_counter()
+        if now - self._asked_at >= CHECK_SECONDS:
+            self._room_now, self._asked_at = self._room(), now
+        return self._room_now
 
     def _finish_at(self, end: int) -> None:
         self._end = end
