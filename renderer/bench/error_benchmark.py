@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from renderer.atomic_file import write_whole
 from renderer.bench.figure_file import image_of
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import RenderSettings, passes_of
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import write_array
@@ -91,9 +92,9 @@ def pictures(
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         film, moment = Film(settings.width, settings.height), moments.first
-        with closing(passes_of(driver, 0, lambda _: True)) as passes:
-            for image in passes:
-                film.add(image)
+        with closing(driver.passes(count())) as passes:
+            for made in passes:
+                film.add(made.values)
                 seconds = time.perf_counter() - start
                 if seconds >= min(moment, moments.last):
                     yield seconds, film

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from renderer.bench.workload import NO_VIEW, RaySet
 from renderer.camera_paths.loops import EyeBatches
 from renderer.camera_paths.paths import DEPTH_MASK, EYE_STATE
-from renderer.drivers import DRIVERS
+from renderer.drivers import DRIVERS, EyeDriver
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Asked, asked_of
@@ -119,7 +119,8 @@ def driver_rays(driver: str, snapshot: Snapshot, tracer: Tracer, settings: Rende
     recorder = Recorder(most)
     with PolledTracer(tracer) as polled:
         running = DRIVERS[driver](snapshot, polled, settings)
-        running.watch(recorder.look)
+        if isinstance(running, EyeDriver):
+            running.watch(recorder.look)
         running.render_pass(0)
         running.close()
     return recorder.sets

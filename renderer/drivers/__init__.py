@@ -5,7 +5,7 @@ package, one that is given to `register_driver`. What it takes and what it is ca
 """
 
 import re
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from renderer.drivers.driver import Driver
 from renderer.drivers.eye import EyeDriver, pixels_by_tile
@@ -20,9 +20,11 @@ from renderer.drivers.sppm import StochasticDriver
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.settings.near_miss import did_you_mean
+from renderer.settings.picture import DRIVER_SETTINGS
 
 __all__ = [
     "DRIVERS",
+    "Driver",
     "EyeDriver",
     "PathDriver",
     "PhotonsOnlyDriver",
@@ -35,27 +37,27 @@ __all__ = [
     "register_driver",
 ]
 
-DRIVERS: dict[str, type[EyeDriver]] = {
-    driver.name: driver
-    for driver in (
-        PhotonDriver,
-        StochasticDriver,
-        PathDriver,
-        PathCausticsDriver,
-        GatherDriver,
-        WhittedDriver,
-        OcclusionDriver,
-        PhotonsOnlyDriver,
-    )
-}
+ROWS: tuple[type[Driver], ...] = (
+    PhotonDriver,
+    StochasticDriver,
+    PathDriver,
+    PathCausticsDriver,
+    GatherDriver,
+    WhittedDriver,
+    OcclusionDriver,
+    PhotonsOnlyDriver,
+)
 
-D = TypeVar("D", bound=type[Driver])
+DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in ROWS}
+
+D = TypeVar("D", bound=type[Any])
 
 
 def register_driver(driver: D) -> D:
     """Make a driver known by its name; also to be used as a decorator of its class.
 
-    driver: a class that has what `EyeDriver` has, which is easiest to derive from.
+    driver: a class, easiest one derived from `Driver`, which may be plain NumPy, or from `EyeDriver` or another driver.
+    Of a class that is derived from none of them nobody knows what it keeps from pass to pass, unless it says so.
 
     Raises `UsageError` where the name is not letters, digits and + - _ . or is taken, or where a method is missing.
     """
@@ -65,13 +67,26 @@ def register_driver(driver: D) -> D:
     if name in DRIVERS:
         raise UsageError(f"driver '{name}' is registered already; choose another name")
     missing = [method for method in ("render_pass", "close") if not callable(getattr(driver, method, None))]
+    if issubclass(driver, Driver) and (driver.render_pass, driver.passes) == (Driver.render_pass, Driver.passes):
+        missing = ["render_pass"]
     if missing:
         raise UsageError(f"driver '{name}' has no {' and no '.join(missing)}")
-    DRIVERS[name] = cast("type[EyeDriver]", driver)
+    DRIVERS[name] = driver if issubclass(driver, Driver) else adopted(driver)
     return driver
 
 
-def find_driver(name: str) -> type[EyeDriver]:
+def adopted(driver: type[Any]) -> type[Driver]:
+    """Returns a class that has what `Driver` has, of one that is not derived from it."""
+
+    class Unknown(Driver):
+        takes = frozenset(DRIVER_SETTINGS)
+        is_sequential = True
+
+    names = {"__module__": driver.__module__, "__doc__": driver.__doc__}
+    return type(driver.__name__, (driver, Unknown), names)
+
+
+def find_driver(name: str) -> type[Driver]:
     """Return the driver of a name. Raises `UsageError`, which lists the names, where there is none."""
     if name not in DRIVERS:
         raise UsageError(f"unknown driver '{name}'; registered: {', '.join(DRIVERS)}{did_you_mean(name, DRIVERS)}")

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable
 
-from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.driver import Caustics, Driver
 from renderer.scene.materials import Dressed, dressed
 from scenes.model import Material, Snapshot
 
 
-def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
+def unseen_caustics(driver: type[Driver], snapshot: Snapshot) -> str | None:
     """Describes the light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is
     blind to.
 
     Returns None where there is no such light.
     """
-    lights = unseen_lights(caustics_of(driver), snapshot)
+    lights = unseen_lights(driver.caustics, snapshot)
     used = used_materials(snapshot)
     sharp = [one.material for one in used if one.is_sharp]
     if not lights or not sharp or not any(one.stores for one in used):
@@ -33,17 +33,12 @@ def listed(materials: Iterable[Material]) -> str:
     return f"{'materials' if len(names) > 1 else 'material'} {quoted}"
 
 
-def solid_sheets(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
+def solid_sheets(driver: type[Driver], snapshot: Snapshot) -> str | None:
     """Describes what lets light straight through and is solid to a driver. Returns None where there is nothing."""
-    if not getattr(driver, "is_opaque", False):
+    if not driver.is_opaque:
         return None
     sheets = [one.material for one in used_materials(snapshot) if one.is_sheet]
     return f"sheets that let light straight through ({listed(sheets)})" if sheets else None
-
-
-def caustics_of(driver: type[EyeDriver]) -> Caustics:
-    """Returns which caustics a driver says that it sees; one that does not say is taken to see all."""
-    return getattr(driver, "caustics", Caustics.ALL)
 
 
 def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
@@ -59,12 +54,12 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
     return unseen
 
 
-def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:
+def blindness_note(driver: type[Driver], snapshot: Snapshot, others: dict[str, type[Driver]]) -> str | None:
     """Returns one line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
     unseen, solid = unseen_caustics(driver, snapshot), solid_sheets(driver, snapshot)
     said = []
     if unseen is not None:
-        *first, last = [f"'{name}'" for name, other in others.items() if caustics_of(other) is Caustics.ALL]
+        *first, last = [f"'{name}'" for name, other in others.items() if other.caustics is Caustics.ALL]
         said.append(f"driver '{driver.name}' cannot see {unseen}; {', '.join(first)} and {last} can")
     if solid is not None:
         said.append(f"driver '{driver.name}' takes for solid {solid}; all others see through them")

@@ -2,18 +2,22 @@
 the other.
 """
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
-from itertools import count, takewhile
-from typing import Protocol, cast
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
-from renderer.settings.picture import DRIVER_SETTINGS
 from renderer.settings.picture import RenderSettings as RenderSettings
+from scenes.model import Snapshot
+from tracecore.dispatch.tracer import Tracer, TracerStatistics
 from tracecore.kernels.choice import RayClass
+from tracecore.workers.pool import Log
 
 Radiance = npt.NDArray[np.float64]
 
@@ -70,93 +74,213 @@ class Work:
     bytes_down: int = 0
 
 
-def settings_taken(driver: type[object]) -> frozenset[str]:
-    """Return which of `settings.picture.DRIVER_SETTINGS` a driver takes; one that does not say takes all."""
-    taken: frozenset[str] = getattr(driver, "takes", frozenset(DRIVER_SETTINGS))
-    return taken
+class Caustics(Enum):
+    """Says of which lights a driver sees what comes through mirrors and glass to a diffuse surface."""
+
+    NONE = "none"
+    OF_LIGHTS_WITH_SIZE = "of lights with size"
+    ALL = "all"
 
 
-def curve_of(driver: type[object]) -> str:
-    """Return the name of the curve that a driver's pictures are shown by, where the user names none."""
-    curve: str = getattr(driver, "curve", "reinhard")
-    return curve
+class MadeShare(NamedTuple):
+    """Is a pass that was made, or a share of one (`renderer.drivers.shares`).
 
-
-def ray_class_of(driver: type[object]) -> RayClass | None:
-    """Return what most rays of a driver are like; None, rays of all kinds, for one that does not say."""
-    ray_class: RayClass | None = getattr(driver, "ray_class", None)
-    return ray_class
-
-
-def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-    """Yields passes in order, while those after them may be under way already.
-
-    first: index of the first pass.
-    may_begin: says of an index whether that pass is to be made; after the first that is not, none is.
-
-    What is under way when the caller leaves is given up. An error of a pass comes when its turn comes.
+    values: of a whole pass (height, width, columns) float64, first row at the top, of the picture or of its crop; of a
+    part (pixels, columns); of a range of photons `Photons`; of maps a `PhotonLookup`.
+    work: the rays and photons that it took.
+    carried: what the next pass needs of it and of those before; of a part, what its own pixels have is right alone.
     """
-    at_once: Callable[[int, Callable[[int], bool]], Generator[Radiance]] | None = getattr(driver, "passes", None)
-    if at_once is not None:
-        yield from at_once(first, may_begin)
-        return
-    for index in takewhile(may_begin, count(first)):
-        yield driver.render_pass(index)
+
+    values: Any
+    work: Work
+    carried: Carried
 
 
-class Driver(Protocol):
+C = TypeVar("C", Work, RayCounts, PhotonCounts, TracerStatistics)
+
+
+def summed(one: C, other: C, sign: int = 1) -> C:
+    """Returns the sum of two counts of the same kind, number by number; with -1 their difference."""
+    pairs = {field.name: (getattr(one, field.name), getattr(other, field.name)) for field in fields(one)}
+    sums = {name: summed(a, b, sign) if is_dataclass(a) else a + sign * b for name, (a, b) in pairs.items()}
+    return type(one)(**sums)
+
+
+class Driver:
     """This is a way to make a picture: the mean of all passes converges to it.
 
-    A driver that can have several passes under way at once also has `passes`, with the arguments of `passes_of`. Passes
-    come in order, from 0 on. What a driver learns from those before stays within the driver; one whose pictures can be
-    resumed is a `ResumableDriver`. The samples of
-    passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
-    far as passes share nothing else, such as the one photon map of `photons-only`.
+    A driver says by fields of its class what it is and what it can do:
+
+    name, summary: by which it is chosen, and a line for the help.
+    takes: which of `settings.picture.DRIVER_SETTINGS` do something for it; all others are refused.
+    layers: the most columns that its passes have, a name of `layers.LAYER_COLUMNS`.
+    curve: by which its pictures are shown where the user names none.
+    caustics: which it sees.
+    is_opaque: whether sheets that let light straight through are solid to it.
+    is_sequential: whether a pass needs what those before it have left.
+    can_resume: whether its pictures go on in another process, on another tracer and at another time of the scene: of a
+    sequential driver, whether it tells what it `carries`, which needs no word.
+    can_share: whether several processes can make its passes, and parts of them.
+    has_one_map: whether all passes look up photons in the same map.
+    keeps_photons: whether there is a photon map to be kept, by `save_photons`.
+    has_log: whether it knows what its threads do when.
+    has_paths: whether it follows paths from the eye that can be told one by one.
+    ray_class: what most of its rays are like, for which a kernel is chosen; None for rays of all kinds.
+    code: machine code that its passes call, which is loaded before.
+
+    The least that it has to have is `render_pass`. One that has several passes under way at once has `passes`.
+
+    The samples of passes keep apart, so that passes are not independent; but the two halves of them
+    (`renderer.film.halves`) are, as far as passes share nothing else, such as the one photon map of `photons-only`.
     """
 
-    @property
-    def name(self) -> str:
-        """Returns the name by which `drivers.DRIVERS` lists the driver."""
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    takes: ClassVar[frozenset[str]] = frozenset()
+    layers: ClassVar[str] = "bias"
+    curve: ClassVar[str] = "reinhard"
+    caustics: ClassVar[Caustics] = Caustics.ALL
+    is_opaque: ClassVar[bool] = False
+    is_sequential: ClassVar[bool] = False
+    can_resume: ClassVar[bool] = True
+    can_share: ClassVar[bool] = False
+    has_one_map: ClassVar[bool] = False
+    keeps_photons: ClassVar[bool] = False
+    has_log: ClassVar[bool] = False
+    has_paths: ClassVar[bool] = False
+    ray_class: ClassVar[RayClass | None] = None
+    code: ClassVar[tuple[Callable[..., Any], ...]] = ()
+
+    #: Settings as used: what the user left open is filled in.
+    settings: RenderSettings
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "can_resume" not in vars(cls):
+            cls.can_resume = not cls.is_sequential or cls.carries is not Driver.carries
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        self.snapshot, self.tracer, self.settings = snapshot, tracer, settings
+        self._work = Work()
 
     @property
     def work(self) -> Work:
         """Returns what the driver has done so far."""
+        counters = self.counters()
+        return replace(self._work, **counters) if counters else self._work
+
+    @work.setter
+    def work(self, work: Work) -> None:
+        self._work = work
+
+    def counters(self) -> dict[str, Any]:
+        """Returns fields of `Work` that are counted elsewhere, by their names."""
+        return {}
 
     @property
-    def settings(self) -> RenderSettings:
-        """Returns the settings as used: what the user left open is filled in."""
+    def room(self) -> int:
+        """Returns how many passes are under way at once."""
+        return 1
+
+    @property
+    def pass_photons(self) -> int:
+        """Returns how many photons a pass sends out for its maps, or all passes together where there is one map."""
+        return 0
+
+    @property
+    def traced(self) -> TracerStatistics | None:
+        """Returns what tracers elsewhere have done for it; None where it has the one that it was given."""
+        return None
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Returns what the statistics say of the processes that share the passes out, where there are several."""
+        return {}
 
     def render_pass(self, index: int) -> Radiance:
-        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top, of the whole picture
-        or of `settings.crop`, for a driver whose class says `can_crop`.
+        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top, of the whole picture.
 
-        The first columns are linear radiance, and behind it is what `settings.layers` asks for, see `layers`.
+        The first columns are linear radiance, and behind it is what `settings.layers` asks for, see `layers`. One that
+        has the three columns of radiance alone will do where no more than `bias` is asked for.
         """
+        raise NotImplementedError
 
-    def close(self) -> None:
-        """Gives back what the driver holds; the tracer stays open."""
+    def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        """Yields passes in order, while those after them may be under way already.
 
+        indices: of the passes, counting up; the next one is taken when there is room for another pass.
+        carried: what the first of them needs of those before it, where the driver has not made these.
 
-class ResumableDriver(Driver, Protocol):
-    """This is a driver whose pictures can go on in another process."""
+        What is under way when the caller leaves is given up. An error of a pass comes when its turn comes.
+        """
+        for index in indices:
+            if carried:
+                self.take_up(index, carried)
+                carried = None
+            before = summed(self.work, Work())
+            image = with_columns(within_crop(self.render_pass(index), self.settings), self.settings)
+            yield MadeShare(image, summed(self.work, before, -1), self.carries())
 
-    @property
-    def can_resume(self) -> bool:
-        """Returns whether it tells all that passes need of those before them."""
+    def shares(self, take: Callable[[], Any]) -> Generator[MadeShare]:
+        """Yields shares of passes in the order in which they are taken; as many are under way at once as passes are.
 
-    def carried(self, passes: int) -> Carried:
-        """Returns what the pass after so many needs of them, which are all that were yielded, or all but the last."""
+        take: returns the next one, or None where there is none now: then those under way are made, and no more.
+        """
+        return self.passes(share.index for share in iter(take, None))
+
+    def carries(self) -> Carried:
+        """Returns what the pass after the one that was just made needs of those before it."""
+        return {}
 
     def take_up(self, passes: int, carried: Carried) -> None:
         """Goes on where a driver with the same scene and settings stopped.
 
-        passes: that the other had yielded.
+        passes: that the other had made.
         carried: what it returned of them.
 
         Raises `ValueError` where that is nothing that it can have returned.
         """
 
+    def logs(self) -> list[Log]:
+        """Returns what each thread did when."""
+        return []
 
-def resumable(driver: Driver) -> ResumableDriver | None:
-    """Return the driver, if its pictures can go on in another process."""
-    return cast("ResumableDriver", driver) if getattr(driver, "can_resume", False) else None
+    def save_photons(self, path: Path) -> None:
+        """Keeps the photon map in a file."""
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        """Has the passes under way end early, where there are such. It is called from any thread."""
+
+    def close(self) -> None:
+        """Gives back what the driver holds; the tracer stays open."""
+
+    @classmethod
+    def bytes_for(cls, _settings: RenderSettings, _stored: float = 0.0) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
+        return 0
+
+    @classmethod
+    def under_way(cls, _threads: int, _bytes_of_pass: int, _processes: int = 1) -> int:
+        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory.
+
+        processes: that share the memory.
+        """
+        return 1
+
+
+def within_crop(image: Radiance, settings: RenderSettings) -> Radiance:
+    """Returns what is made of a whole picture. image: of all pixels, row by row, and their columns."""
+    if settings.crop is None and image.ndim == 3:
+        return image
+    whole = image.reshape(settings.height, settings.width, -1)
+    x, y, width, height = settings.crop or (0, 0, settings.width, settings.height)
+    return np.ascontiguousarray(whole[y : y + height, x : x + width])
+
+
+def with_columns(image: Radiance, settings: RenderSettings) -> Radiance:
+    """Returns a pass that has radiance alone with the column of its bias, which is none, where that is asked for."""
+    if settings.layers != "bias" or image.shape[2] != LAYER_BIAS:
+        return image
+    return np.concatenate([image, np.zeros((*image.shape[:2], LAYER_COLUMNS["bias"] - LAYER_BIAS))], axis=2)

@@ -1,10 +1,10 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
 import functools
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,9 +16,8 @@ from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
-from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
-from renderer.drivers.shares import TILE, AnyShare, MadeShare, Photons, Share, part_of
-from renderer.errors import RenderError
+from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, within_crop
+from renderer.drivers.shares import TILE, AnyShare, Photons, Share, part_of
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
@@ -53,14 +52,6 @@ LOOP_CODE = (resume, are_ready)
 LOG_ROWS = 1 << 16
 
 
-class Caustics(Enum):
-    """Says of which lights a driver sees what comes through mirrors and glass to a diffuse surface."""
-
-    NONE = "none"
-    OF_LIGHTS_WITH_SIZE = "of lights with size"
-    ALL = "all"
-
-
 def memory_for_passes() -> float:
     """Returns how many bytes the passes under way may take together: a share of what there is, or is allowed."""
     usable = usable_bytes()
@@ -92,13 +83,6 @@ def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDAr
     x, y, width, height = settings.crop
     rows, columns = np.divmod(pixels, settings.width)
     return pixels[(x <= columns) & (columns < x + width) & (y <= rows) & (rows < y + height)]
-
-
-def within_crop(image: Radiance, settings: RenderSettings) -> Radiance:
-    """Returns what is made of a whole picture. image: (height * width, columns)."""
-    whole = image.reshape(settings.height, settings.width, -1)
-    x, y, width, height = settings.crop or (0, 0, settings.width, settings.height)
-    return np.ascontiguousarray(whole[y : y + height, x : x + width])
 
 
 @dataclass(frozen=True)
@@ -140,40 +124,28 @@ class PassSite:
             self.crew.leave(*self._borrowed.pop())
 
 
-class EyeDriver:
-    """Holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays.
+class EyeDriver(Driver):
+    """Holds what all drivers share that follow paths from the eye: camera, pixels by tiles, loops, counts of rays.
 
-    A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
-    `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
-    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
-    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; whether its passes
-    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave; whether it `has_one_map`
-    of photons for all passes; whether it `can_crop`: make a part of the picture alone; by `ray_class` what most of its
-    rays are like, for which a kernel is chosen; and which machine `code` its passes call, so that it is loaded before.
+    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection, and whether its passes
+    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str] = ""
     takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
-    curve: ClassVar[str] = "reinhard"
+    layers: ClassVar[str] = "all"
     diffuse: ClassVar[int] = FOLLOW
-    caustics: ClassVar[Caustics]
-    is_opaque: ClassVar[bool] = False
-    is_sequential: ClassVar[bool] = False
     begin_early: ClassVar[bool] = False
-    has_one_map: ClassVar[bool] = False
-    can_crop: ClassVar[bool] = True
-    ray_class: ClassVar[RayClass] = RayClass.INCOHERENT
+    can_share: ClassVar[bool] = True
+    has_log: ClassVar[bool] = True
+    has_paths: ClassVar[bool] = True
+    ray_class: ClassVar[RayClass | None] = RayClass.INCOHERENT
     code: ClassVar[tuple[Callable[..., Any], ...]] = (run_eye_paths, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
-        self.settings = settings
-        self.tracer = tracer
+        super().__init__(snapshot, tracer, settings)
         self.scene: PackedScene = pack_scene(snapshot)
         make_eye_paths_ready(self.scene.bsdfs, self.diffuse, self._has_features)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
-        self._work = Work()
-        self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes
         self._eye_slots = 1 + self._shadow_slots()
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
@@ -186,22 +158,22 @@ class EyeDriver:
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
-        with closing(self.passes(index, lambda other: other == index)) as passes:
-            return next(passes)
+        with closing(self.passes(iter([index]))) as passes:
+            image: Radiance = next(passes).values
+            return image
 
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-        """Yields passes as `passes_of` does; as many are under way at once as there are threads, if memory allows."""
-        made = self._in_order(lambda index, crew: self._make_share(Share(index), crew), first, may_begin)
-        for passes, (image, work, carried) in enumerate(made, first + 1):
-            self._add_work(work)
-            self._carried = {passes: carried, passes - 1: self._carried.get(passes - 1, {})}
-            yield image
+    def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        """Yields passes as `Driver` says; as many are under way at once as there are threads, if memory allows."""
+        first = next(indices, None)
+        if first is None:
+            return
+        if carried:
+            self.take_up(first, carried)
+        shares = map(Share, chain([first], indices))
+        yield from self.shares(lambda: next(shares, None))
 
     def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
-        """Yields shares of passes in the order in which they are taken; as many are under way at once as passes are.
-
-        take: returns the next one, or None where there is none now: then those under way are made, and no more.
-        """
+        """Yields shares of passes as `Driver` says."""
         taken: dict[int, AnyShare] = {}
 
         def may_begin(number: int) -> bool:
@@ -215,43 +187,9 @@ class EyeDriver:
             yield made
 
     @property
-    def pass_photons(self) -> int:
-        """Returns how many photons a pass sends out for its maps, or all passes together where there is one map."""
-        return 0
-
-    @property
     def room(self) -> int:
         """Returns how many passes are under way at once."""
         return self._room()
-
-    @property
-    def can_resume(self) -> bool:
-        """Returns whether its pictures can go on in another process: a sequential driver has to tell what it
-        `carries`.
-        """
-        return not self.is_sequential or type(self).carries is not EyeDriver.carries
-
-    def carried(self, passes: int) -> Carried:
-        """Returns what the pass after so many needs of them, as `ResumableDriver` says.
-
-        Raises `RenderError` where a sequential driver has not just made these passes.
-        """
-        if not self.is_sequential:
-            return {}
-        if passes not in self._carried:
-            done = max(self._carried, default=0)
-            raise RenderError(f"pass {passes} of {self.name} needs the one before it; {done} are done")
-        return self._carried[passes]
-
-    def take_up(self, passes: int, carried: Carried) -> None:
-        """Goes on where a driver with the same scene and settings stopped, as `ResumableDriver` says."""
-        self._carried = {passes: carried}
-
-    def carries(self) -> Carried:
-        """Returns what the pass after the one that was just traced needs of those before it, which does not change any
-        more.
-        """
-        return {}
 
     def _make_share(self, share: AnyShare, crew: Crew) -> MadeShare:
         """Returns what is made of a pass, or of a part of it."""
@@ -284,10 +222,9 @@ class EyeDriver:
         """
         return self._trace_eye_paths(site, self._eye_task(index), no_photons())
 
-    @property
-    def work(self) -> Work:
-        """Returns the rays and photons of the passes that were yielded, and what threads have spent so far."""
-        return replace(self._work, **self._pool.counters())
+    def counters(self) -> dict[str, Any]:
+        """Returns what threads have spent so far."""
+        return self._pool.counters()
 
     def watch(self, look: Callable[[Worker], None]) -> None:
         """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""

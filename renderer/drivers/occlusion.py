@@ -3,8 +3,8 @@
 import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
-from renderer.drivers.driver import Radiance, RenderSettings
-from renderer.drivers.eye import LOOP_CODE, Caustics, EyeDriver, PassSite
+from renderer.drivers.driver import Caustics, Radiance, RenderSettings
+from renderer.drivers.eye import LOOP_CODE, EyeDriver, PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -25,6 +25,7 @@ class OcclusionDriver(EyeDriver):
     curve = "linear"
     caustics = Caustics.NONE
     is_opaque = True
+    has_paths = False
     ray_class = RayClass.OCCLUSION
     code = (run_occlusion, *LOOP_CODE)
 

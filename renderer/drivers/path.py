@@ -1,7 +1,8 @@
 """This module has the driver `path`."""
 
 from renderer.camera_paths.task import FOLLOW
-from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.driver import Caustics
+from renderer.drivers.eye import EyeDriver
 
 
 class PathDriver(EyeDriver):

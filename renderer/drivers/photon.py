@@ -9,8 +9,8 @@ import numpy as np
 
 from renderer.camera_paths.paths import Doubles, Longs
 from renderer.camera_paths.task import INDIRECT, PARTLY, EyeTask
-from renderer.drivers.driver import Radiance, RenderSettings, Work
-from renderer.drivers.eye import Caustics, EyeDriver, PassSite, pixels_by_tile
+from renderer.drivers.driver import Caustics, Radiance, RenderSettings, Work
+from renderer.drivers.eye import EyeDriver, PassSite, pixels_by_tile
 from renderer.drivers.search_radius import (
     FEW_PHOTONS,
     footprint_radius,

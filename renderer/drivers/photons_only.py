@@ -1,13 +1,13 @@
 """This module has the driver `photons-only`."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from renderer.camera_paths.task import EVERYTHING
-from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.driver import Carried, MadeShare, Radiance, RenderSettings
 from renderer.drivers.eye import EyeDriver, PassSite
 from renderer.drivers.photon import WHOLE, PhotonDriver, PhotonOrder, photon_task
 from renderer.drivers.shares import PhotonShare
@@ -41,6 +41,7 @@ class PhotonsOnlyDriver(PhotonDriver):
     diffuse = EVERYTHING
     is_aimed = False
     has_one_map = True
+    keeps_photons = True
 
     @classmethod
     def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
@@ -57,10 +58,10 @@ class PhotonsOnlyDriver(PhotonDriver):
         with closing(self._in_order(self._make_map, 0, lambda index: index == 0)) as made:
             return next(made)
 
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-        """Yields passes as `passes_of` does, once the map is there."""
+    def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        """Yields passes as `Driver` says, once the map is there."""
         _ = self.one_map  # by all workers, which then ask for it
-        yield from super().passes(first, may_begin)
+        yield from super().passes(indices, carried)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, from the one map."""

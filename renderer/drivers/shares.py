@@ -6,12 +6,12 @@ once, whatever the number of processes.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.drivers.driver import Carried, Work
+from renderer.drivers.driver import Carried
+from renderer.drivers.driver import MadeShare as MadeShare
 from renderer.fleet.fleet import Common
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.photon_map import Words
@@ -79,20 +79,6 @@ class MapShare:
 
 
 AnyShare = Share | PhotonShare | MapShare
-
-
-class MadeShare(NamedTuple):
-    """Is what was made of a share.
-
-    values: of a whole pass (height, width, columns) float64, as `Driver.render_pass` returns it; of a part
-    (pixels, columns); of a range of photons `Photons`; of maps a `PhotonLookup`.
-    work: the rays and photons that it took.
-    carried: what the next pass needs of it; of a part, what its own pixels have is right alone.
-    """
-
-    values: Any
-    work: Work
-    carried: Carried
 
 
 def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32]:

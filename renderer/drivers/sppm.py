@@ -78,7 +78,6 @@ class StochasticDriver(PhotonDriver):
         if shapes != {name: one.shape for name, one in self.carries().items()}:
             raise ValueError(f"expected the discs of {len(self.discs.radius2)} pixels, got {shapes}")
         self.discs = Discs(passes, **carried)
-        super().take_up(passes, carried)
 
     def _first_discs(self) -> Discs:
         pixels = self.settings.width * self.settings.height

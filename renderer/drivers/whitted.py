@@ -1,7 +1,8 @@
 """This module has the driver `whitted`."""
 
 from renderer.camera_paths.task import NOTHING
-from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.driver import Caustics
+from renderer.drivers.eye import EyeDriver
 from tracecore.kernels.choice import RayClass
 
 

@@ -8,7 +8,9 @@ over its neighbours, and what is told of the whole picture a mean over all pixel
 
 import math
 import time
+from collections.abc import Mapping
 from functools import reduce
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -62,12 +64,14 @@ class Exposure(NamedTuple):
     total: their sum, (height, width, columns).
     second: the sum of those of the second half, (height, width, n).
     counts: of samples that it does not hold as they were made.
+    carried: what the next pass needs of those before it, by name.
     """
 
     passes: int
     total: RunningSum
     second: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
+    carried: Mapping[str, Doubles] = MappingProxyType({})
 
     def looked_at(self) -> "Exposure":
         """Returns the same for somebody who keeps the sums."""
@@ -100,19 +104,22 @@ class Film:
         """Returns how many passes have been added."""
         return self._exposed[0]
 
-    def add(self, radiance: Doubles) -> None:
-        """Add a pass: (height, width, columns), first row at the top, linear radiance in the first three.
+    def add(self, radiance: Doubles, carried: Mapping[str, Doubles] | None = None) -> None:
+        """Add a pass.
+
+        radiance: (height, width, columns), first row at the top, linear radiance in the first three.
+        carried: what the next pass needs of this one and of those before.
 
         A sample whose radiance is negative, not finite or beyond float32 is left out and counted.
         """
         start = time.perf_counter()
-        passes, total, second, counts = self._exposed
+        passes, total, second, counts, _ = self._exposed
         if radiance.shape != total.value.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.value.shape}")
         radiance, counts = sifted(radiance, passes, self._clamp, counts)
         if half_of(passes) == 1:
             second = second.plus(radiance[..., :LAYER_ALBEDO])
-        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts)
+        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts, carried or {})
         self.seconds += time.perf_counter() - start
 
     @property
@@ -124,7 +131,7 @@ class Film:
         """Returns the sums of the passes by name, of which `resume` makes a film that goes on with the same bits. They
         hold until the next pass is added.
         """
-        _, total, second, counts = self._exposed
+        _, total, second, counts, _ = self._exposed
         return {
             "total": total.value,
             "second": second.value,
@@ -132,8 +139,15 @@ class Film:
             "clamped": np.array([float(counts.clamped)]),
         }
 
-    def resume(self, passes: int, sums: dict[str, Doubles]) -> None:
+    @property
+    def carried(self) -> dict[str, Doubles]:
+        """Returns what the next pass needs of those before it."""
+        return dict(self._exposed.carried)
+
+    def resume(self, passes: int, sums: dict[str, Doubles], carried: Mapping[str, Doubles] | None = None) -> None:
         """Make this film, which is as large, the one that had these sums after so many passes.
+
+        carried: what the next pass needs of them.
 
         Raises `ValueError` where the sums are not of such a film.
         """
@@ -142,7 +156,7 @@ class Film:
             if name not in sums or sums[name].shape != expected:
                 raise ValueError(f"expected the sum '{name}' with the shape {expected}")
         counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
-        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts)
+        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts, carried or {})
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.atomic_file import atomic_file
-from renderer.drivers.driver import Carried, RayCounts, Work
+from renderer.drivers.driver import Carried, RayCounts, Work, summed
 from renderer.errors import CheckpointError, DamagedCheckpointError
 from renderer.photons.counts import PhotonCounts
-from renderer.run.motion import NO_WORK, both, summed
+from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
 
 #: How a checkpoint begins, with the version of its format.
@@ -73,6 +73,16 @@ class CheckpointOrder:
     def first(self) -> float:
         """Returns the seconds of a render before its first checkpoint, unless it ends early."""
         return self.interval if self.is_asked_for else DEFAULT_FIRST
+
+
+NO_WORK = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
+
+
+def both(one: TracerStatistics, other: TracerStatistics) -> TracerStatistics:
+    """Returns what two tracers have done together."""
+    total = summed(one, other)
+    seconds = sum(ratio(part.rays, part.kernel_rays_per_second) for part in (one, other))
+    return replace(total, kernel_rays_per_second=ratio(total.rays, seconds))
 
 
 @dataclass(frozen=True, kw_only=True)

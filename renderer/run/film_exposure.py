@@ -77,9 +77,8 @@ def pilot_settings(plan: Plan) -> Settings:
 
 def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
     """Returns what suits all frames of a pilot together."""
-    chosen = pilot.settings
     light = np.concatenate([picture.reshape(-1, 3) for picture in _pictures(pilot, frames)]).astype(np.float64)
-    return metered(adapted(light, white_of(chosen)), chosen.tone_map or "")
+    return metered(adapted(light, white_of(pilot.settings)), pilot.curve)
 
 
 def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:

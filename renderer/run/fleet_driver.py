@@ -7,17 +7,17 @@ traced once, by all members together, and so are those of a map that all passes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
-from renderer.drivers.eye import EyeDriver, cropped, pixels_by_tile, within_crop
+from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, Work, within_crop
+from renderer.drivers.eye import cropped, pixels_by_tile
 from renderer.drivers.shares import Share, part_of
-from renderer.errors import RenderError
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.run.member_figures import member_figures
 from renderer.run.pass_supply import Cutting, PassSupply
@@ -33,8 +33,8 @@ SECONDS = tuple(field.name for field in fields(Work) if field.name.endswith("_se
 BYTES = ("bytes_up", "bytes_down")
 
 
-class FleetDriver:
-    """Makes passes by a fleet, as `Driver` says.
+class FleetDriver(Driver):
+    """Makes passes by a fleet.
 
     kind: the class of the members' drivers.
     fleet: its members are open for this picture.
@@ -44,9 +44,11 @@ class FleetDriver:
     """
 
     def __init__(
-        self, kind: type[EyeDriver], fleet: Fleet, reports: list[MemberReport], passes: int | None, *, is_whole: bool
+        self, kind: type[Driver], fleet: Fleet, reports: list[MemberReport], passes: int | None, *, is_whole: bool
     ) -> None:
-        self._kind, self._fleet, self._reports = kind, fleet, reports
+        self.name, self.can_resume = kind.name, kind.can_resume  # type: ignore[misc]
+        self.is_sequential = kind.is_sequential  # type: ignore[misc]
+        self._fleet, self._reports, self.settings = fleet, reports, reports[0].settings
         self._cutting = Cutting(
             members=len(reports),
             passes=passes,
@@ -59,29 +61,13 @@ class FleetDriver:
         self._under_way: dict[int, list[Work]] = {}
         self._latest: dict[str, MemberResult] = {}
         self._rays: dict[str, int] = {}
-        self._carried: dict[int, Carried] = {}
-        settings = reports[0].settings
-        self._pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
+        self._pixels = cropped(pixels_by_tile(self.settings.width, self.settings.height), self.settings)
 
-    @property
-    def name(self) -> str:
-        """Returns the name of the members' drivers."""
-        return self._kind.name
-
-    @property
-    def settings(self) -> RenderSettings:
-        """Returns the settings as used by all members."""
-        return self._reports[0].settings
-
-    @property
-    def work(self) -> Work:
-        """Returns rays and photons of the passes that were yielded; seconds are the mean over the members."""
+    def counters(self) -> dict[str, Any]:
+        """Returns seconds, which are the mean over the members, and bytes."""
         latest = [result.work for result in self._latest.values()]
-        done = replace(self._work)
-        for name in SECONDS:
-            setattr(done, name, ratio(sum(getattr(work, name) for work in latest), len(latest)))
-        done.bytes_up, done.bytes_down = (sum(getattr(work, name) for work in latest) for name in BYTES)
-        return done
+        seconds = {name: ratio(sum(getattr(work, name) for work in latest), len(latest)) for name in SECONDS}
+        return seconds | {name: sum(getattr(work, name) for work in latest) for name in BYTES}
 
     @property
     def traced(self) -> TracerStatistics:
@@ -91,33 +77,16 @@ class FleetDriver:
         return TracerStatistics(**sums | {"busy_seconds": ratio(sums["busy_seconds"], len(latest))})
 
     @property
-    def member_figures(self) -> dict[str, Any]:
+    def members(self) -> dict[str, Any]:
         """Returns what the statistics say of the members."""
         return member_figures(self._reports[0].tracer, self._fleet.shares, self._rays)
 
-    @property
-    def can_resume(self) -> bool:
-        """Returns whether pictures can go on in another process, as of `EyeDriver`."""
-        return not self._kind.is_sequential or self._kind.carries is not EyeDriver.carries
-
-    def carried(self, passes: int) -> Carried:
-        """Returns what the pass after so many needs of them, as `ResumableDriver` says."""
-        return self._carried[passes] if self._kind.is_sequential else {}
-
-    def take_up(self, passes: int, carried: Carried) -> None:
-        """Goes on where another driver stopped, as `ResumableDriver` says."""
-        self._carried = {passes: carried}
-
-    def render_pass(self, index: int) -> Radiance:
-        """Returns pass `index` alone."""
-        with closing(self.passes(index, lambda other: other == index)) as passes:
-            return next(passes)
-
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
-        """Yields passes as `passes_of` does."""
-        if self._kind.is_sequential and first > 0 and first not in self._carried:
-            raise RenderError(f"pass {first} of {self.name} needs the one before it")
-        supply = PassSupply(self._cutting, first, may_begin, self._carried.get(first))
+    def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        """Yields passes as `Driver` says."""
+        first = next(indices, None)
+        if first is None:
+            return
+        supply = PassSupply(self._cutting, first, chain([first], indices), carried or None)
         waiting: dict[int, dict[int, MemberResult]] = {}
         with closing(self._fleet.results(supply)) as results:
             for share, name, result in results:
@@ -128,15 +97,9 @@ class FleetDriver:
                 waiting.setdefault(share.index, {})[share.part] = result
                 while len(waiting.get(supply.wanted, {})) == self._cutting.parts_of(supply.wanted):
                     index, made = supply.wanted, waiting.pop(supply.wanted)
-                    self._carry_on(index, made)
-                    supply.finish(self._carried.get(index + 1))
-                    for work in self._under_way.pop(index):
-                        self._work.rays.add(work.rays)
-                        self._work.photons.add(work.photons)
-                    yield self._together(made)
-
-    def close(self) -> None:
-        """Does nothing: the fleet is its owner's."""
+                    next_carried = self._next_carried(made) if self.is_sequential else {}
+                    supply.finish(next_carried or None)
+                    yield MadeShare(self._together(made), self._worked(index), next_carried)
 
     def _note(self, name: str, index: int, result: MemberResult) -> None:
         """Keep what a member says of its work, which is counted with the pass that it was for."""
@@ -144,10 +107,14 @@ class FleetDriver:
         self._rays[name] = self._rays.get(name, 0) + result.made.work.rays.total
         self._under_way.setdefault(index, []).append(result.made.work)
 
-    def _carry_on(self, index: int, made: dict[int, MemberResult]) -> None:
-        """Keep what the pass after one needs, of a driver whose passes need those before them."""
-        if self._kind.is_sequential:
-            self._carried = {index: self._carried.get(index, {}), index + 1: self._next_carried(made)}
+    def _worked(self, index: int) -> Work:
+        """Returns rays and photons of a pass, which count from now on."""
+        total = Work()
+        for work in self._under_way.pop(index):
+            for sums in (total, self._work):
+                sums.rays.add(work.rays)
+                sums.photons.add(work.photons)
+        return total
 
     def _next_carried(self, made: dict[int, MemberResult]) -> Carried:
         """Returns what the next pass needs: what the first part's member knows, and of the other parts' pixels what

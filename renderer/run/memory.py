@@ -12,8 +12,7 @@ from renderer.errors import UsageError
 from scenes.memory import free_bytes, gigabytes, needed_bytes, usable_bytes
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import RenderSettings
-    from renderer.drivers.eye import EyeDriver
+    from renderer.drivers.driver import Driver, RenderSettings
     from scenes.model import Snapshot
 
 #: Bytes of the program: its code, what it has compiled, and libraries.
@@ -106,7 +105,7 @@ def scene_bytes(snapshot: "Snapshot") -> dict[str, int]:
 
 def picture_bytes(
     snapshot: "Snapshot",
-    driver: type,
+    driver: "type[Driver]",
     settings: "RenderSettings",
     most_passes: int | None = None,
     sharing: Sharing = ALONE,
@@ -117,23 +116,19 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.drivers.eye import EyeDriver
     from renderer.film.layers import LAYER_COLUMNS
 
     width, height = settings.film_size
     of_picture = {"film": width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)}
-    if issubclass(driver, EyeDriver):
-        of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
-        of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
+    of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
+    of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
     parts = {name: sharing.processes * size for name, size in scene_bytes(snapshot).items()}
     if sharing.is_by_frames and sharing.members == 0:
         parts["triangles of the next frame"] = parts["triangles"]
     return Estimate(parts | {name: sharing.pictures * size for name, size in of_picture.items()}, sharing.processes)
 
 
-def _passes_bytes(
-    driver: "type[EyeDriver]", settings: "RenderSettings", most_passes: int | None, sharing: Sharing
-) -> int:
+def _passes_bytes(driver: "type[Driver]", settings: "RenderSettings", most_passes: int | None, sharing: Sharing) -> int:
     """Returns the bytes of the passes of a picture that are under way, or of their parts.
 
     What comes from another process is in memory once more.
@@ -150,7 +145,7 @@ def _passes_bytes(
     return of_pass * (passes if most_passes is None else min(passes, most_passes))
 
 
-def _maps_bytes(driver: "type[EyeDriver]", settings: "RenderSettings", members: int) -> dict[str, int]:
+def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
     from renderer.drivers.photon import MAP_BYTES, PhotonDriver, photons_of_a_pass
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,15 +74,13 @@ class PassSupply:
 
     cutting: of the passes.
     first: index of the first pass.
-    may_begin: says of an index whether that pass is to be made, as `passes_of` takes it.
+    indices: of the passes, counting up from the first one; the next is taken when a pass can begin.
     carried: what the first pass needs of those before it, if it needs something.
     """
 
-    def __init__(
-        self, cutting: Cutting, first: int, may_begin: Callable[[int], bool], carried: Carried | None = None
-    ) -> None:
+    def __init__(self, cutting: Cutting, first: int, indices: Iterator[int], carried: Carried | None = None) -> None:
         self.wanted = first
-        self._cutting, self._first, self._may_begin = cutting, first, may_begin
+        self._cutting, self._first, self._indices = cutting, first, indices
         self._lock = threading.Lock()
         self._ready: deque[AnyShare] = deque()
         self._waiting: list[int] = []  # passes that have begun, of which no part can be made yet
@@ -130,7 +128,7 @@ class PassSupply:
         """Begin the next pass, unless enough are under way or there are no more."""
         if self._is_over or self._next - self.wanted >= self._cutting.most_ahead:
             return False
-        if not self._may_begin(self._next):
+        if next(self._indices, None) is None:
             self._is_over = True
             return False
         is_first = self._next == self._first

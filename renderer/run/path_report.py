@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.paths import EYE_PDF, EYE_THROUGHPUT
-from renderer.drivers.driver import passes_of
 from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
-from renderer.run.containment import driver_of
-from renderer.run.motion import MotionDriver
+from renderer.run.making import Making
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
@@ -136,33 +134,41 @@ def trace_path(context: RenderContext, plan: Plan, name: PathName) -> PathTrace:
     """
     settings = replace(plan.driver_settings(context.snapshot), seed=name.seed, threads=None, layers="beauty", crop=None)
     pixel = name.pixel_index(settings.width, settings.height)
+    if not plan.driver.has_paths:
+        raise UsageError(f"driver {plan.driver.name} follows no paths that could be told; choose another with --driver")
     watcher = _Watcher()
-    with PolledTracer(context.tracer) as tracer:
-        polled = replace(context, tracer=tracer)
-        with closing(driver_of(polled, plan, settings)) as driver:
-            image = _watched_pass(driver, name.pass_index, pixel, watcher)
-            watcher.end()
-    if watcher.job is None:
-        raise UsageError(f"driver {driver.name} follows no paths that could be told; choose another with --driver")
+    with (
+        PolledTracer(context.tracer) as tracer,
+        closing(Making(replace(context, tracer=tracer), plan, settings)) as making,
+    ):
+        image = _watched_pass(making, name.pass_index, pixel, watcher)
+        watcher.end()
+    assert watcher.job is not None
     radiance = image.reshape(-1, image.shape[-1])[pixel, :3]
     title = f"seed {name.seed}, pass {name.pass_index}, pixel {pixel % settings.width}:{pixel // settings.width}"
-    lines = [f"{title} of {context.snapshot.name}, driver {driver.name}"]
+    lines = [f"{title} of {context.snapshot.name}, driver {plan.driver.name}"]
     lines += path_lines(watcher.looks, watcher.job, context.snapshot)
     return PathTrace([*lines, f"sum: {_color(radiance)}"], radiance)
 
 
-def _watched_pass(driver: Driver, index: int, pixel: int, watcher: _Watcher) -> Array:
+def _watched_pass(making: Making, index: int, pixel: int, watcher: _Watcher) -> Array:
     """Returns a pass in which the path of one pixel is traced, and looked at."""
-    if getattr(driver, "is_sequential", False):
-        for _ in passes_of(driver, 0, lambda before: before < index):
-            pass
-    running = driver.driver_at(index) if isinstance(driver, MotionDriver) else driver
-    if not isinstance(running, EyeDriver):
-        raise UsageError(f"driver {driver.name} is not made of the program's loops, so that no path of it can be told")
-    running.pixels = np.array([pixel], np.int32)
-    running.on_job = watcher.begin
-    running.watch(watcher.look)
-    return running.render_pass(index)
+
+    def watch(driver: Driver) -> None:
+        assert isinstance(driver, EyeDriver)
+        driver.pixels = np.array([pixel], np.int32)
+        driver.on_job = watcher.begin
+        driver.watch(watcher.look)
+
+    carried = None
+    if making.driver.is_sequential:
+        for before in making.passes(iter(range(index))):
+            carried = before.carried
+    making.on_driver = watch
+    watch(making.driver)
+    (made,) = making.passes(iter([index]), carried)
+    image: Array = made.values
+    return image
 
 
 def path_lines(looks: list[Look], job: EyeJob, snapshot: Snapshot) -> Iterator[str]:

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
-from renderer.run.containment import ContainedDriver
 from renderer.run.darkness import darkness
+from renderer.run.making import Making
 from renderer.run.picture_files import files_of, statistics_path
+from renderer.run.plan import Plan, white_of
 from renderer.run.resuming import Resuming
 from renderer.run.session import Saving, expose, render
 from renderer.scene.first_hits import Floats, first_hits
@@ -39,22 +40,11 @@ from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver
-    from renderer.drivers.eye import EyeDriver
-    from renderer.film.white_point import Chromaticity
-    from renderer.run.plan import Plan
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
-    from renderer.settings.picture import Settings
 
 
 log = logging.getLogger(__name__)
-
-
-class PhotonKeeper(Protocol):
-    """This is a driver whose photon map can be kept."""
-
-    def save_photons(self, path: Path) -> None:
-        """Writes the photons, as `renderer.photons.photon_file.save_photons` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,27 +74,28 @@ def make_picture(
     start = time.perf_counter()
     settings, chosen = plan.driver_settings(context.snapshot), plan.settings
     resuming = Resuming(plan.checkpoint, quiet=chosen.quiet)
-    with closing(ContainedDriver(context, plan, settings)) as driver, held_back():
+    with closing(Making(context, plan, settings, plan.choice_again)) as making, held_back():
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp)
-        resuming.take_up(driver, film)
-        record = PictureRecord(driver, plan, start, resuming.spent)
+        resuming.take_up(making.driver, film)
+        record = PictureRecord(making, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear, is_left=is_left)
         limits, ends = plan.limits.after(resuming.spent.seconds), list[bool]()
         write_each(
-            lambda: ends.append(render(driver, film, limits, files, quiet=chosen.quiet)),
-            partial(write_others, chosen, driver, film),
+            lambda: ends.append(render(making, film, limits, files, quiet=chosen.quiet)),
+            partial(write_others, making, film),
         )
         made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=ends[0])
-        return Made(picture=made, finished=ends[0], trace_seconds=driver.work.trace_seconds)
+        return Made(picture=made, finished=ends[0], trace_seconds=making.work.trace_seconds)
 
 
-def write_others(chosen: Settings, driver: Driver, film: Film) -> None:
+def write_others(making: Making, film: Film) -> None:
     """Writes what is to be kept of the making of a picture: photons and the timeline."""
+    photons, timeline_path = making.plan.settings.save_photons, making.plan.settings.timeline
     writes: list[Callable[[], object]] = []
-    if film.passes and chosen.save_photons is not None:
-        writes.append(partial(save_photons, chosen.save_photons, cast("PhotonKeeper", driver)))
-    if chosen.timeline is not None:
-        writes.append(lambda: timeline.write(cast("Path", chosen.timeline), cast("EyeDriver", driver).logs()))
+    if film.passes and photons is not None:
+        writes.append(partial(save_photons, photons, making.driver))
+    if timeline_path is not None:
+        writes.append(lambda: timeline.write(timeline_path, making.logs()))
     write_each(*writes)
 
 
@@ -112,10 +103,10 @@ def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:
     """Yields the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
     settings = plan.driver_settings(context.snapshot)
-    with closing(ContainedDriver(context, plan, settings)) as driver:
-        record = PictureRecord(driver, plan, start)
+    with closing(Making(context, plan, settings, plan.choice_again)) as making:
+        record = PictureRecord(making, start)
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
-        for is_last in expose(driver, film, plan.limits):
+        for is_last in expose(making, film, plan.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
 
@@ -126,15 +117,15 @@ class PictureRecord:
     before: what passes have taken that it goes on from.
     """
 
-    def __init__(self, driver: ContainedDriver, plan: Plan, start: float, before: Spent = NOTHING_SPENT) -> None:
-        self._driver, self._start, self._before = driver, start, before
+    def __init__(self, making: Making, start: float, before: Spent = NOTHING_SPENT) -> None:
+        self._making, self._start, self._before = making, start, before
         self._start_seconds = time.perf_counter() - start
-        self.plan = plan
+        self.plan, self._snapshot = making.plan, making.containment.context.snapshot
         self._first_hits: dict[str, Floats] = {}
-        if set(plan.layers) & set(FIRST_HIT_LAYERS):
-            settings = driver.settings
+        if set(self.plan.layers) & set(FIRST_HIT_LAYERS):
+            settings, at = making.driver.settings, making.at
             size = (settings.width, settings.height)
-            self._first_hits = first_hits(driver.context.snapshot, driver.context.tracer, size, settings.crop)
+            self._first_hits = first_hits(at.snapshot, at.tracer, size, settings.crop)
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
@@ -153,13 +144,13 @@ class PictureRecord:
         )
 
     def _window(self) -> image_file.Window | None:
-        settings = self._driver.settings
+        settings = self._making.driver.settings
         return settings.crop and image_file.Window(*settings.crop[:2], settings.width, settings.height)
 
     def mapping(self, film: Film) -> ToneMapping:
         """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
         chosen = self.plan.settings
-        curve, white = cast("str", chosen.tone_map), cast("Chromaticity | None", chosen.white_point)
+        curve, white = self.plan.curve, white_of(chosen)
         if chosen.exposure is None or chosen.exposure == "auto":
             linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
             return dataclasses.replace(metered(linear, curve), white_point=white)
@@ -169,17 +160,17 @@ class PictureRecord:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
         whatever traced it. mapping: how it is shown.
         """
-        settings: dict[str, Any] = dataclasses.asdict(self._driver.settings) | {
+        settings: dict[str, Any] = dataclasses.asdict(self._making.driver.settings) | {
             "passes": passes,
             "exposure": mapping.exposure,
             "tone_map": mapping.curve,
-            "time": self._driver.context.snapshot.time,
+            "time": self._snapshot.time,
         }
         if mapping.white != ToneMapping.white:
             settings |= {"white": mapping.white}
         if mapping.white_point is not None:
             settings |= {"white_point": mapping.white_point}
-        camera = self._driver.context.snapshot.camera
+        camera = self._snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
         motion = self.plan.motion
@@ -194,20 +185,21 @@ class PictureRecord:
             del settings[name]
         return {
             "Software": SOFTWARE,
-            "scene": self._driver.context.snapshot.name,
-            "driver": self._driver.name,
+            "scene": self._snapshot.name,
+            "driver": self._making.driver.name,
             "settings": json.dumps(settings),
             "version": __version__,
         }
 
     def spent(self, film: Film) -> Spent:
         """Returns what all passes of a film have taken."""
-        driver, seconds = self._driver, time.perf_counter() - self._start
-        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=driver.traced)
+        making, seconds = self._making, time.perf_counter() - self._start
+        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=making.work, traced=making.traced)
 
     def figures(self, film: Film) -> Statistics:
         """Returns the statistics so far, but for what `Picture.statistics` measures."""
-        driver, spent = self._driver, self.spent(film)
+        making, spent = self._making, self.spent(film)
+        context, driver = making.containment.context, making.driver
         traced = spent.traced
         measured = statistics.Measured(
             work=spent.work,
@@ -216,16 +208,16 @@ class PictureRecord:
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
-            darkness=darkness(driver.context, driver.work, is_black=not film.linear.any()),
+            darkness=darkness(context, making.work, is_black=not film.linear.any()),
             samples=film.counts,
             start_seconds=self._start_seconds,
             film_seconds=spent.film_seconds,
         )
-        figures = statistics.collect(driver.context, driver.name, driver.settings, measured)
+        figures = statistics.collect(context, driver.name, driver.settings, measured)
         return figures | {
             "coprocessor.batches": traced.batches,
             "coprocessor.verified_batches": traced.verified_batches,
-            "coprocessor.faults": driver.faults,
+            "coprocessor.faults": making.containment.faults,
             "asked": self.plan.asked,
             **driver.members,
         }
@@ -301,7 +293,7 @@ def loss_note(figures: Statistics) -> str:
     return f"{samples} radiance is not finite and >= 0; --debug-path {first} shows how the first came about"
 
 
-def save_photons(path: Path, driver: PhotonKeeper) -> None:
+def save_photons(path: Path, driver: Driver) -> None:
     """Keeps a driver's photons in a file."""
     with temporary_beside(path) as temporary:
         driver.save_photons(temporary)

@@ -8,20 +8,18 @@ from collections.abc import Generator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.drivers import find_driver
-from renderer.drivers.driver import RenderSettings, Work
-from renderer.drivers.eye import EyeDriver
-from renderer.drivers.shares import AnyShare, MadeShare
-from renderer.run.containment import driver_of
+from renderer.drivers.driver import MadeShare, RenderSettings, Work
+from renderer.drivers.shares import AnyShare, Share
+from renderer.run.making import Making
 from renderer.run.member_figures import TracerReport
 from renderer.run.plan import Plan
 from scenes.memory import share_memory
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Driver
     from renderer.fleet.seats import Seat
     from renderer.settings.picture import Settings
     from scenes.model import Snapshot
@@ -101,19 +99,17 @@ class PictureMember:
         snapshot = plan.snapshot()
         self._opened = ExitStack()
         self._context = self._opened.enter_context(plan.context(snapshot, 0.0, order.tree))
-        self._driver: Driver = self._opened.enter_context(
-            closing(driver_of(self._context, plan, plan.driver_settings(snapshot)))
-        )
-        self.window = self._driver.room + 1 if isinstance(self._driver, EyeDriver) else 2
+        self._making = self._opened.enter_context(closing(Making(self._context, plan, plan.driver_settings(snapshot))))
+        self._is_moving = plan.settings.shutter is not None
+        self.window = 2 if self._is_moving else self._making.driver.room + 1
         self._changed = threading.Condition()
         self._asked: deque[tuple[AnyShare, Future[MemberResult]]] = deque()
         self._is_working = False
 
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
-        driver = self._driver
-        photons = driver.pass_photons if isinstance(driver, EyeDriver) else 0
-        return MemberReport(driver.settings, TracerReport.of(self._context), photons)
+        driver = self._making.driver
+        return MemberReport(driver.settings, TracerReport.of(self._context), driver.pass_photons)
 
     def make(self, share: AnyShare) -> MemberResult:
         """Returns a share, once it is made."""
@@ -135,7 +131,7 @@ class PictureMember:
             under_way: deque[Future[MemberResult]] = deque()
             try:
                 for made in self._made(under_way):
-                    result = MemberResult(made, self._driver.work, self._context.tracer.statistics())
+                    result = MemberResult(made, self._making.work, self._making.traced)
                     under_way.popleft().set_result(result)
             except BaseException as error:
                 for answer in under_way:
@@ -156,19 +152,6 @@ class PictureMember:
                 under_way.append(answer)
                 return share
 
-        if isinstance(self._driver, EyeDriver):
-            yield from self._driver.shares(take)
-            return
-        while (share := take()) is not None:
-            before = replace(self._driver.work)
-            values = self._driver.render_pass(share.index)
-            yield MadeShare(values, work_between(before, self._driver.work), {})
-
-
-def work_between(before: Work, after: Work) -> Work:
-    """Returns the rays and photons that a driver traced between two looks at its work."""
-    made: dict[str, Any] = {
-        name: type(one)(**{key: count - getattr(getattr(before, name), key) for key, count in vars(one).items()})
-        for name, one in (("rays", after.rays), ("photons", after.photons))
-    }
-    return Work(**made)
+        if self._is_moving:
+            return self._making.passes(share.index for share in iter(take, None) if isinstance(share, Share))
+        return self._making.driver.shares(take)

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from renderer.drivers import DRIVERS, EyeDriver
+from renderer.drivers import DRIVERS, Driver
 from renderer.drivers.blindness import blindness_note
-from renderer.drivers.driver import Driver, RenderSettings, curve_of, ray_class_of
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
@@ -63,7 +63,7 @@ class Plan:
 
     scene: Scene | Snapshot
     settings: Settings
-    driver: type[EyeDriver]
+    driver: type[Driver]
     load_seconds: float = 0.0
     asked: Asked | None = None
     white: float = ToneMapping.white
@@ -73,7 +73,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file  # the lights of others are made for 0
-        curve = curve_of(self.driver)
+        curve = self.driver.curve
         exposure: Literal["auto"] | float = "auto" if is_of_file and curve != "linear" else 0.0
         object.__setattr__(self, "settings", filled(self.settings, curve=curve, exposure=exposure))
 
@@ -86,6 +86,11 @@ class Plan:
         """Returns when to stop."""
         chosen = self.settings
         return Limits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
+
+    @property
+    def curve(self) -> str:
+        """Returns the name of the curve by which the picture is shown."""
+        return self.settings.tone_map or self.driver.curve
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -119,7 +124,7 @@ class Plan:
     def begin_to_load(self) -> None:
         """Begins to load the machine code of passes, in a thread of its own, if this process makes some."""
         if not self.settings.is_shared:
-            begin_to_load(getattr(self.driver, "code", ()))
+            begin_to_load(self.driver.code)
 
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
@@ -130,8 +135,13 @@ class Plan:
     @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
-        chosen = TracerChoice.chosen(self.settings, ray_class_of(self.driver))
+        chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
         return chosen.building_only if self.settings.is_shared else chosen
+
+    @property
+    def choice_again(self) -> TracerChoice | None:
+        """Returns by which another tracer is opened where one fails; None where others share the work out."""
+        return None if self.settings.is_shared else self.choice
 
     def note_blindness(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""

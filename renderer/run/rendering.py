@@ -17,11 +17,11 @@ from typing import Any
 
 import scenes
 from renderer.atomic_file import check_outputs
-from renderer.drivers import EyeDriver, find_driver
-from renderer.drivers.driver import settings_taken
+from renderer.drivers import find_driver
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
+from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.plugins import load_installed
@@ -32,7 +32,7 @@ from renderer.run.frame_key import frame_key
 from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.picture_files import files_of
-from renderer.run.plan import Plan
+from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import RenderContext, check_scene, viewing_of
 from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import (
@@ -209,25 +209,39 @@ def with_proposals(settings: Settings, scene: Scene) -> Settings:
     """Return settings with what a scene proposes where nothing is said, but for what the driver has no use for."""
     proposed: dict[str, Any] = dict(scene.document.settings)
     driver = find_driver(settings.driver or proposed.get("driver") or DEFAULT_DRIVER)
-    useless = set(DRIVER_SETTINGS) - settings_taken(driver)
+    useless = set(DRIVER_SETTINGS) - driver.takes
     taken = {name: value for name, value in proposed.items() if name not in useless and getattr(settings, name) is None}
     return replace(settings, **taken)
+
+
+#: Settings that not every driver can have, beside those that it `takes`: by the field of its class that says whether it
+#: can, what it lacks, in words.
+NEEDED = {
+    "save_photons": ("keeps_photons", "keeps no photons; use --driver photons-only with --save-photons"),
+    "timeline": ("has_log", "does not tell what its threads do; leave out --timeline"),
+    "gpus": ("can_share", "makes its passes one after the other; leave out --gpus and --cluster"),
+    "cluster": ("can_share", "makes its passes one after the other; leave out --gpus and --cluster"),
+    "shutter": (
+        "can_resume",
+        "does not tell what it keeps from pass to pass, so that it cannot go on at another time; leave out --shutter",
+    ),
+}
 
 
 def check_driver(settings: Settings, driver_name: str) -> None:
     """Raise `UsageError` for a driver that there is not, and for a setting that would do nothing to it."""
     driver = find_driver(driver_name)
-    taken = settings_taken(driver)
     for name in DRIVER_SETTINGS:
-        if name not in taken and getattr(settings, name) is not None:
+        if name not in driver.takes and getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
-    if settings.crop is not None and not getattr(driver, "can_crop", False):
-        raise UsageError(f"--crop is not for the driver {driver_name}, which makes whole pictures; leave it out")
-    is_in_turn = not issubclass(driver, EyeDriver) or (driver.is_sequential and settings.shutter is not None)
-    if settings.is_shared and is_in_turn:
+    for name, (field, lack) in NEEDED.items():
+        if getattr(settings, name) is not None and not getattr(driver, field):
+            raise UsageError(f"driver {driver_name} {lack}")
+    if settings.is_shared and driver.is_sequential and settings.shutter is not None:
         raise UsageError(f"driver {driver_name} makes its passes one after the other; leave out --gpus and --cluster")
-    if settings.save_photons is not None and not hasattr(driver, "save_photons"):
-        raise UsageError(f"driver {driver_name} keeps no photons; use --driver photons-only with --save-photons")
+    if LAYER_COLUMNS[layers_for(settings)] > LAYER_COLUMNS[driver.layers]:
+        asked = "denoise" if layers_for(replace(settings, denoise=False)) == "beauty" else "layers"
+        raise UsageError(f"driver {driver_name} makes no layers beside the picture; leave out {option(asked)}")
 
 
 def check_files(settings: Settings) -> None:

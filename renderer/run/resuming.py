@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from renderer.drivers.driver import resumable
 from renderer.errors import CheckpointError, DamagedCheckpointError, UsageError
 from renderer.run.checkpoint import (
     NOTHING_SPENT,
@@ -24,7 +23,7 @@ from renderer.run.session import Saving
 from scenes.written_file import remove_leftovers
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Driver, ResumableDriver
+    from renderer.drivers.driver import Driver
     from renderer.film.film import Film
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ class Resuming:
 
     def __init__(self, order: CheckpointOrder | None, *, quiet: bool) -> None:
         self._order, self._is_quiet = order, quiet
-        self._driver: ResumableDriver | None = None
+        self._is_kept = False
         self._checkpoint = None if order is None else self._found(order)
         self.spent = NOTHING_SPENT if self._checkpoint is None else self._checkpoint.spent
 
@@ -54,8 +53,8 @@ class Resuming:
         order, checkpoint = self._order, self._checkpoint
         if order is None:
             return
-        self._driver = resumable(driver)
-        if self._driver is None:
+        self._is_kept = driver.can_resume
+        if not self._is_kept:
             if order.is_asked_for:
                 raise UsageError(
                     f"driver {driver.name} does not tell what it keeps from pass to pass, so that its pictures cannot "
@@ -63,8 +62,8 @@ class Resuming:
                 )
         elif checkpoint is not None:
             try:
-                film.resume(checkpoint.passes, checkpoint.sums)
-                self._driver.take_up(checkpoint.passes, checkpoint.carried)
+                film.resume(checkpoint.passes, checkpoint.sums, checkpoint.carried)
+                driver.take_up(checkpoint.passes, checkpoint.carried)
             except ValueError as error:
                 raise CheckpointError(order.path, f"is of another picture: {error}") from error
             self._checkpoint = None  # whose memory is the film's now
@@ -72,17 +71,17 @@ class Resuming:
     def savings(self, spent: Callable[[Film], Spent]) -> list[Saving]:
         """Returns when checkpoints are written. spent: returns what the passes of a film have taken."""
         order = self._order
-        if order is None or self._driver is None:
+        if order is None or not self._is_kept:
             return []
-        save = partial(self._save, order, self._driver, spent)
+        save = partial(self._save, order, spent)
         return [Saving(what="a checkpoint", save=save, interval=order.interval, first=order.first)]
 
     def save_last(self, film: Film, spent: Spent) -> None:
         """Writes the checkpoint of a picture that ends early."""
         order = self._order
-        if order is not None and self._driver is not None:
+        if order is not None and self._is_kept:
             try:
-                self._save(order, self._driver, lambda _: spent, film)
+                self._save(order, lambda _: spent, film)
             except OSError as error:
                 log.warning("note: cannot save a checkpoint: %s", error)
 
@@ -120,7 +119,7 @@ class Resuming:
             log.info("note: %s", text)
 
     @staticmethod
-    def _save(order: CheckpointOrder, driver: ResumableDriver, spent: Callable[[Film], Spent], film: Film) -> None:
+    def _save(order: CheckpointOrder, spent: Callable[[Film], Spent], film: Film) -> None:
         passes = film.passes
-        checkpoint = Checkpoint(passes=passes, spent=spent(film), sums=film.sums(), carried=driver.carried(passes))
+        checkpoint = Checkpoint(passes=passes, spent=spent(film), sums=film.sums(), carried=film.carried)
         write(order.path, order.key_of(passes), checkpoint)

@@ -3,12 +3,13 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Protocol
 
-from renderer.drivers.driver import Driver, passes_of
+from renderer.drivers.driver import Carried, MadeShare, Work
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
@@ -77,6 +78,17 @@ class Saving:
     first: float
 
 
+class PassMaker(Protocol):
+    """Makes passes: a driver, or what has drivers make them."""
+
+    @property
+    def work(self) -> Work:
+        """Returns what has been done so far."""
+
+    def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        """Yields passes, as `Driver.passes` does."""
+
+
 class Results(Protocol):
     """Writes what comes of a render."""
 
@@ -87,7 +99,7 @@ class Results(Protocol):
         """Writes the picture and all that goes with it. is_finished: whether its limits are reached."""
 
 
-def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
+def render(driver: PassMaker, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
     """Add passes to a film up to the limits and save the results.
 
     Ctrl-C, SIGTERM and SIGHUP end it early; then, as after an error, the passes that are finished are saved, unless
@@ -115,7 +127,7 @@ class _Observer:
     """Looks on between two passes: moves the bar, and saves what it is time for."""
 
     def __init__(
-        self, driver: Driver, film: Film, savings: Sequence[Saving], bar: "tqdm[None] | None", *, quiet: bool
+        self, driver: PassMaker, film: Film, savings: Sequence[Saving], bar: "tqdm[None] | None", *, quiet: bool
     ) -> None:
         self._driver, self._film, self._bar = driver, film, bar
         self._start = time.perf_counter()
@@ -160,7 +172,7 @@ class _Clocked:
         self._next = end + max(self._saving.interval, SAVE_SPACING * (end - begin))
 
 
-def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
+def expose(driver: PassMaker, film: Film, limits: Limits) -> Iterator[bool]:
     """Add passes to a film up to the limits, and yield after each whether it was the last; none where they are reached.
 
     Where time is limited, passes that are under way when it is over are added too. A pass that is finished is in the
@@ -169,21 +181,18 @@ def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
     if limits.reached(film):
         return
     start = time.perf_counter()
-
-    def may_begin(index: int) -> bool:
-        return limits.allow(index, time.perf_counter() - start)
-
-    with closing(passes_of(driver, film.passes, may_begin)) as passes:
-        image = next(passes, None)
-        while image is not None:
-            film.add(image)
-            is_last, image = limits.reached(film), None
+    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.passes))
+    with closing(driver.passes(indices, film.carried)) as passes:
+        made = next(passes, None)
+        while made is not None:
+            film.add(made.values, made.carried)
+            is_last, made = limits.reached(film), None
             if not is_last and limits.seconds is not None:  # whether another one follows is known when it is there
-                image = next(passes, None)
-                is_last = image is None
+                made = next(passes, None)
+                is_last = made is None
             yield is_last
-            if not is_last and image is None:
-                image = next(passes, None)
+            if not is_last and made is None:
+                made = next(passes, None)
 
 
 def _progress_bar(limits: Limits, done: int, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":

@@ -2,5 +2,6 @@
 
 In: nothing; this package imports no compiler, no NumPy and no scenes. Out: `picture.Settings`, which a call in Python
 takes as keywords, and `measurement.Measurement`, what commands that measure have in common. The command line makes its
-options from the fields of both (`renderer.commands.arguments.add_settings`).
+options from the fields of both (`renderer.commands.arguments.add_settings`). `picture.RenderSettings` is what is
+resolved of the settings for whoever makes passes; tasks of loops take their fields from there by their names.
 """

@@ -23,7 +23,7 @@ from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.run import statistics
-from renderer.run.containment import ContainedDriver
+from renderer.run.making import Making
 from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
 from renderer.run.picture import PictureRecord
@@ -93,20 +93,21 @@ class SceneShow:
         plan = plan_picture(self._scene, replace(wish.settings, define=None))
         context, start = self._context_of(plan), time.perf_counter()
         plan = draft_of(plan, context.snapshot) if wish.is_draft else plan
-        with closing(ContainedDriver(context, plan, plan.driver_settings(context.snapshot))) as driver:
-            record = PictureRecord(driver, plan, start)
+        settings = plan.driver_settings(context.snapshot)
+        with closing(Making(context, plan, settings, plan.choice_again)) as making:
+            record = PictureRecord(making, start)
             facts = {"of_passes": plan.settings.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
-            with self.live.stoppable(driver.give_up):
-                self._expose(driver, record, facts)
-            if driver.faults:
+            with self.live.stoppable(lambda: making.driver.give_up()):
+                self._expose(making, record, facts)
+            if making.containment.faults:
                 self._context = None  # its tracer has failed
         self.settings = wish.settings
 
-    def _expose(self, driver: ContainedDriver, record: PictureRecord, facts: Mapping[str, Any]) -> None:
-        plan, shown_at = record.plan, -math.inf
-        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers], plan.settings.clamp)
+    def _expose(self, making: Making, record: PictureRecord, facts: Mapping[str, Any]) -> None:
+        plan, settings, shown_at = making.plan, making.driver.settings, -math.inf
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
         try:
-            for is_last in expose(driver, film, plan.limits):
+            for is_last in expose(making, film, plan.limits):
                 if self.live.has_wish:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:

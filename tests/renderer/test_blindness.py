@@ -9,7 +9,7 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling
 from renderer import cli
 from renderer.drivers import DRIVERS
 from renderer.drivers.blindness import blindness_note
-from renderer.drivers.eye import Caustics
+from renderer.drivers.driver import Caustics
 from scenes.lights import PointLight
 from scenes.model import Material
 

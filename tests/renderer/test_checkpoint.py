@@ -19,7 +19,7 @@ from small_scenes import lamp_in_box
 
 from renderer import cli
 from renderer.drivers import DRIVERS, PathDriver
-from renderer.drivers.driver import Carried, Radiance, RayCounts, RenderSettings, Work
+from renderer.drivers.driver import Carried, Driver, Radiance, RayCounts, RenderSettings, Work
 from renderer.errors import CheckpointError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
@@ -32,11 +32,11 @@ from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
 
 
-class RememberingDriver:
+class RememberingDriver(Driver):
     """Pass i is a flat picture of i + 1 and half of the pass before, which it has to remember."""
 
     name: ClassVar[str] = "remembering"
-    can_resume: ClassVar[bool] = True
+    is_sequential: ClassVar[bool] = True
     at_pass: ClassVar[Callable[[int], None]] = staticmethod(lambda index: None)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -49,7 +49,7 @@ class RememberingDriver:
         self.last = index + 1.0 + 0.5 * self.last
         return np.full((self.settings.height, self.settings.width, LAYER_COLUMNS["beauty"]), self.last)
 
-    def carried(self, passes: int) -> Carried:
+    def carries(self) -> Carried:
         return {"last": np.array([self.last])}
 
     def take_up(self, passes: int, carried: Carried) -> None:
@@ -367,10 +367,8 @@ def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:
         made.render_pass(1)
         radii = made.discs.radius2
         third = made.render_pass(2)
-    with opened(lamp_in_box(), "sppm", **few) as made, closing(made.passes(0, lambda index: index < 5)) as passes:
-        for _ in range(3):
-            next(passes)
-        carried = made.carried(2)
+    with opened(lamp_in_box(), "sppm", **few) as made, closing(made.passes(iter(range(5)))) as passes:
+        carried = [next(passes).carried for _ in range(3)][1]
     assert np.array_equal(carried["radius2"], radii)
     with opened(lamp_in_box(), "sppm", **few) as made:
         made.take_up(2, carried)

@@ -23,7 +23,7 @@ from renderer import cli
 from renderer.commands import photons
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_taken
+from renderer.drivers.driver import Driver, Radiance, RenderSettings, Work
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
@@ -36,7 +36,7 @@ from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
 from renderer.run.plan import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
-from renderer.settings.picture import DEFAULT_PASSES, Settings
+from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
 from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
 from scenes.errors import SceneFileError
@@ -46,10 +46,14 @@ from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, TriangleError
 
 
-class FlatDriver:
+class FlatDriver(Driver):
     """Pass i is a flat picture of value i + 1; `at_pass` is called first."""
 
     name: ClassVar[str] = "flat"
+    takes: ClassVar[frozenset[str]] = frozenset(DRIVER_SETTINGS)
+    layers: ClassVar[str] = "all"
+    keeps_photons: ClassVar[bool] = True
+    has_log: ClassVar[bool] = True
     at_pass: ClassVar[Callable[[int], None]] = staticmethod(lambda index: None)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -791,7 +795,7 @@ def test_what_a_command_compiles_is_watched_unless_it_is_quiet(
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--passes", "2"]
-    if "photons" in settings_taken(DRIVERS[driver]):
+    if "photons" in DRIVERS[driver].takes:
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
     figures = json.loads((tmp_path / "a.png.json").read_text())

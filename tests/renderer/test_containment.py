@@ -14,10 +14,10 @@ from small_scenes import furnace, inside_of_lamp_box
 import renderer
 from renderer import cli
 from renderer.drivers import PathDriver
-from renderer.drivers.driver import RenderSettings, Work
+from renderer.drivers.driver import Driver, RenderSettings, Work
 from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
-from renderer.run.containment import ContainedDriver
+from renderer.run.making import Making
 from renderer.run.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.scene import render_context
@@ -196,10 +196,11 @@ def test_rounds_of_a_photon_run_are_traced_again(device: FailingDevice, dies: bo
     assert (figures["coprocessor.faults"], figures["device"]) == (1, "cpu" if dies else "gpu")
 
 
-class Remembering:
+class Remembering(Driver):
     """Cannot tell what it keeps from pass to pass: pass i is i and the sum of all before."""
 
     name = "remembering"
+    is_sequential = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.work, self.settings, self._tracer, self._sum = Work(), settings, tracer, 0.0
@@ -221,11 +222,11 @@ def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: Fail
     plan = Plan(scene=box, settings=settings, driver=Remembering)
     with (
         plan.context(box, 0.0) as context,
-        closing(ContainedDriver(context, plan, plan.driver_settings(box))) as driver,
+        closing(Making(context, plan, plan.driver_settings(box), plan.choice_again)) as making,
     ):
-        found = [image[0, 0, 0] for image in driver.passes(0, lambda index: index < 5)]
+        found = [made.values[0, 0, 0] for made in making.passes(iter(range(5)))]
     assert found == [0.0, 1.0, 3.0, 6.0, 10.0]
-    assert driver.faults == 1
+    assert making.containment.faults == 1
 
 
 def moving(time: float) -> Snapshot:
@@ -244,19 +245,19 @@ class Moving(Plan):
 def test_other_times_of_the_scene_are_traced_on_what_is_left(
     device: FailingDevice, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def passes(**choice: Any) -> tuple[Any, ContainedDriver]:
+    def passes(**choice: Any) -> tuple[Any, Making]:
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
         plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
         with (
             plan.context(moving(0.0), 0.0) as context,
-            closing(ContainedDriver(context, plan, plan.driver_settings(context.snapshot))) as driver,
+            closing(Making(context, plan, plan.driver_settings(context.snapshot), plan.choice_again)) as making,
         ):
-            return np.array(list(driver.passes(0, lambda index: index < 4))), driver
+            return np.array([made.values for made in making.passes(iter(range(4)))]), making
 
     whole, _ = passes(device="cpu")
     device.dies, device.faults = True, {20}
-    contained, driver = passes(device="gpu", fallback="cpu")
+    contained, making = passes(device="gpu", fallback="cpu")
     assert contained.tobytes() == whole.tobytes()
-    assert driver.faults == 1
+    assert making.containment.faults == 1
     assert len(caplog.records) == 3
     assert device.batches == 20

@@ -718,7 +718,7 @@ def test_rays_are_counted_once_whoever_joins():
     counts = set()
     for threads in (1, 3):
         with opened(lamp_in_box(), "path", max_bounces=3, threads=threads) as made:
-            for _ in made.passes(0, lambda index: index < 12):
+            for _ in made.passes(iter(range(12))):
                 pass
             counts.add((made.work.rays.camera, made.work.rays.shadow, made.work.rays.bounce))
     assert len(counts) == 1

@@ -8,7 +8,7 @@ from test_light_transport import COMMON, GLASS, room
 
 from renderer.camera_paths.features import FEATURE_PASSES
 from renderer.drivers import DRIVERS
-from renderer.drivers.eye import Caustics
+from renderer.drivers.driver import Caustics
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS, LAYER_DENSITY, LAYER_LIGHT, layers_of
 from scenes.lights import DistantLight, PointLight

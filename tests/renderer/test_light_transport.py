@@ -8,7 +8,7 @@ from driver_passes import block_means, deviation, opened, passes, sidak_bound, z
 from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad, sphere
 
 from renderer.drivers import DRIVERS
-from renderer.drivers.eye import Caustics
+from renderer.drivers.driver import Caustics
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material

@@ -1,19 +1,24 @@
 """Motion blur: what passes see while the shutter is open."""
 
 from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from small_scenes import flat_snapshot, lamp_in_box, quad
 
-from renderer.drivers import DRIVERS
+from renderer.drivers import DRIVERS, PathDriver
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.sppm import StochasticDriver
-from renderer.errors import RenderError, UsageError
-from renderer.run.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
+from renderer.errors import UsageError
+from renderer.run.making import Making
+from renderer.run.motion import UNSEEN, Motion, block_of, looks_same
+from renderer.run.plan import Plan
+from renderer.run.rendering import plan_picture
 from renderer.scene.render_context import TracerChoice, context_of
+from renderer.settings.picture import Settings
 from scenes.lights import PointLight
 from scenes.model import Camera, Environment, Material, Snapshot, Texture
 
@@ -29,28 +34,39 @@ def moving_square(time, speed=4.0):
     return replace(flat_snapshot(square, [GLOW], camera=FRONT), time=time)
 
 
-@contextmanager
-def motion_driver(place, driver="path", *, start=0.0, shutter=1.0, samples=4, opened=None, kind=None, **settings):
-    """A driver of a picture in motion, of 16 x 4 pixels. opened: gets the times for which a tracer was opened."""
-    chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
+@dataclass(frozen=True, kw_only=True)
+class MovingPlan(Plan):
+    """A plan of a scene that is what `place` returns of a time, and notes the times for which a tracer is opened."""
 
-    def context(snapshot, load_seconds, tree):
-        if opened is not None:
-            opened.append((snapshot.time, tree is not None))
+    place: Any
+    opened: Any
+
+    def snapshot(self, **view):
+        return self.place(view["time"])
+
+    def context(self, snapshot, load_seconds, tree=None):
+        self.opened.append((snapshot.time, tree is not None))
         return context_of(snapshot, CHOICE, load_seconds=load_seconds, tree=tree)
 
-    motion = Motion(shutter=shutter, samples=samples, snapshot_at=place, context=context)
+
+@contextmanager
+def making_of(place, driver="path", *, start=0.0, samples=4, opened=None, kind=None, **settings):
+    """What makes a picture in motion, of 16 x 4 pixels. opened: gets the times for which a tracer was opened."""
+    asked = Settings(shutter=1.0, motion_samples=samples, passes=1)
+    kind, opened = kind or DRIVERS[driver], [] if opened is None else opened
+    plan = MovingPlan(scene=place(start), settings=asked, driver=kind, place=place, opened=opened)
+    chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
     with (
         context_of(place(start), CHOICE, load_seconds=0.0) as first,
-        closing(MotionDriver(kind or DRIVERS[driver], first, chosen, motion)) as made,
+        closing(Making(first, plan, chosen)) as made,
     ):
         yield made
 
 
 def images(place, indices, **chosen):
-    """(n, height, width, 3) passes of a picture in motion, and its driver. chosen: as `motion_driver` takes it."""
-    with motion_driver(place, **chosen) as made:
-        return np.array([made.render_pass(index) for index in indices]), made
+    """(n, height, width, 3) passes of a picture in motion, and what made it. chosen: as `making_of` takes it."""
+    with making_of(place, **chosen) as made:
+        return np.array([one.values for one in made.passes(iter(indices))]), made
 
 
 def test_blocks_double_after_each_round():
@@ -99,10 +115,11 @@ def test_the_time_of_a_pass_depends_on_nothing_but_its_number():
 def test_what_stands_still_has_the_same_bits_as_without_a_shutter(driver):
     opened = []
     still = lamp_in_box()
-    seen, made = images(lambda time: replace(still, time=time), range(6), driver=driver, opened=opened)
+    with making_of(lambda time: replace(still, time=time), driver, opened=opened) as made:
+        seen, settings = [one.values for one in made.passes(iter(range(6)))], made.driver.settings
     with (
         context_of(still, CHOICE, load_seconds=0.0) as context,
-        closing(DRIVERS[driver](still, context.tracer, made.settings)) as plain,
+        closing(DRIVERS[driver](still, context.tracer, settings)) as plain,
     ):
         assert np.array_equal(seen, [plain.render_pass(index) for index in range(6)])
         assert made.work.rays == plain.work.rays
@@ -129,15 +146,16 @@ def test_photons_are_those_of_the_time():
 def test_a_driver_sees_the_camera_of_its_time_and_keeps_a_tracer_that_fits():
     eyes, opened = [], []
 
-    def kind(snapshot, tracer, settings):
-        eyes.append(snapshot.camera.eye[0])
-        return DRIVERS["path"](snapshot, tracer, settings)
+    class Kind(PathDriver):
+        def __init__(self, snapshot, tracer, settings):
+            eyes.append(snapshot.camera.eye[0])
+            super().__init__(snapshot, tracer, settings)
 
     def place(time):
         still = moving_square(0.0)
         return replace(still, time=time, camera=replace(FRONT, eye=(time, 0.0, 5.0)))
 
-    images(place, range(6), samples=4, kind=kind, opened=opened)
+    images(place, range(6), samples=4, kind=Kind, opened=opened)
     motion = Motion(shutter=1.0, samples=4, snapshot_at=place, context=lambda *_: None)
     assert eyes == [0.0, *(motion.time_of(block, 0.0, 0) for block in range(5))]
     assert opened == []
@@ -181,12 +199,13 @@ def test_a_snapshot_that_differs_in_anything_to_be_seen_looks_different(field):
 
 def test_radius_and_counts_are_those_of_one_picture():
     opened = []
-    seen, made = images(moving_square, range(4), driver="photon", samples=4, opened=opened)
+    with making_of(moving_square, "photon", samples=4, opened=opened) as made:
+        seen, settings = [one.values for one in made.passes(iter(range(4)))], made.driver.settings
     assert len(seen) == len(opened) == 4
     assert made.work.rays.camera == 4 * 16 * 4
     assert made.traced.rays >= made.work.rays.total
     assert made.traced.batches >= 4
-    assert made.settings.radius is not None
+    assert settings.radius is not None
 
 
 def moving_lamp(time):
@@ -213,32 +232,24 @@ def test_radii_of_pixels_go_on_from_time_to_time(place):
             radii.append((found, self.discs.radius2))
             return image
 
-    seen, made = images(place, range(8), samples=4, kind=Watched, radius=0.2)
+    seen, _ = images(place, range(8), samples=4, kind=Watched, radius=0.2)
     assert len(radii) == 8
     for (_, left), (found, _) in pairwise(radii):
         assert np.array_equal(left, found)
     assert radii[-1][1].max() < 0.5 * 0.2**2
-    assert made.settings.radius == 0.2
     resumed = 5
-    with motion_driver(place, "sppm", samples=4, radius=0.2) as whole:
-        for index in range(resumed):
-            whole.render_pass(index)
-        carried = whole.carried(resumed)
-    with motion_driver(place, "sppm", samples=4, radius=0.2) as again:
-        again.take_up(resumed, carried)
-        other = [again.render_pass(index) for index in range(resumed, 8)]
+    with making_of(place, "sppm", samples=4, radius=0.2) as whole:
+        *_, last = whole.passes(iter(range(resumed)))
+    with making_of(place, "sppm", samples=4, radius=0.2) as again:
+        other = [made.values for made in again.passes(iter(range(resumed, 8)), last.carried)]
     assert np.array_equal(other, seen[resumed:])
 
 
-def test_sppm_needs_its_passes_in_order():
-    with pytest.raises(RenderError, match="pass 3 of sppm needs the one before it; 1 are done"):
-        images(moving_lamp, [0, 3], driver="sppm", radius=0.2)
-
-
-def test_a_driver_that_does_not_tell_what_it_keeps_has_no_shutter():
+def test_a_driver_that_does_not_tell_what_it_keeps_has_no_shutter(monkeypatch):
     class Secretive(DRIVERS["path"]):
         name = "secretive"
         is_sequential = True
 
+    monkeypatch.setitem(DRIVERS, "secretive", Secretive)
     with pytest.raises(UsageError, match=r"driver secretive does not tell what it keeps .*; leave out --shutter"):
-        images(moving_square, [0], kind=Secretive)
+        plan_picture("cornell", Settings(driver="secretive", shutter=1.0))

@@ -1,6 +1,7 @@
 """A path that is traced alone brings its pixel what it brings it among all, and is told step by step."""
 
 import re
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from small_scenes import inside_of_lamp_box
 from renderer import cli
 from renderer.drivers.driver import Radiance
 from renderer.errors import UsageError
-from renderer.run.containment import driver_of
+from renderer.run.making import Making
 from renderer.run.path_report import PathTrace, trace_path
 from renderer.run.rendering import opened, plan_picture
 from renderer.settings.path_name import PathName, read_path_name
@@ -37,11 +38,10 @@ def both(scene: str | Snapshot, settings: Settings, index: int, pixels: list[int
     """Paths of some pixels traced alone, each with what the whole pass has of it."""
     plan = plan_picture(scene, settings)
     with opened(plan) as context:
-        driver = driver_of(context, plan, plan.driver_settings(context.snapshot))
-        for before in range(index if getattr(driver, "is_sequential", False) else 0):
-            driver.render_pass(before)
-        whole = driver.render_pass(index).reshape(SIZE[0] * SIZE[1], -1)
-        driver.close()
+        with closing(Making(context, plan, plan.driver_settings(context.snapshot))) as making:
+            first = 0 if making.driver.is_sequential else index
+            *_, made = making.passes(iter(range(first, index + 1)))
+            whole = made.values.reshape(SIZE[0] * SIZE[1], -1)
         names = [PathName(seed=settings.seed or 0, pass_index=index, pixel=pixel) for pixel in pixels]
         return [(trace_path(context, plan, name), whole[name.pixel_index(*SIZE), :3]) for name in names]
 

@@ -10,7 +10,7 @@ import tracecore
 from renderer.bench.peer_process import PeerOrder, in_process
 from renderer.bench.picture_peers import PEERS, peer_rows
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import RenderSettings, passes_of
+from renderer.drivers.driver import RenderSettings
 from scenes.export import export
 
 WIDTH, HEIGHT, BLOCK, SAMPLES = 24, 16, 4, 256
@@ -39,7 +39,7 @@ def ours(order):
     settings = RenderSettings(width=WIDTH, height=HEIGHT)
     with tracecore.open_tracer(snapshot.positions, device="cpu") as tracer:
         driver = DRIVERS["path"](snapshot, tracer, settings)
-        picture = np.mean(list(passes_of(driver, 0, lambda index: index < SAMPLES)), axis=0)
+        picture = np.mean([made.values for made in driver.passes(iter(range(SAMPLES)))], axis=0)
         driver.close()
     return picture
 

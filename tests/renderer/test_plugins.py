@@ -12,7 +12,7 @@ import pytest
 import renderer
 import scenes
 from renderer import cli, plugins
-from renderer.drivers import DRIVERS, register_driver
+from renderer.drivers import DRIVERS, Driver, register_driver
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
 from renderer.plugins import load_installed, load_plugin
@@ -360,4 +360,10 @@ def test_a_driver_must_be_able_to_render() -> None:
         name = "lazy"
 
     with pytest.raises(UsageError, match="driver 'lazy' has no render_pass and no close"):
-        register_driver(Lazy)  # type: ignore[type-var]
+        register_driver(Lazy)
+
+    class Idle(Driver):
+        name = "idle"
+
+    with pytest.raises(UsageError, match="driver 'idle' has no render_pass"):
+        register_driver(Idle)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from renderer.drivers.driver import Radiance, Work
+from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
@@ -33,13 +33,13 @@ def handlers() -> Iterator[None]:
         signal.signal(number, before[number])
 
 
-class CountingDriver:
+class CountingDriver(Driver):
     """Pass i is a flat picture of value i; `before` is called with i first."""
 
     name: ClassVar[str] = "counting"
 
     def __init__(self, before: Callable[[int], None] = lambda index: None) -> None:
-        self.work = Work()
+        self.work, self.settings = Work(), RenderSettings(width=3, height=2)
         self.indices: list[int] = []
         self._before = before
 
@@ -110,11 +110,10 @@ def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
     class Ahead(CountingDriver):
         """Three passes are under way at once."""
 
-        def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
-            while begun := list(itertools.takewhile(may_begin, range(first, first + 3))):
-                yield from map(self.render_pass, begun)
+        def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Iterator[MadeShare]:
+            while begun := list(itertools.islice(indices, 3)):
+                yield from super().passes(iter(begun), carried)
                 clock.tick(6.0)
-                first += 3
 
     driver, film = Ahead(), Film(3, 2)
     assert render(driver, film, Limits(seconds=10.0), Recorder())

@@ -68,9 +68,9 @@ def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
     chosen = replace(chosen, settings=replace(chosen.settings, gpus=2))
     with opened(chosen) as context:
         driver = shared_driver(chosen, fleet)(context, chosen.driver_settings(context.snapshot))
-        with closing(driver.passes(0, lambda index: index < (chosen.settings.passes or 0))) as passes:
-            for image in passes:
-                yield driver, image
+        with closing(driver.passes(iter(range(chosen.settings.passes or 0)))) as passes:
+            for made in passes:
+                yield driver, made.values
 
 
 class One(NamedTuple):
@@ -231,12 +231,12 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
 
 
-def interrupted_after(passes: int) -> Callable[[Film, Any], None]:
+def interrupted_after(passes: int) -> Callable[[Film, Any, Any], None]:
     """Returns `Film.add` as it is where the user presses Ctrl-C as so many passes have been added."""
     add, added = Film.add, []
 
-    def interrupt(film: Film, radiance: Any) -> None:
-        add(film, radiance)
+    def interrupt(film: Film, radiance: Any, carried: Any) -> None:
+        add(film, radiance, carried)
         added.append(film)
         if len(added) == passes:
             raise KeyboardInterrupt

@@ -21,7 +21,7 @@ from renderer.bench.tuning import KINDS, Contest, Tuned, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import ray_class_of
+from renderer.drivers.driver import Driver
 from renderer.run.photon_run import RAY_CLASS
 from renderer.scene import tuned_kernels
 from renderer.scene.chosen_kernel import chosen_kernel
@@ -305,13 +305,13 @@ def test_a_file_is_read_once_in_a_process() -> None:
 
 
 def test_what_drivers_trace() -> None:
-    assert {name: ray_class_of(driver) for name, driver in DRIVERS.items()} == {
+    assert {name: driver.ray_class for name, driver in DRIVERS.items()} == {
         **dict.fromkeys(DRIVERS, RayClass.INCOHERENT),
         "whitted": RayClass.COHERENT,
         "ao": RayClass.OCCLUSION,
     }
     assert RAY_CLASS is RayClass.INCOHERENT
-    assert ray_class_of(object) is None
+    assert Driver.ray_class is None
 
 
 @pytest.mark.parametrize(
