@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 #: Folders whose pages and sources lead to others.
-FOLDERS = ("docs", "output", "renderer", "scenes", "shaders", "tests", "tracecore")
+FOLDERS = ("docs", "docs/lab", "output", "renderer", "scenes", "shaders", "tests", "tracecore")
 TEXTS = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))])
 SOURCES = sorted(
     path

@@ -29,7 +29,7 @@ def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() 
         assert facts.rates.keys() <= {*strategy_names()}
         assert DEFAULT_KERNEL in facts.rates
         assert all(rate > 0.0 for rate in facts.rates.values())
-        assert "NOTES.md" in facts.source
+        assert "docs/lab/kernel-choice.md" in facts.source
     assert len({(facts.architecture, facts.way, facts.rays) for facts in FACTS}) == len(FACTS)
 
 

@@ -12,7 +12,8 @@ from enum import Enum
 #: The word that names no kernel and has one chosen.
 AUTO = "auto"
 
-#: What is used where nothing is known to be faster: good for all kinds of rays and for small launches (NOTES.md).
+#: What is used where nothing is known to be faster: good for all kinds of rays and for small launches
+#: (docs/lab/kernel-variants.md).
 DEFAULT_KERNEL = "while-while"
 
 #: A kernel that is faster by no more than this share does not count as faster: that may be the machine's mood.
@@ -76,9 +77,9 @@ class KernelChoice:
     reason: str
 
 
-#: Kernels that lead somewhere (NOTES.md): the default first, those with simpler trees before others. `packet-32-bvh4`,
-#: which leads for camera rays alone, is not among them: what a coherent picture has beside these, shadows and mirrors,
-#: takes twice as long in packets.
+#: Kernels that lead somewhere (docs/comparing-kernels.md): the default first, those with simpler trees before others.
+#: `packet-32-bvh4`, which leads for camera rays alone, is not among them: what a coherent picture has beside these,
+#: shadows and mirrors, takes twice as long in packets.
 CANDIDATES = (
     "while-while",
     "persistent-if-if",
@@ -89,7 +90,7 @@ CANDIDATES = (
     "replacing-compressed-bvh8",
 )
 
-_TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 7`, medians: NOTES.md, What `tune` measured"
+_TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 7`, medians: docs/lab/kernel-choice.md"
 
 #: What the program knows by itself; `tracecore tune` measures more.
 FACTS = tuple(
