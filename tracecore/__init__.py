@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
-from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
+from tracecore.dispatch.tracer import Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.choice import AUTO
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
@@ -23,9 +23,9 @@ __all__ = [
     "RAY",
     "Cutouts",
     "Device",
-    "Limits",
     "Query",
     "Tracer",
+    "TracerLimits",
     "TracerStatistics",
     "as_records",
     "device_and_index",

@@ -21,7 +21,7 @@ from renderer.film.film import Film
 from renderer.run import statistics
 from renderer.run.session import Limits, expose
 from renderer.scene.render_context import RenderContext
-from tracecore.dispatch.tracer import Limits as TracerLimits
+from tracecore.dispatch.tracer import TracerLimits
 
 #: So many passes are rendered beforehand, which compiles everything: a driver may learn from its first one.
 WARM_UP_PASSES = 2

@@ -44,12 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints line by line, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.scene.render_context import scene_seen
-    from tracecore.benchmarks.compare_embree import Race, View, races
+    from tracecore.benchmarks.compare_embree import Race, SquareView, races
 
     check_request(arguments)
     snapshot = scene_seen(arguments)
     camera = snapshot.camera
-    view = View(eye=camera.eye, forward=camera.forward, up=camera.up, angle=camera.vertical_fov)
+    view = SquareView(eye=camera.eye, forward=camera.forward, up=camera.up, angle=camera.vertical_fov)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles: ours, Embree")
     found = []
     for one in races(snapshot.positions, view, arguments.side, arguments.repeat):

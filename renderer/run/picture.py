@@ -35,7 +35,7 @@ from renderer.scene.first_hits import Floats, first_hits
 from renderer.settings.picture import FIRST_HIT_LAYERS
 from renderer.version import SOFTWARE, __version__
 from scenes.written_file import target_of
-from tracecore.dispatch.tracer import Limits as TracerLimits
+from tracecore.dispatch.tracer import TracerLimits
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver

@@ -779,10 +779,10 @@ def test_what_a_command_compiles_is_watched_unless_it_is_quiet(
     options: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver]
 ) -> None:
     watchers: list[object] = []
-    flat.at_pass = staticmethod(lambda index: watchers.append(watching._State.watcher))
+    flat.at_pass = staticmethod(lambda index: watchers.append(watching._Watch.watcher))
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", *options) == 0
     assert [type(one) for one in watchers] == [type(None) if options else CompilerBar]
-    assert watching._State.watcher is None
+    assert watching._Watch.watcher is None
 
 
 # Real drivers

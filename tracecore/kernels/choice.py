@@ -33,7 +33,7 @@ class RayClass(Enum):
     OCCLUSION = "occlusion"
 
 
-class Way(Enum):
+class RayWay(Enum):
     """Says how rays reach a kernel, which is compiled otherwise for each.
 
     RING: in batches that queues and ports hand over, whatever the dispatch.
@@ -55,7 +55,7 @@ class RateFacts:
     """
 
     architecture: str
-    way: Way
+    way: RayWay
     rays: RayClass
     rates: Mapping[str, float]
     source: str
@@ -102,18 +102,18 @@ FACTS = tuple(
         source=_TUNED,
     )
     for rays, way, rates in (
-        (RayClass.COHERENT, Way.RING, (935, 1071, 1124, 988, 1062, 1109, 1067)),
-        (RayClass.COHERENT, Way.LAUNCH, (6572, 6496, 6824, 5622, 7397, 5793, 4866)),
-        (RayClass.INCOHERENT, Way.RING, (1088, 1283, 1311, 1039, 1196, 1330, 1049)),
-        (RayClass.INCOHERENT, Way.LAUNCH, (3632, 3696, 3786, 3763, 4326, 3218, 4786)),
-        (RayClass.OCCLUSION, Way.RING, (1148, 1314, 1308, 1137, 1240, 1298, 1124)),
-        (RayClass.OCCLUSION, Way.LAUNCH, (8599, 7511, 7520, 9966, 10810, 6049, 10390)),
+        (RayClass.COHERENT, RayWay.RING, (935, 1071, 1124, 988, 1062, 1109, 1067)),
+        (RayClass.COHERENT, RayWay.LAUNCH, (6572, 6496, 6824, 5622, 7397, 5793, 4866)),
+        (RayClass.INCOHERENT, RayWay.RING, (1088, 1283, 1311, 1039, 1196, 1330, 1049)),
+        (RayClass.INCOHERENT, RayWay.LAUNCH, (3632, 3696, 3786, 3763, 4326, 3218, 4786)),
+        (RayClass.OCCLUSION, RayWay.RING, (1148, 1314, 1308, 1137, 1240, 1298, 1124)),
+        (RayClass.OCCLUSION, RayWay.LAUNCH, (8599, 7511, 7520, 9966, 10810, 6049, 10390)),
     )
 )
 
 
 def choose_kernel(
-    architecture: str, rays: RayClass | None, way: Way = Way.RING, tuned: Sequence[RateFacts] = ()
+    architecture: str, rays: RayClass | None, way: RayWay = RayWay.RING, tuned: Sequence[RateFacts] = ()
 ) -> KernelChoice:
     """Returns the kernel that is fastest for what is to be traced, as far as is known.
 
