@@ -32,8 +32,8 @@ class JoinedNodes(NamedTuple):
 
 
 #: Joins the triangles of `JoinedNodes`, two subtrees at a time, until there is one: writes the children of all nodes
-#: behind them. It also takes where the triangles are along the curve, (t,) uint64, ascending. The boxes of the nodes that it
-#: makes are fitted later.
+#: behind them. It also takes where the triangles are along the curve, (t,) uint64, ascending. The boxes of the nodes
+#: that it makes are fitted later.
 Join = Callable[[JoinedNodes, Codes], object]
 
 
