@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 #: A row of a file of figures, by the keys of `figure_keys.BUILDERS`.
 Row = dict[str, Any]
 
-SUMMARY = "builders of trees: their seconds and memory, and the quality of what they build"
-
 EXAMPLES = f"""\
 Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
 where wall time does: 'exact' tries every border of two triangles, 'binned' tries some, 'fast' fewer, 'ploc' joins

@@ -12,8 +12,6 @@ from renderer.commands.arguments import add_plain, add_plot, add_replacing, add_
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
-SUMMARY = "photons by resident and streamed dispatch, size of batches, and how many are in flight"
-
 EXAMPLES = f"""\
 The real work, which is tracing, shading and storing, is done for batches of several sizes, and several of them in
 flight per thread. Rates are of wall time. A device other than a GPU has one way of dispatch. A run is one pass, and one

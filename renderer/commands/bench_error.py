@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
     from renderer.scene.render_context import RenderContext
 
-SUMMARY = "error of drivers at equal time, and how honest their pictures are about their noise"
-
 EXAMPLES = f"""\
 Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a
 reference, which has other random numbers. The error is relative: of a pixel the root of the mean square over the

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from renderer.bench.page import Circumstances
     from renderer.bench.picture_scenes import MeasuredScene
 
-SUMMARY = "pictures: how long they take, what takes the time, and their error over time"
-
 DRIVERS = "photon,sppm,path,path+caustics"
 
 EXAMPLES = f"""\

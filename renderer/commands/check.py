@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tracecore.checks.child import Check
     from tracecore.kernels.strategy import KernelStrategy
 
-SUMMARY = "try a kernel of your own on hard cases"
-
 EXAMPLES = """\
 Each case is asked for the nearest and for any hit, and all bits are compared with those of the CPU: empty and tiny
 scenes, ties, edges, rays within planes, intervals, numbers that are none, tiny, huge and far scenes, a deep tree, and

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tracecore.analysis.steps import StepSequences
     from tracecore.cuda.gpus import Gpu
 
-SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
-
 WARP_WIDTHS = ("8", "16", "32", "64")
 
 EXAMPLES = f"""\
