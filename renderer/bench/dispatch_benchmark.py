@@ -13,8 +13,8 @@ from typing import Any
 
 from renderer.atomic_file import write_whole
 from renderer.bench.figure_file import image_of
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PhotonTask
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from renderer.bench.dispatch_benchmark import check_photons
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.run.containment import Containment
 from renderer.run.photon_run import trace_until_stored
 from renderer.run.statistics import ratio

@@ -649,7 +649,8 @@ import os, signal, sys
 from renderer import cli
 from renderer.run import picture
 from renderer.commands import photons
-from renderer.drivers import PathDriver, DRIVERS
+from renderer.drivers import DRIVERS
+from renderer.drivers.path import PathDriver
 
 def interrupt(*_):
     for _ in range(3):

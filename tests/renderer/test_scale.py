@@ -8,10 +8,9 @@ import pytest
 from pages import ROOT
 
 import scenes
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.film.film import Film
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
