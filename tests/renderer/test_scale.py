@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scale
 from pages import ROOT
+from scale import Machines, Size
 
 import scenes
 from renderer.drivers.driver import RenderSettings
@@ -16,9 +18,7 @@ from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
 from renderer.photons.store import PhotonStore, Piece
 from renderer.photons.tracing import trace_photons
-from renderer.run import scale
 from renderer.run.memory import STORED_BY_PASS
-from renderer.run.scale import Machines, Size
 from renderer.scene.packed_scene import pack_scene
 from tracecore import open_tracer
 from tracecore.kernels.strategies import find_strategy
