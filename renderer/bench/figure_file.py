@@ -19,9 +19,9 @@ from renderer.scene.render_context import check_scene
 from renderer.version import SOFTWARE
 from scenes.marks import WRITTEN_BY
 
-#: What pages may end in, and plots with the types of their content.
-PAGE_SUFFIXES = (".html",)
-PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
+#: What files may end in, and the packages that make them, by the option that names them.
+SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
+PACKAGES = {"--plot": ("matplotlib",), "--html": ("matplotlib", "jinja2")}
 
 
 def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) -> Circumstances:
@@ -45,29 +45,34 @@ def check_request(arguments: Namespace) -> None:
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
-    plot, html = getattr(arguments, "plot", None), getattr(arguments, "html", None)
-    for option, path, suffixes in (("--plot", plot, tuple(PLOT_SUFFIXES)), ("--html", html, PAGE_SUFFIXES)):
-        if path:
-            check_suffix(path, suffixes)
-            check_matplotlib(option)
-    paths = [path for path in (arguments.json, plot, html) if path]
-    for path in paths:
-        check_folder(path, arguments.replace)
+    paths = check_files(arguments)
     for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):
         check_scene(scene)
     make_default_folder(paths)
+
+
+def check_files(arguments: Namespace) -> list[Path]:
+    """Returns the files that --json, --plot, --html and --heatmap ask for, where a command has them.
+
+    Raises `UsageError` for one that could not be written later.
+    """
+    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", *SUFFIXES)}
+    files = {option: path for option, path in asked.items() if path}
+    for option, path in files.items():
+        if option in SUFFIXES:
+            check_suffix(path, SUFFIXES[option])
+        for package in PACKAGES.get(option, ()):
+            if importlib.util.find_spec(package) is None:
+                raise UsageError(f"{option} needs {package}; install it with: pip install {package}")
+    for path in files.values():
+        check_folder(path, arguments.replace)
+    return list(files.values())
 
 
 def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
     """Raises `UsageError` if the name of a file does not end as it should."""
     if path.suffix.lower() not in suffixes:
         raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")
-
-
-def check_matplotlib(option: str) -> None:
-    """Raises `UsageError` if the package that an option needs to draw is not installed."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
 
 
 def image_of(figure: Any, suffix: str) -> bytes:

@@ -6,21 +6,7 @@ It is a page like that of kernels (`renderer.bench.report`), made of the same pa
 from collections.abc import Sequence
 from typing import Any
 
-from renderer.bench.page import (
-    MISSING,
-    Cell,
-    Circumstances,
-    Figure,
-    Table,
-    answer_html,
-    boxes,
-    circumstances_html,
-    figure_html,
-    paragraph,
-    section,
-    table_html,
-    whole_page,
-)
+from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Section, Table
 from renderer.bench.page import Row as TableRow
 from renderer.bench.picture_answer import answer, duration, least_error, maker_of, seconds_until, target_of
 from renderer.bench.picture_benchmark import THREAD_SECONDS
@@ -58,15 +44,21 @@ def page(found: Sequence[Row], about: Circumstances, plot: Figure) -> str:
     scenes = list(dict.fromkeys(row["scene"] for row in found))
     ours = [row for row in found if "driver" in row]
     sections = [
-        answer_html(answer(found), ANSWER),
-        boxes("drivers and peers", dict.fromkeys(map(name_of, found))),
-        section("Error over time", figure_html(plot)),
-        section("Pictures", paragraph(PICTURES), *(_pictures(scene, found) for scene in scenes)),
-        section("What took the time", paragraph(THREADS), *(_threads(scene, ours) for scene in scenes)),
-        section("All errors", f"<details><summary>each number of passes</summary>{_errors(found)}</details>"),
-        circumstances_html(about),
+        Section(title="Error over time", figures=[plot]),
+        Section(title="Pictures", texts=[PICTURES], tables=[_pictures(scene, found) for scene in scenes]),
+        Section(title="What took the time", texts=[THREADS], tables=[_threads(scene, ours) for scene in scenes]),
+        Section(title="All errors", tables=[_errors(found)], folded="each number of passes"),
     ]
-    return whole_page(f"Pictures of {about.scene}", about, sections)
+    return Page(
+        title=f"Pictures of {about.scene}",
+        about=about,
+        answer=answer(found),
+        rests_on=ANSWER,
+        legend="drivers and peers",
+        groups=list(dict.fromkeys(map(name_of, found))),
+        group=_group,
+        sections=sections,
+    ).html()
 
 
 def _group(maker: str) -> str:
@@ -74,12 +66,12 @@ def _group(maker: str) -> str:
     return maker.rpartition(" on the ")[0]
 
 
-def _pictures(scene: str, found: Sequence[Row]) -> str:
+def _pictures(scene: str, found: Sequence[Row]) -> Table:
     own = [row for row in found if row["scene"] == scene]
     error = target_of(own)
     head = ["", f"time to {error:.2%}", "seconds", "error", "noise", "passes", "Mrays/s", "busy"]
     rows = [[maker_of(row), _until(row, error), *_figures(row)] for row in own]
-    return table_html(Table(caption=scene, head=head, rows=rows, best=BEST), _group)
+    return Table(caption=scene, head=head, rows=rows, best=BEST)
 
 
 def _until(row: Row, error: float) -> Cell:
@@ -105,19 +97,19 @@ def _figures(row: Row) -> list[str | Cell]:
     ]
 
 
-def _threads(scene: str, ours: Sequence[Row]) -> str:
+def _threads(scene: str, ours: Sequence[Row]) -> Table:
     rows: list[TableRow] = [
         [maker_of(row), row["limited_by"], *(f"{row[name]:.3g}" for name in THREAD_SECONDS)]
         for row in ours
         if row["scene"] == scene
     ]
-    return table_html(Table(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows), _group)
+    return Table(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows)
 
 
-def _errors(found: Sequence[Row]) -> str:
+def _errors(found: Sequence[Row]) -> Table:
     rows: list[TableRow] = [
         [maker_of(row), row["scene"], f"{one['passes']}", duration(one["seconds"]), f"{one['error']:.3%}"]
         for row in found
         for one in row["errors"]
     ]
-    return table_html(Table(head=["", "scene", "passes", "seconds", "error"], rows=rows), _group)
+    return Table(head=["", "scene", "passes", "seconds", "error"], rows=rows)

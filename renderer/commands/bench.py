@@ -179,8 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
-    files = BenchFiles.chosen(arguments, heat_kernels)
-    files.check(device, arguments.replace)
+    files = BenchFiles.checked(arguments, device, heat_kernels)
     if arguments.record:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])

@@ -6,11 +6,11 @@ import json
 import re
 import shlex
 from dataclasses import replace
-from html import escape
 from html.parser import HTMLParser
 
 import pytest
 from headless_browser import Browser, browser_program
+from markupsafe import escape
 from PIL import Image
 
 from renderer import cli
@@ -448,12 +448,14 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, optio
     assert figures.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--plot", "--html"])
-def test_plots_need_matplotlib(capsys, monkeypatch, tmp_path, option):
+@pytest.mark.parametrize(
+    ("option", "package"), [("--plot", "matplotlib"), ("--html", "matplotlib"), ("--html", "jinja2")]
+)
+def test_plots_and_pages_need_packages(capsys, monkeypatch, tmp_path, option, package):
     find_spec = importlib.util.find_spec
-    absent = {"matplotlib"}
+    absent = {package}
     monkeypatch.setattr(
         figure_file.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
     )
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
-    assert f"{option} needs matplotlib; install it with: pip install matplotlib" in capsys.readouterr().err
+    assert f"{option} needs {package}; install it with: pip install {package}" in capsys.readouterr().err

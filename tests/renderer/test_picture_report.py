@@ -1,9 +1,9 @@
 """The page of `tracecore bench pictures`: its answer first, from figures that are known, and all that it shows."""
 
 import re
-from html import escape
 
 import pytest
+from markupsafe import escape
 from test_bench_report import HOSTILE, Page
 
 from renderer.bench.page import Circumstances, Figure
