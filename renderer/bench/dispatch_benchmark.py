@@ -7,12 +7,9 @@ CPU's.
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from renderer.atomic_file import write_whole
-from renderer.bench.figure_file import image_of
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PhotonTask
@@ -104,24 +101,3 @@ def table(found: list[Row]) -> str:
             cells = (f"{rates[batches] / 1e6:8.0f}" if batches in rates else f"{'-':>8}" for batches in IN_FLIGHT)
             lines.append(f"{dispatch:>14} {batch_rays:>9}" + "".join(cells))
     return "\n".join(lines)
-
-
-def plot(found: list[Row], title: str, path: Path) -> None:
-    """Draws a panel for each dispatch, with a line for each size of batch."""
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(
-        1, len(dispatches(found)), sharey=True, squeeze=False, figsize=(9, 4), layout="constrained"
-    )
-    for panel, dispatch in zip(panels[0], dispatches(found), strict=True):
-        for batch_rays in BATCHES:
-            line = [row for row in found if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)]
-            rates = [row["rays_per_second"] / 1e6 for row in line]
-            panel.plot([row["in_flight"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
-        panel.set(title=dispatch, xlabel="batches in flight per thread", xscale="log")
-        panel.set_xticks(IN_FLIGHT, map(str, IN_FLIGHT))
-        panel.grid(alpha=0.3)
-    panels[0, 0].set(ylabel="Mrays/s, end to end", ylim=(0, None))
-    panels[0, 0].legend()
-    figure.suptitle(title)
-    write_whole(path, image_of(figure, path.suffix.lower()))

@@ -1,23 +1,22 @@
 """This module writes the files of figures of commands that measure, and says beforehand whether it can."""
 
 import importlib.util
-import io
 import json
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from renderer.atomic_file import write_whole
+from renderer.atomic_file import write_each, write_whole
 from renderer.bench.machine import machine_facts
 from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
 from renderer.version import SOFTWARE
-from scenes.marks import WRITTEN_BY
 
 #: What files may end in, and the packages that make them, by the option that names them.
 SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
@@ -75,18 +74,14 @@ def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
         raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")
 
 
-def image_of(figure: Any, suffix: str) -> bytes:
-    """Returns the content of a file of a figure of matplotlib, the same bytes for the same figure.
-
-    suffix: .png or .svg.
-    """
-    from matplotlib import rc_context
-
-    file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
-        metadata = {"Date": None, "Creator": WRITTEN_BY} if suffix == ".svg" else {"Software": SOFTWARE}
-        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=metadata)
-    return file.getvalue()
+def write_results(
+    arguments: Namespace, about: Circumstances, figures: Mapping[str, Any], draw: Callable[[str], bytes]
+) -> None:
+    """Writes the figures that --json asks for, and the plot of --plot. draw: returns the plot's file, by its suffix."""
+    writes: list[Callable[[], object]] = [partial(write_figures, arguments.json, about, figures)]
+    if arguments.plot:
+        writes.append(lambda: write_whole(arguments.plot, draw(arguments.plot.suffix.lower())))
+    write_each(*writes)
 
 
 def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str, Any]) -> None:

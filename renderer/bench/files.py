@@ -21,7 +21,7 @@ from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
 from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
-from renderer.bench.plot import plot
+from renderer.bench.plot import plot_kernels
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Pictures, page
 from renderer.bench.view_points import ViewPoint
@@ -101,7 +101,7 @@ class BenchFiles:
 
     def _write_plot(self, found: Comparison, run: "Run") -> None:
         if self.plot:
-            write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
+            write_whole(self.plot, plot_kernels(found, run.title, self.plot.suffix.lower()))
 
     def _write_heat(self, figure: Figure) -> None:
         if self.heat:
@@ -109,7 +109,7 @@ class BenchFiles:
 
     def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
         if self.html:
-            drawing = compact_svg(plot(found, run.title, ".svg"))
+            drawing = compact_svg(plot_kernels(found, run.title, ".svg"))
             plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
             write_whole(self.html, bounded_page(found, run.circumstances, pictures).encode())

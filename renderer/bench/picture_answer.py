@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from renderer.bench.picture_plot import name_of
-
 Row = dict[str, Any]
 
 #: Times that differ by less than this share are taken as alike.
@@ -26,6 +24,12 @@ class Reached:
     maker: str
     seconds: float
     is_peer: bool
+
+
+def name_of(row: Row) -> str:
+    """Returns what made a row's pictures: a driver, or a peer."""
+    name: str = row.get("driver") or row["peer"]
+    return name
 
 
 def maker_of(row: Row) -> str:

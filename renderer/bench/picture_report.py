@@ -8,9 +8,8 @@ from typing import Any
 
 from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Section, Table
 from renderer.bench.page import Row as TableRow
-from renderer.bench.picture_answer import answer, duration, least_error, maker_of, seconds_until, target_of
+from renderer.bench.picture_answer import answer, duration, least_error, maker_of, name_of, seconds_until, target_of
 from renderer.bench.picture_benchmark import THREAD_SECONDS
-from renderer.bench.picture_plot import name_of
 
 Row = dict[str, Any]
 

@@ -66,10 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints its tables, and writes what is asked for after each; returns 1 where the hits
     of a kernel are wrong.
     """
-    from renderer.atomic_file import write_each, write_whole
-    from renderer.bench.builder_plot import plot
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, circumstances_of, write_results
     from renderer.bench.kernel_benchmark import device_of, kernel_names
+    from renderer.bench.plot import plot_builders
     from renderer.scene.render_context import SceneView, load_for
 
     device = device_of(arguments.device)
@@ -90,10 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
         triangles = sum(len(one.positions) for one in seen)
         about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
-        writes = [partial(write_figures, arguments.json, about, {"rows": rows, "times": times, "rates": rates})]
-        if arguments.plot:
-            writes.append(partial(write_whole, arguments.plot, plot(rows, arguments.plot.suffix.lower())))
-        write_each(*writes)
+        figures = {"rows": rows, "times": times, "rates": rates}
+        write_results(arguments, about, figures, partial(plot_builders, rows))
     return 1 if any(row["wrong"] for row in rates) else 0
 
 

@@ -122,15 +122,16 @@ def drawings(
     from renderer.atomic_file import write_whole
     from renderer.bench.page import Figure
     from renderer.bench.page_pictures import compact_svg
-    from renderer.bench.picture_plot import plot
     from renderer.bench.picture_report import page
+    from renderer.bench.plot import plot_pictures
 
     width, height = arguments.size
     title = f"{width} x {height} pixels"
     if arguments.plot:
-        yield partial(write_whole, arguments.plot, plot(found, title, arguments.plot.suffix.lower()))
+        yield partial(write_whole, arguments.plot, plot_pictures(found, title, arguments.plot.suffix.lower()))
     if arguments.html:
-        drawing = Figure(caption=title, content=compact_svg(plot(found, title, ".svg")), media_type="image/svg+xml")
+        content = compact_svg(plot_pictures(found, title, ".svg"))
+        drawing = Figure(caption=title, content=content, media_type="image/svg+xml")
         yield partial(write_whole, arguments.html, page(found, about, drawing).encode())
 
 

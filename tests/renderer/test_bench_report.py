@@ -30,7 +30,7 @@ from renderer.bench.kernel_benchmark import (
 from renderer.bench.machine import gpu_facts, machine_facts
 from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
-from renderer.bench.plot import family, plot, relative_range
+from renderer.bench.plot import family, plot_kernels, relative_range
 from renderer.bench.report import Pictures, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
@@ -159,8 +159,8 @@ def test_kernels_of_one_source_are_a_family():
 
 def test_plots_are_of_the_format_that_is_asked_for():
     pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
-    assert plot(FOUND, "a title", ".png").startswith(b"\x89PNG")
-    assert b"<svg" in plot(FOUND, "a title", ".svg")[:1000]
+    assert plot_kernels(FOUND, "a title", ".png").startswith(b"\x89PNG")
+    assert b"<svg" in plot_kernels(FOUND, "a title", ".svg")[:1000]
 
 
 def test_the_machine_is_known_by_its_processor_and_versions():
@@ -295,7 +295,7 @@ def test_ratios_to_a_baseline_that_is_wrong_are_none():
     assert answer(nobody)[0] == "No kernel has the right hits."
     assert " --kernel auto " in what_next(nobody, "cornell", ["bench"])[0]
     page(nobody, ABOUT, Pictures())
-    plot(nobody, "a title", ".png")
+    plot_kernels(nobody, "a title", ".png")
 
 
 def test_one_view_point_that_is_wrong_strikes_out_all():
