@@ -1,7 +1,12 @@
-"""This module writes the files of figures of commands that measure, and says beforehand whether it can."""
+"""This module writes the files of figures of commands that measure, and says beforehand whether it can. It
+describes the machine to those who read them.
+"""
 
+import importlib.metadata
 import importlib.util
 import json
+import os
+import platform
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -11,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from renderer.atomic_file import write_each, write_whole
-from renderer.bench.machine import machine_facts
 from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
-from renderer.version import SOFTWARE
+from renderer.version import SOFTWARE, __version__
 
 #: What files may end in, and the packages that make them, by the option that names them.
 SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
@@ -92,3 +96,49 @@ def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str,
     if path:
         text = json.dumps({"software": SOFTWARE, "circumstances": asdict(about)} | dict(figures), indent=1)
         write_whole(path, (text + "\n").encode())
+
+
+#: Packages whose versions may matter to speed.
+REPORTED_PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+
+
+def machine_facts() -> dict[str, str]:
+    """Returns the facts of this machine by name: processor, cores, system, GPU if there is one, versions."""
+    return {
+        "processor": processor_name(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        **gpu_facts(),
+        "tracecore": __version__,
+        "Python": platform.python_version(),
+        **{name: version for name in REPORTED_PACKAGES if (version := package_version(name))},
+    }
+
+
+def processor_name() -> str:
+    """Returns the name of the processor as the system gives it."""
+    listing = Path("/proc/cpuinfo")
+    if listing.is_file():
+        for line in listing.read_text(errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def gpu_facts() -> dict[str, str]:
+    """Returns the facts of the GPU that would be used; an empty dictionary where there is none."""
+    from tracecore.cuda.device import cuda_versions, device_architecture, gpu_name, gpu_unavailable_reason
+
+    if gpu_unavailable_reason():
+        return {}
+    driver, runtime = cuda_versions()
+    return {"GPU": f"{gpu_name()} ({device_architecture()})", "CUDA": f"{runtime}; driver for up to {driver}"}
+
+
+def package_version(name: str) -> str | None:
+    """Returns the version of a package, or None where it is not installed."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -20,10 +20,9 @@ from renderer.bench.figure_file import check_files, circumstances_of, write_figu
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import plot_kernels
 from renderer.bench.ray_generators import RayPlan, RaySets
-from renderer.bench.report import Pictures, page
+from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.view_points import ViewPoint
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
@@ -109,7 +108,7 @@ class BenchFiles:
 
     def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
         if self.html:
-            drawing = compact_svg(plot_kernels(found, run.title, ".svg"))
+            drawing = plot_kernels(found, run.title, ".svg")
             plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
             write_whole(self.html, bounded_page(found, run.circumstances, pictures).encode())

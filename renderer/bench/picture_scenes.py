@@ -1,16 +1,20 @@
-"""This module measures pictures of one scene after the other: by drivers on devices, then by peers."""
+"""This module measures pictures of one scene after the other: by drivers on devices, then by peers.
+
+A peer is a module with `render(way, order)` and a row in `PEERS`. One that fails is left out; a line on stderr says so.
+"""
 
 import argparse
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from renderer.bench.error_benchmark import Picture, Reference, reference_picture
-from renderer.bench.peer_process import PeerOrder
+from renderer.bench.error_benchmark import Picture, Reference, error_of, reference_picture
+from renderer.bench.peer_process import PeerOrder, in_process
 from renderer.bench.picture_benchmark import PicturePlan, peer_table, picture_row, table
-from renderer.bench.picture_peers import peer_rows
 from renderer.drivers.driver import RenderSettings
 from renderer.scene.render_context import SceneView, TracerChoice, context_of, load_for
 from scenes.export import export
@@ -104,3 +108,48 @@ def rows_of_peers(arguments: argparse.Namespace, scene: Scene, snapshot: Snapsho
             threads=arguments.threads,
         )
         return list(peer_rows(arguments.peers, arguments.devices, order, reference))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerModule:
+    """Says where a peer is found.
+
+    module: the module that has `render(way, order)`, which returns pictures in the order of `samples`.
+    package: what it needs, by the name that pip knows.
+    ways: the device that each of its ways runs on, by name.
+    """
+
+    module: str
+    package: str
+    ways: dict[str, str]
+
+
+PEERS = {
+    "mitsuba": PeerModule(
+        module="renderer.bench.mitsuba_pictures",
+        package="mitsuba",
+        ways={"scalar_rgb": "cpu", "llvm_ad_rgb": "cpu", "cuda_ad_rgb": "gpu"},
+    ),
+    "luxcore": PeerModule(module="renderer.bench.luxcore_pictures", package="pyluxcore", ways={"PATHCPU": "cpu"}),
+}
+
+
+def peer_rows(names: Sequence[str], devices: Sequence[str], order: PeerOrder, reference: Picture) -> Iterator[Row]:
+    """Yields a row for each way of each peer that runs on one of the devices, with the error of its pictures."""
+    for name in names:
+        for way, device in PEERS[name].ways.items():
+            if device not in devices:
+                continue
+            try:
+                made = in_process(PEERS[name].module, way, order)
+            except Exception as error:  # whatever a peer raises, or that it has crashed
+                reason = " ".join(str(error).split()) or type(error).__name__
+                if isinstance(error, ImportError):
+                    reason += f"; install it with: pip install {PEERS[name].package}"
+                print(f"tracecore: peer '{name}' ({way}) is left out: {reason[:300]}", file=sys.stderr, flush=True)
+                continue
+            errors = [
+                {"passes": one.samples, "seconds": median(one.seconds), "error": error_of(one.linear, reference)}
+                for one in made
+            ]
+            yield {"peer": f"{name} {way}", "device": device, "errors": errors}

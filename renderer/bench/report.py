@@ -2,8 +2,11 @@
 command.
 """
 
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from PIL import Image
 
 from renderer.bench.answer import answer
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
@@ -48,6 +51,12 @@ PHOTON_RUNS = (
 #: Which value is best in the columns of costs and of kernels, by their index; the first has names.
 BEST_COSTS = dict(enumerate((min, min, min, max, max, max, max), start=1))
 BEST_FACTS = dict(enumerate((min, min, min, min, max), start=1))
+
+#: By how much pictures are shrunk, one after the other until they fit.
+SHRINKS = (1, 2, 4, 8)
+
+#: From 0 to 100, of the compression.
+QUALITY = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,3 +180,27 @@ def _all(found: Comparison) -> Table:
         for one in found.measurements
     ]
     return Table(head=head, rows=rows)
+
+
+def fitted(pictures: Pictures, most: int) -> Pictures:
+    """Returns the pictures compressed, and shrunk as far as it takes.
+
+    pictures: all of a page; plots stay as they are.
+    most: bytes of views and heat maps together; they may have more where the last of `SHRINKS` does not suffice.
+    """
+    for shrink in SHRINKS:
+        views, heats = (_compressed(figures, shrink) for figures in (pictures.views, pictures.heat_maps))
+        if sum(len(figure.content) for figure in (*views, *heats)) <= most:
+            break
+    return replace(pictures, views=views, heat_maps=heats)
+
+
+def _compressed(figures: Sequence[Figure], shrink: int) -> list[Figure]:
+    return [replace(figure, content=_webp(figure.content, shrink), media_type="image/webp") for figure in figures]
+
+
+def _webp(content: bytes, shrink: int) -> bytes:
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(content)) as image:
+        image.convert("RGB").reduce(shrink).save(file, "WEBP", quality=QUALITY)
+    return file.getvalue()

@@ -106,7 +106,7 @@ def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
 
 def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     """Measures the builder that the GPU has of its own on a scene, prints its table, and returns its row."""
-    from renderer.bench.tree_time_table import time_row, time_table
+    from renderer.bench.builder_benchmark import time_row, time_table
     from tracecore.benchmarks.tree_time import tree_time
 
     found = tree_time(snapshot.positions, arguments.repeat)
@@ -116,10 +116,10 @@ def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
 
 def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
     """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
+    from renderer.bench.builder_benchmark import KINDS, rate_table, tree_rates
     from renderer.bench.kernel_benchmark import compare
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.ray_sources import PlannedRays
-    from renderer.bench.tree_rates import KINDS, rate_table, tree_rates
     from renderer.bench.view_points import chosen_views
     from renderer.bench.workload import Workload
 

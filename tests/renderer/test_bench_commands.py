@@ -21,7 +21,7 @@ from renderer.bench import (
     dispatch_benchmark,
     figure_keys,
     film_benchmark,
-    picture_peers,
+    picture_scenes,
     shading_benchmark,
 )
 from tracecore.benchmarks import gpu_benchmark
@@ -108,7 +108,7 @@ def played(monkeypatch, **ways):
     """
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setitem(
-        picture_peers.PEERS, "played", picture_peers.PeerModule(module="played_peer", package="played", ways=ways)
+        picture_scenes.PEERS, "played", picture_scenes.PeerModule(module="played_peer", package="played", ways=ways)
     )
 
 
@@ -265,8 +265,8 @@ def test_builders_where_there_is_a_gpu(measured, cuda, capsys):
 
 
 def test_builders_are_left_out_where_they_take_minutes(measured, monkeypatch, capsys):
-    fewer = replace(builder_benchmark.BUILDERS["exact"], most=18059)
-    monkeypatch.setitem(builder_benchmark.BUILDERS, "exact", fewer)
+    fewer = replace(builder_benchmark.WAYS["exact"], most=18059)
+    monkeypatch.setitem(builder_benchmark.WAYS, "exact", fewer)
     figures = measured("builders", "cornell", "--repeat", "1")
     assert [row["builder"] for row in figures["rows"]] == ["binned", "fast", "ploc", "lbvh", "reinserted"]
     assert all(row["quality"] is None for row in figures["rows"])

@@ -18,6 +18,7 @@ from renderer.bench import figure_file, kernel_benchmark, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.figure_file import gpu_facts, machine_facts
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import (
     Comparison,
@@ -27,11 +28,9 @@ from renderer.bench.kernel_benchmark import (
     over_baseline,
     over_views,
 )
-from renderer.bench.machine import gpu_facts, machine_facts
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.page_pictures import compact_svg, fitted
-from renderer.bench.plot import family, plot_kernels, relative_range
-from renderer.bench.report import Pictures, page
+from renderer.bench.plot import compact_svg, family, plot_kernels, relative_range
+from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.steps import StepsPerRay
@@ -394,7 +393,8 @@ def test_pictures_fill_what_tables_leave_of_a_page(monkeypatch):
 
 
 def test_drawings_have_two_digits_and_no_indentation():
-    assert compact_svg(b'<svg>\n   <path d="M 1.23456 -7.5"/>\n</svg>') == b'<svg>\n<path d="M 1.23 -7.5"/>\n</svg>'
+    drawing = b'<svg>\n   <path d="M 1.23456 -7.5"/>\n<text>1.2345</text></svg>'
+    assert compact_svg(drawing) == b'<svg>\n<path d="M 1.23 -7.5"/>\n<text>1.2345</text></svg>'
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
