@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from renderer.bench.end_to_end import EndToEnd, end_to_end
+from renderer.bench.dispatch_benchmark import EndToEnd, end_to_end
 from renderer.bench.files import Run
 from renderer.bench.kernel_benchmark import (
     Comparison,

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.ray_generators import sample
 from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of

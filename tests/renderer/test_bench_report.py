@@ -17,7 +17,7 @@ from renderer import cli
 from renderer.bench import figure_file, kernel_benchmark, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import gpu_facts, machine_facts
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import (
