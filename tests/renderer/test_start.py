@@ -68,6 +68,7 @@ UNASKED = (
     "tracecore.bvh.ploc",
     "tracecore.cuda",
     "tracecore.emulator",
+    "tracecore.tracers.brute_force",
 )
 
 
