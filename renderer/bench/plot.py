@@ -13,7 +13,7 @@ from typing import Any
 from renderer.bench.dispatch_benchmark import IN_FLIGHT, dispatches
 from renderer.bench.error_benchmark import by_driver
 from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
-from renderer.bench.picture_answer import name_of
+from renderer.bench.picture_report import name_of
 from renderer.bench.table import number
 from renderer.version import SOFTWARE
 from scenes.marks import WRITTEN_BY
