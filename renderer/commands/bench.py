@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands import (
-    bench_builders,
-    bench_dispatch,
-    bench_embree,
-    bench_error,
-    bench_film,
-    bench_gather,
-    bench_launches,
-    bench_pictures,
-    bench_shading,
-)
+from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
     add_page,
     add_plot,
@@ -52,25 +42,13 @@ if TYPE_CHECKING:
 #: Kinds of rays, where neither a driver nor a file brings them.
 DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
-SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
-
 #: The scene, where none is named.
 DEFAULT_SCENE = "cornell"
 
-#: What else is measured, by the word behind `bench`, each by a command of its own.
-OTHERS = {
-    "dispatch": bench_dispatch,
-    "error": bench_error,
-    "pictures": bench_pictures,
-    "film": bench_film,
-    "gather": bench_gather,
-    "shading": bench_shading,
-    "builders": bench_builders,
-    "embree": bench_embree,
-    "launches": bench_launches,
-}
-
-_OTHER_LINES = "\n".join(f"  tracecore bench {name:<9} {command.SUMMARY}" for name, command in OTHERS.items())
+#: What else is measured, a line for each.
+_OTHER_LINES = "\n".join(
+    f"  tracecore {name:<15} {summary}" for name, summary in COMMANDS.items() if name.startswith("bench ")
+)
 
 EXAMPLES = f"""\
 other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
@@ -123,7 +101,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "gpus", "threads")
@@ -201,8 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
-    files = BenchFiles.chosen(arguments, heat_kernels)
-    files.check(device, arguments.replace)
+    files = BenchFiles.checked(arguments, device, heat_kernels)
     if arguments.record:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])

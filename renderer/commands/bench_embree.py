@@ -10,8 +10,6 @@ from renderer.commands.arguments import add_replacing, add_scene, add_settings, 
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import Whole
 
-SUMMARY = "the CPU tracer against Embree on one core, round by round"
-
 EXAMPLES = f"""\
 Embree is asked one ray at a time, in its robust mode (extra peers). The rays are camera rays in tiles of 8x8 pixels of
 a square picture, as a pinhole sees it, and one diffuse bounce off what they hit. Rates are of the thread's own CPU

@@ -19,7 +19,6 @@ from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.run.halton import radical_inverse
 from renderer.run.statistics import ratio
-from renderer.scene.tree_updates import TreeUpdates
 from shaders.random import STREAM_CAMERA, random4
 from tracecore.dispatch.tracer import TracerStatistics
 
@@ -102,6 +101,8 @@ class MotionDriver:
         settings: RenderSettings,
         motion: Motion,
     ) -> None:
+        from renderer.scene.tree_updates import TreeUpdates
+
         self._kind, self._motion, self._start = kind, motion, context.snapshot.time
         self._context = context
         self._driver = kind(context.snapshot, context.tracer, settings)

@@ -24,7 +24,7 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.interrupts import held_back
-from renderer.run import statistics, timeline
+from renderer.run import statistics
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
 from renderer.run.containment import ContainedDriver
 from renderer.run.darkness import darkness
@@ -102,6 +102,8 @@ def write_others(order: PictureOrder, driver: Driver, film: Film) -> None:
     if film.passes and order.photon_path is not None:
         writes.append(partial(save_photons, order.photon_path, cast("PhotonKeeper", driver)))
     if order.timeline_path is not None:
+        from renderer.run import timeline
+
         writes.append(lambda: timeline.write(cast("Path", order.timeline_path), cast("EyeDriver", driver).logs()))
     write_each(*writes)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from renderer.drivers import DRIVERS, EyeDriver
+from renderer.drivers import DRIVERS
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, ray_class_of
+from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping

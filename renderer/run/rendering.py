@@ -16,8 +16,9 @@ from typing import Any
 
 import scenes
 from renderer.atomic_file import check_outputs
-from renderer.drivers import EyeDriver, find_driver
+from renderer.drivers import find_driver
 from renderer.drivers.driver import curve_of, settings_taken
+from renderer.drivers.eye import EyeDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable

@@ -4,27 +4,24 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from tracecore.bvh import binned_sah, lbvh, ploc, tree_cache
-from tracecore.bvh.reinsertion import reinserted
+from tracecore.bvh import tree_cache
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
+from tracecore.on_demand import OnDemand
 from tracecore.rays import Floats
 
 #: Takes triangles, (t, 3, 3) float32, finite, and as keywords `max_leaf` and `triangle_block`, as `binned_sah.build`.
 Builder = Callable[..., BinaryTree]
 
-
-def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
-    return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
-
-
 #: The default first.
-BUILDERS: dict[str, Builder] = {
-    "reinserted": _reinserted,
-    "ploc": ploc.build,
-    "binned": binned_sah.build,
-    "lbvh": lbvh.build,
-}
+BUILDERS: OnDemand[Builder] = OnDemand(
+    {
+        "reinserted": "tracecore.bvh.reinsertion:build",
+        "ploc": "tracecore.bvh.ploc:build",
+        "binned": "tracecore.bvh.binned_sah:build",
+        "lbvh": "tracecore.bvh.lbvh:build",
+    }
+)
 
 #: Those whose trees are kept, as they change with this package alone.
 _KEPT = frozenset(BUILDERS)

@@ -1,5 +1,5 @@
 """This module is a model of what many photons and large scenes take, bytes and seconds, for docs/scale.md, whose tables
-`python -m renderer.run.scale` prints.
+`python docs/scale.py` prints.
 
 Bytes are those of arrays that stay while rays are traced. `renderer.run.memory` estimates the peak, with what comes and
 goes while a scene is read and its tree is built.
