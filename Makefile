@@ -3,10 +3,14 @@
 #               those by independent judges where these cannot be installed.
 # make versions: make a picture with the oldest packages that are allowed, and the same with the newest ones on the newest
 #               Python.
+# make coverage: run the tests once more and tell which lines of Python no test runs, in build/coverage.
 # Another Python: make test PYTHON=python3.15
 
 PYTHON ?= python3
 SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scenes -type f ! -path '*/__pycache__/*')
+
+# What clang-format keeps in shape.
+CPP := $(shell find tracecore tests docs -name '*.cu' -o -name '*.cuh' -o -name '*.hpp')
 
 # Two other renderers and a denoiser, by which pictures are judged.
 JUDGES := mitsuba pyoidn pyluxcore
@@ -17,7 +21,7 @@ LOOPS := photon-loops eye-loops
 # Tests start many processes. Each would compile all Python anew where the environment has Python keep none of it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: picture test versions checked judges $(LOOPS) clean
+.PHONY: picture test versions coverage checked judges $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -37,9 +41,19 @@ checked judges $(LOOPS): .venv-test/installed
 checked:
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check
+	.venv-test/bin/clang-format --dry-run --Werror $(CPP)
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
 	NO_MKDOCS_2_WARNING=1 .venv-test/bin/mkdocs build --strict
+
+coverage: export COVERAGE_FILE := $(CURDIR)/build/coverage/data
+coverage: .venv-test/installed
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	.venv-test/bin/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	.venv-test/bin/coverage combine --quiet build/coverage
+	.venv-test/bin/coverage report
+	.venv-test/bin/coverage html --quiet --directory build/coverage
 
 photon-loops:
 	.venv-test/bin/tracecore photons cornell --device cpu --store 1 --quiet

@@ -1,7 +1,6 @@
 """This module is the command line: `tracecore`, also `python -m renderer`.
 
-A command is a module of `renderer.commands` that has what `Command` asks for, and a row in `COMMANDS` there. It imports
-what is heavy inside `run`, so that help and wrong arguments are answered at once.
+Commands are modules of `renderer.commands`, of which the one that is asked for is imported.
 
 Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), and as shells have it for a program that a
 signal has ended: 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 where nobody reads what it prints.
@@ -15,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from typing import Protocol, cast
 
 from renderer.commands import COMMANDS
 from renderer.commands.arguments import Parser
@@ -38,25 +36,11 @@ tracecore COMMAND --help tells more about each.
 """
 
 
-class Command(Protocol):
-    """Lists what a module must have to be a command. SUMMARY: one line of help."""
+def make_parser(words: Sequence[str] | None = None) -> Parser:
+    """Returns the parser of all commands.
 
-    SUMMARY: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the arguments that the command takes."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Does what the command is for; returns the exit status."""
-
-
-def command_of(name: str) -> Command:
-    """Returns the command of a name."""
-    return cast("Command", import_module(f"renderer.commands.{name.replace(' ', '_')}"))
-
-
-def make_parser(*names: str) -> Parser:
-    """Returns the parser of commands, of all of them where none is named."""
+    words: of the command line: commands that are not among them have no arguments; None for all of all.
+    """
     parser = Parser(
         prog="tracecore",
         description="Offline photon-mapping renderer with a ray-tracing co-processor.",
@@ -65,11 +49,12 @@ def make_parser(*names: str) -> Parser:
     parser.add_argument("--version", action="version", version=f"tracecore {__version__}")
     parser.add_argument("--print-completion", action=PrintCompletion, make_parser=make_parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in names or COMMANDS:
-        command = command_of(name)
-        own = commands.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
-        command.add_arguments(own)
-        own.set_defaults(run=command.run)
+    for name, summary in COMMANDS.items():
+        own = commands.add_parser(name, help=summary, description=summary)
+        if words is None or name in words:
+            command = import_module(f"renderer.commands.{name.replace(' ', '_')}")
+            command.add_arguments(own)
+            own.set_defaults(run=command.run)
     return parser
 
 
@@ -83,7 +68,7 @@ def main(argv: Sequence[str] | None = None, started: float | None = None) -> int
     command_line = list(sys.argv[1:] if argv is None else argv)
     with plainly_printed():
         words = _with_one_name(command_line)
-        arguments = make_parser(*(name for name in COMMANDS if name in words[:1])).parse_args(words)
+        arguments = make_parser(words).parse_args(words)
         arguments.command_line, arguments.started = command_line, started
         with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
             status = _run(arguments)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from scenes.advice import missing_file, unknown_scene
@@ -21,6 +20,7 @@ from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 from scenes.source_file import scene_opened, suffix_of
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
+from tracecore.on_demand import OnDemand
 
 __all__ = [
     "AnimationRange",
@@ -50,32 +50,24 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 
-def reader_in(module: str, name: str = "read") -> Callable[..., Scene]:
-    """Returns a reader that imports its module when there is something to be read."""
-
-    def read(path: Path, *parameters: Mapping[str, str]) -> Scene:
-        scene: Scene = getattr(import_module(module), name)(path, *parameters)
-        return scene
-
-    return read
-
-
 #: Readers of files, by suffix.
-READERS: dict[str, Callable[..., Scene]] = {
-    ".aff": reader_in("scenes.aff"),
-    ".nff": reader_in("scenes.aff"),
-    ".toml": reader_in("scenes.toml_scene"),
-    ".xml": reader_in("scenes.mitsuba"),
-    ".pbrt": reader_in("scenes.pbrt"),
-    ".pbrt.gz": reader_in("scenes.pbrt"),
-    ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".obj.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".ply.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".stl": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
-    ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
-}
+READERS: OnDemand[Callable[..., Scene]] = OnDemand(
+    {
+        ".aff": "scenes.aff:read",
+        ".nff": "scenes.aff:read",
+        ".toml": "scenes.toml_scene:read",
+        ".xml": "scenes.mitsuba:read",
+        ".pbrt": "scenes.pbrt:read",
+        ".pbrt.gz": "scenes.pbrt:read",
+        ".obj": "scenes.mesh_file:read_mesh_file",
+        ".ply": "scenes.mesh_file:read_mesh_file",
+        ".obj.gz": "scenes.mesh_file:read_mesh_file",
+        ".ply.gz": "scenes.mesh_file:read_mesh_file",
+        ".stl": "scenes.mesh_file:read_mesh_file",
+        ".glb": "scenes.mesh_file:read_mesh_file",
+        ".gltf": "scenes.mesh_file:read_mesh_file",
+    }
+)
 
 #: What is said of a file that could not be used, where that is an error.
 AS_STRICT = "(an error by --strict)"

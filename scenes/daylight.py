@@ -49,7 +49,7 @@ ZENITH = np.array(
 )
 
 
-class Moment(NamedTuple):
+class PlaceAndTime(NamedTuple):
     """Holds a time at a place, as clocks show it. Degrees north and east; hours ahead of Greenwich."""
 
     latitude: float = 35.6894
@@ -138,7 +138,7 @@ def sun_irradiance(to_sun: Doubles, turbidity: float) -> Color:
     return light_color(solid_angle * blackbody(SUN_TEMPERATURE) * np.exp(-mass * (molecules + dust)))
 
 
-def sun_position(moment: Moment) -> tuple[float, float]:
+def sun_position(moment: PlaceAndTime) -> tuple[float, float]:
     """Returns the sun's angle to the zenith, and from north over east, both in radians.
 
     Blanco-Muriel, Alarcón-Padilla, López-Moratalla, Lara-Coira: Computing the Solar Vector, 2001.
@@ -161,7 +161,7 @@ def sun_position(moment: Moment) -> tuple[float, float]:
     return zenith + 6371.01 / 149_597_890.0 * math.sin(zenith), math.atan2(-math.sin(turn), along)
 
 
-def julian_day(moment: Moment) -> float:
+def julian_day(moment: PlaceAndTime) -> float:
     """Returns the Julian date of the midnight in Greenwich at which a day begins."""
     year, month, day = int(moment.year), int(moment.month), int(moment.day)
     early = (month - 14) // 12 + (1 if (month - 14) % 12 else 0)  # rounded towards zero

@@ -38,7 +38,7 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
-from scenes.poses import Moment, Pose, camera_at
+from scenes.poses import Pose, TrackTime, camera_at
 from scenes.scene import Scene
 from scenes.tessellation import tessellated
 from scenes.transforms import Transform
@@ -87,7 +87,7 @@ class SceneEvaluator:
             self.placed.append(Placed(part, slice(total, total + count)))
             total += count
         self.triangles = total
-        self._moment = Moment(document.tracks, math.nan)
+        self._moment = TrackTime(document.tracks, math.nan)
         self._moving = list(runs_of(item for item in self.placed if self.moves(item.part)))
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
@@ -184,7 +184,7 @@ class SceneEvaluator:
         self.fill(arrays, self._moving, time)
         return arrays
 
-    def fill(self, arrays: FlatArrays, runs: "Iterable[Run]", time: float) -> None:
+    def fill(self, arrays: FlatArrays, runs: "Iterable[PartRun]", time: float) -> None:
         """Writes the triangles of some parts at a time."""
         moment = self.moment(time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found below
@@ -196,10 +196,10 @@ class SceneEvaluator:
                 arrays.normals[run.indices] = normals
                 arrays.shown[run.indices] = np.repeat([pose.shown for pose in placed], run.counts)
 
-    def moment(self, time: float) -> Moment:
+    def moment(self, time: float) -> TrackTime:
         """Returns where things are at a time; what was found of the last one is kept."""
         if self._moment.time != time:
-            self._moment = Moment(self.document.tracks, time)
+            self._moment = TrackTime(self.document.tracks, time)
         return self._moment
 
     def cameras_at(self, time: float) -> dict[str, Camera]:
@@ -272,7 +272,7 @@ def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class PartRun:
     """Holds parts that are placed together: meshes, or one shape of which each key has other triangles."""
 
     items: list[Placed]
@@ -304,22 +304,22 @@ class Run:
                 check_range(own, item.part.origin, time)
 
 
-def runs_of(items: Iterable[Placed]) -> Iterator[Run]:
+def runs_of(items: Iterable[Placed]) -> Iterator[PartRun]:
     """Yields parts in runs of up to MAX_RUN triangles, where no single one has more."""
     run: list[Placed] = []
     count = 0
     for item in items:
         own = item.indices.stop - item.indices.start
         if not isinstance(item.part.shape, Mesh):
-            yield Run([item])
+            yield PartRun([item])
             continue
         if run and count + own > MAX_RUN:
-            yield Run(run)
+            yield PartRun(run)
             run, count = [], 0
         run.append(item)
         count += own
     if run:
-        yield Run(run)
+        yield PartRun(run)
 
 
 def check_range(positions: Doubles, origin: Origin, time: float) -> None:

@@ -21,7 +21,7 @@ class Pose:
 STILL = Pose(IDENTITY, True)
 
 
-class Moment:
+class TrackTime:
     """Says where the tracks of a document and its transforms put things at one time.
 
     tracks: by the name of what they move.

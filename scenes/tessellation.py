@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scenes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.document import Document, Part, join_loose
 from scenes.model import Camera, Doubles, Mesh
-from scenes.poses import Moment, camera_at
+from scenes.poses import TrackTime, camera_at
 from scenes.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
@@ -102,7 +102,7 @@ def widths_in_pixels(
     seen = np.zeros(len(parts))
     for time in moments(document):
         camera = viewing.seen(camera_at(document.cameras[name], document.tracks.get(name), time))
-        moment = Moment(document.tracks, time)
+        moment = TrackTime(document.tracks, time)
         for indices in places.values():
             matrix = moment.pose(parts[indices[0]].transform).matrix
             placed = ends[indices] @ matrix[:3, :3].T + matrix[:3, 3]

@@ -7,13 +7,13 @@ gets a function that is called at every hit (`shaders.custom`).
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, get_type_hints
 
 from shaders.bsdfs import diffuse
 from shaders.bsdfs.bsdf import MOST_NUMBERS, Bsdf, sizes_of
 from shaders.errors import ShaderError, UnknownShaderError
 from shaders.vector import Color
+from tracecore.on_demand import OnDemand
 
 __all__ = ["Bsdf", "get_shader", "register_shader", "shader_names"]
 
@@ -32,7 +32,7 @@ ROWS = (
     "sheen",
 )
 
-_shaders: dict[str, Bsdf] = {row: import_module(f"shaders.bsdfs.{row}").BSDF for row in ROWS}
+_shaders: OnDemand[Bsdf] = OnDemand({row: f"shaders.bsdfs.{row}:BSDF" for row in ROWS})
 
 
 def register_shader(bsdf: Bsdf) -> None:

@@ -5,7 +5,7 @@
 Each render is a process of its own. After the signal every file that is there has to be whole, the status has to be
 that of the signal, or 0 where the render was done, and nothing may be printed that looks like a fault of the program.
 Then the same command with --resume and another number of threads has to make the same picture, bit for bit. What is
-printed is in docs/reliability.md. It takes minutes, and is no part of the checks.
+printed is in docs/lab/reliability.md. It takes minutes, and is no part of the checks.
 """
 
 import argparse

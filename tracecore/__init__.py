@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, get_args
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
-from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
+from tracecore.dispatch.tracer import Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.choice import AUTO
+from tracecore.on_demand import OnDemand
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles
 
@@ -23,15 +24,21 @@ __all__ = [
     "RAY",
     "Cutouts",
     "Device",
-    "Limits",
     "Query",
     "Tracer",
+    "TracerLimits",
     "TracerStatistics",
     "as_records",
     "device_and_index",
     "make_rays",
     "open_tracer",
 ]
+
+
+#: Tracers that the CPU runs, by device.
+_ON_CPU: OnDemand[Any] = OnDemand(
+    {"cpu": "tracecore.tracers.cpu:CpuTracer", "brute": "tracecore.tracers.brute_force:BruteForceTracer"}
+)
 
 
 def __dir__() -> list[str]:
@@ -145,12 +152,8 @@ def _open_gpu(
 
 
 def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.tracers.brute_force import BruteForceTracer
-    from tracecore.tracers.cpu import CpuTracer
-
-    kind = CpuTracer if device == "cpu" else BruteForceTracer
+    kind = _ON_CPU[device]
     if kernel not in (None, AUTO, kind.name):
         raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
-    if device == "brute":
-        return BruteForceTracer(surfaces.triangles, threads=threads, cutouts=surfaces.cutouts)
-    return CpuTracer(surfaces.triangles, threads=threads, **surfaces.tree_and_cutouts)
+    own = surfaces.tree_and_cutouts if device == "cpu" else {"cutouts": surfaces.cutouts}
+    return kind(surfaces.triangles, threads=threads, **own)

@@ -1,18 +1,24 @@
 """Builders of binary trees are compared as Günther, Popov, Seidel, Slusallek compare theirs: Realtime Ray Tracing on
-GPU with BVH-based Packet Traversal, 2007, table 1.
+GPU with BVH-based Packet Traversal, 2007, table 1. Then kernels are measured on the trees of each builder that a render
+can choose, with the same rays, and the builder that a GPU runs is timed step by step, beside the CPU.
 """
 
 import gc
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+from typing import Any
 
-from renderer.bench.table import MISSING, aligned, number, share
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
+from renderer.bench.table import MISSING, STRUCK_OUT, aligned, number, ranged, share
+from tracecore import Device
+from tracecore.benchmarks.tree_time import TreeTime
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
+from tracecore.bvh.builders import BUILDERS
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
@@ -66,7 +72,7 @@ def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
     return reinserted(_binned(triangles, threads), threads=threads)
 
 
-BUILDERS: Mapping[str, Way] = {
+WAYS: Mapping[str, Way] = {
     EXACT: Way(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
     "binned": Way(build=_binned),
     "fast": Way(build=_fast),
@@ -99,14 +105,14 @@ class BuiltTree:
 
 def builders_for(triangles: int) -> list[str]:
     """Returns the names of the builders that are tried with so many triangles."""
-    return [name for name, way in BUILDERS.items() if triangles <= way.most]
+    return [name for name, way in WAYS.items() if triangles <= way.most]
 
 
 def left_out(triangles: int) -> list[str]:
     """Returns a line for each builder that is not tried with so many triangles: why."""
     return [
         f"{name} is left out: with more than {way.most} triangles {way.beyond}"
-        for name, way in BUILDERS.items()
+        for name, way in WAYS.items()
         if triangles > way.most
     ]
 
@@ -120,8 +126,8 @@ def built_trees(triangles: Floats, repeats: int, threads: int | None = None) -> 
     """
     names = builders_for(len(triangles))
     for name in names:
-        BUILDERS[name].build(triangles[:FIRST_TRIANGLES], threads)
-    rounds = [{name: _seconds(BUILDERS[name], triangles, threads) for name in names} for _ in range(repeats)]
+        WAYS[name].build(triangles[:FIRST_TRIANGLES], threads)
+    rounds = [{name: _seconds(WAYS[name], triangles, threads) for name in names} for _ in range(repeats)]
     return [_built(name, triangles, [of_round[name] for of_round in rounds]) for name in names]
 
 
@@ -140,7 +146,7 @@ def _elapsed(clock: Callable[[], float], action: Callable[[], object]) -> float:
 def _built(name: str, triangles: Floats, rounds: Sequence[tuple[float, float | None]]) -> BuiltTree:
     alone = [seconds for seconds, _ in rounds]
     together = [seconds for _, seconds in rounds if seconds is not None]
-    tree, peak = _tree_and_peak(partial(BUILDERS[name].build, triangles, 1))
+    tree, peak = _tree_and_peak(partial(WAYS[name].build, triangles, 1))
     return BuiltTree(
         builder=name,
         seconds=median(alone),
@@ -188,3 +194,125 @@ def table(trees: Sequence[BuiltTree]) -> str:
     ]
     heads = ["builder", "s, one thread", "s, all threads", "bytes a triangle", "nodes", "SAH cost", "quality"]
     return aligned([heads, *rows])
+
+
+def time_table(found: TreeTime) -> str:
+    """Returns a line for each step, with its milliseconds, for the GPU and for the CPU."""
+    rows = [["lbvh for a GPU, wall ms", "step by step", "all (range)"]]
+    for where, steps, rounds in (("the GPU", found.gpu, found.gpu_rounds), ("the CPU", found.cpu, found.cpu_rounds)):
+        each = ", ".join(f"{name} {1e3 * seconds:.3g}" for name, seconds in steps.items())
+        least, most = (f"{1e3 * seconds:.3g}" for seconds in (min(rounds), max(rounds)))
+        rows.append([f"built and packed by {where}", each, f"{1e3 * median(rounds):.3g} ({least}-{most})"])
+    return aligned(rows)
+
+
+def time_row(found: TreeTime) -> dict[str, Any]:
+    """Returns the figures for a file, by their keys in `figure_keys.BUILDERS`."""
+    return {
+        "gpu": dict(found.gpu),
+        "cpu": dict(found.cpu),
+        "gpu_seconds": median(found.gpu_rounds),
+        "cpu_seconds": median(found.cpu_rounds),
+    }
+
+
+#: What is told of each kernel, one after the other.
+Steps = Iterable[tuple[KernelFacts, list[Measurement]]]
+
+#: Kinds of rays that trees are compared on: coherent, incoherent, and those of photons.
+KINDS = ("primary", "bounce1", "photon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeRate:
+    """Holds the rate of a kernel on the tree of a builder.
+
+    rate, least, most: median and range of rounds, over all view points, in millions of rays per second.
+    relative: the rate over that of the default builder's tree, with the same kernel and rays; None where the hits on
+    one of them are wrong.
+    sah_cost: expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it.
+    compared: how many rays had their hits compared with the CPU's.
+    wrong: the first wrong ray in words; the rate counts for nothing then. None where all are right.
+    """
+
+    builder: str
+    kernel: str
+    kind: str
+    rays: int
+    rate: float
+    least: float
+    most: float
+    relative: float | None
+    sah_cost: float
+    compared: int
+    wrong: str | None
+
+
+def tree_rates(device: Device, measured: Callable[[str], Steps]) -> list[TreeRate]:
+    """Returns the rates of kernels on the trees of all builders that renders can choose, the default first.
+
+    measured: measures all kernels, by `kernel_benchmark.compare`, on trees of the builder of a name.
+    """
+    return list(_over_default({builder: _compared(device, measured(builder)) for builder in BUILDERS}))
+
+
+def _compared(device: Device, steps: Steps) -> Comparison:
+    """Returns what was measured on the trees of one builder, over all view points."""
+    facts, measurements = zip(*steps, strict=True)
+    return over_views(
+        Comparison(
+            device=device,
+            baseline=facts[0].kernel,
+            kernels=facts,
+            measurements=tuple(one for of_kernel in measurements for one in of_kernel),
+        )
+    )
+
+
+def _over_default(found: Mapping[str, Comparison]) -> Iterator[TreeRate]:
+    """Yields the rates, builder after builder."""
+    right = (one for one in found[next(iter(BUILDERS))].measurements if not one.wrong)
+    defaults = {(one.kernel, one.kind): one.rate for one in right}
+    for builder, compared in found.items():
+        costs = {facts.kernel: facts.sah_cost for facts in compared.kernels}
+        for one in compared.measurements:
+            default = None if one.wrong else defaults.get((one.kernel, one.kind))
+            yield TreeRate(
+                builder=builder,
+                kernel=one.kernel,
+                kind=one.kind,
+                rays=one.rays,
+                rate=one.rate,
+                least=one.least,
+                most=one.most,
+                relative=None if default is None else one.rate / default,
+                sah_cost=costs[one.kernel],
+                compared=one.compared,
+                wrong=str(one.wrong) if one.wrong else None,
+            )
+
+
+def rate_table(rates: Sequence[TreeRate]) -> str:
+    """Returns a line for each kernel and builder, with the cost of the tree and a column for each kind of rays: Mrays/s
+    with their range, and how many times the rate on the default builder's tree. Then a line for each that is wrong.
+    """
+    kinds = list(dict.fromkeys(one.kind for one in rates))
+    cells = {(one.kernel, one.builder, one.kind): _cell(one) for one in rates}
+    costs = {(one.kernel, one.builder): number(one.sah_cost) for one in rates}
+    rows = [
+        [kernel, builder, costs[kernel, builder], *(cells[kernel, builder, kind] for kind in kinds)]
+        for kernel in dict.fromkeys(one.kernel for one in rates)
+        for builder in dict.fromkeys(one.builder for one in rates)
+    ]
+    lines = [
+        f"Struck out: {one.kernel} on the tree of {one.builder}, {one.kind}, whose hits are wrong: {one.wrong}."
+        for one in rates
+        if one.wrong
+    ]
+    return "\n".join([aligned([["kernel, Mrays/s", "builder", "SAH cost", *kinds], *rows]), *lines])
+
+
+def _cell(one: TreeRate) -> str:
+    if one.wrong:
+        return STRUCK_OUT
+    return f"{ranged(one)} {MISSING if one.relative is None else f'{one.relative:.2f}x'}"

@@ -2,23 +2,29 @@
 
 The real workload (tracing, shading and storing) runs for batches of several sizes and several of them in flight per
 thread. Rates are rays per second of wall time. Before each is timed, the hits of some photons are compared with the
-CPU's.
+CPU's. Kernels are measured likewise, each in each way of dispatch, in photon runs that end when enough are stored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from renderer.atomic_file import write_whole
-from renderer.bench.figure_file import image_of
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PhotonTask
 from renderer.photons.tracing import trace_photons
-from renderer.scene.packed_scene import PackedScene
+from renderer.run.containment import Containment
+from renderer.run.photon_run import trace_until_stored
+from renderer.run.statistics import ratio
+from renderer.scene.packed_scene import PackedScene, pack_scene
+from renderer.scene.render_context import RenderContext, TracerChoice, context_of
+from scenes.model import Snapshot
+from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
+from tracecore.errors import WrongHitError
+from tracecore.tracers.gpu import DISPATCHES
 from tracecore.tracers.verified import Judge, VerifiedTracer
 from tracecore.workers.pool import WorkerPool
 
@@ -106,22 +112,72 @@ def table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def plot(found: list[Row], title: str, path: Path) -> None:
-    """Draws a panel for each dispatch, with a line for each size of batch."""
-    from matplotlib import pyplot
+@dataclass(frozen=True, kw_only=True)
+class EndToEnd:
+    """Holds what was measured of a photon run with one kernel and one way of dispatch.
 
-    figure, panels = pyplot.subplots(
-        1, len(dispatches(found)), sharey=True, squeeze=False, figsize=(9, 4), layout="constrained"
+    rate, least, most: millions of rays per second of wall time, median and range of the runs; 0 where hits are wrong.
+    busy: share of the time in which the co-processor had something to trace.
+    wrong: the first wrong hit in words, for which the kernel was not timed; None where all were right.
+    """
+
+    kernel: str
+    dispatch: str
+    rate: float
+    least: float
+    most: float
+    busy: float
+    wrong: str | None = None
+
+
+def end_to_end(
+    snapshot: Snapshot,
+    device: Device,
+    kernels: Sequence[str],
+    *,
+    photons: int,
+    repeats: int,
+    seed: int,
+    threads: int | None,
+) -> Iterator[EndToEnd]:
+    """Yields one run after the other, each until so many photons are stored.
+
+    An interrupt ends it, with those that are finished.
+    """
+    settings = RenderSettings(width=1, height=1, seed=seed, threads=threads)
+    scene = pack_scene(snapshot)
+    task = photon_task(scene, settings, 0, min_bounces=0)
+    with context_of(snapshot, TracerChoice(device="cpu", threads=1), load_seconds=0.0) as right:
+        judge = Judge(right.tracer, len(snapshot.positions), share=1.0)
+        for kernel in kernels:
+            for dispatch in DISPATCHES if device == "gpu" else (None,):
+                choice = TracerChoice(device=device, kernel=kernel, dispatch=dispatch, threads=threads)
+                with context_of(snapshot, choice, load_seconds=0.0) as context:
+                    try:
+                        check_photons(context.tracer, judge, scene, task, photons, threads=threads)
+                    except WrongHitError as error:
+                        yield _wrong_run(context.tracer, error)
+                    else:
+                        yield _timed_run(context, settings, photons, repeats)
+
+
+def _wrong_run(tracer: Tracer, error: WrongHitError) -> EndToEnd:
+    """Returns what is told of a kernel whose hits are wrong."""
+    return EndToEnd(
+        kernel=tracer.name, dispatch=tracer.dispatch, rate=0.0, least=0.0, most=0.0, busy=0.0, wrong=str(error)
     )
-    for panel, dispatch in zip(panels[0], dispatches(found), strict=True):
-        for batch_rays in BATCHES:
-            line = [row for row in found if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)]
-            rates = [row["rays_per_second"] / 1e6 for row in line]
-            panel.plot([row["in_flight"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
-        panel.set(title=dispatch, xlabel="batches in flight per thread", xscale="log")
-        panel.set_xticks(IN_FLIGHT, map(str, IN_FLIGHT))
-        panel.grid(alpha=0.3)
-    panels[0, 0].set(ylabel="Mrays/s, end to end", ylim=(0, None))
-    panels[0, 0].legend()
-    figure.suptitle(title)
-    write_whole(path, image_of(figure, path.suffix.lower()))
+
+
+def _timed_run(context: RenderContext, settings: RenderSettings, photons: int, repeats: int) -> EndToEnd:
+    run = trace_until_stored(Containment(context, None), settings, photons, repeat=repeats)
+    if not run.finished:
+        raise KeyboardInterrupt
+    rates = [rate / 1e6 for rate in run.rates]
+    return EndToEnd(
+        kernel=context.tracer.name,
+        dispatch=context.tracer.dispatch,
+        rate=median(rates),
+        least=min(rates),
+        most=max(rates),
+        busy=ratio(run.busy_seconds, run.seconds),
+    )

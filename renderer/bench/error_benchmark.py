@@ -23,8 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renderer.atomic_file import write_whole
-from renderer.bench.figure_file import image_of
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
@@ -197,19 +195,6 @@ def table(found: list[Row]) -> str:
         cells = "  ".join(f"{row['seconds']:.1f} s: {row['error']:.4f} ({row['passes']})" for row in own)
         lines.append(f"{name:>14}  {cells}  slope {slope(own):.2f}")
     return "\n".join(lines)
-
-
-def plot(found: list[Row], title: str, path: Path) -> None:
-    """Draws a line for each driver; both axes are logarithmic."""
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    for name, own in by_driver(found).items():
-        axes.loglog([row["seconds"] for row in own], [row["error"] for row in own], marker="o", label=name)
-    axes.set(title=title, xlabel="seconds", ylabel="relative error")
-    axes.grid(alpha=0.3, which="both")
-    axes.legend()
-    write_whole(path, image_of(figure, path.suffix.lower()))
 
 
 def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:

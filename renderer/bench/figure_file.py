@@ -1,27 +1,30 @@
-"""This module writes the files of figures of commands that measure, and says beforehand whether it can."""
+"""This module writes the files of figures of commands that measure, and says beforehand whether it can. It
+describes the machine to those who read them.
+"""
 
+import importlib.metadata
 import importlib.util
-import io
 import json
+import os
+import platform
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from renderer.atomic_file import write_whole
-from renderer.bench.machine import machine_facts
+from renderer.atomic_file import write_each, write_whole
 from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
-from renderer.version import SOFTWARE
-from scenes.marks import WRITTEN_BY
+from renderer.version import SOFTWARE, __version__
 
-#: What pages may end in, and plots with the types of their content.
-PAGE_SUFFIXES = (".html",)
-PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
+#: What files may end in, and the packages that make them, by the option that names them.
+SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
+PACKAGES = {"--plot": ("matplotlib",), "--html": ("matplotlib", "jinja2")}
 
 
 def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) -> Circumstances:
@@ -45,17 +48,28 @@ def check_request(arguments: Namespace) -> None:
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
-    plot, html = getattr(arguments, "plot", None), getattr(arguments, "html", None)
-    for option, path, suffixes in (("--plot", plot, tuple(PLOT_SUFFIXES)), ("--html", html, PAGE_SUFFIXES)):
-        if path:
-            check_suffix(path, suffixes)
-            check_matplotlib(option)
-    paths = [path for path in (arguments.json, plot, html) if path]
-    for path in paths:
-        check_folder(path, arguments.replace)
+    paths = check_files(arguments)
     for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):
         check_scene(scene)
     make_default_folder(paths)
+
+
+def check_files(arguments: Namespace) -> list[Path]:
+    """Returns the files that --json, --plot, --html and --heatmap ask for, where a command has them.
+
+    Raises `UsageError` for one that could not be written later.
+    """
+    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", *SUFFIXES)}
+    files = {option: path for option, path in asked.items() if path}
+    for option, path in files.items():
+        if option in SUFFIXES:
+            check_suffix(path, SUFFIXES[option])
+        for package in PACKAGES.get(option, ()):
+            if importlib.util.find_spec(package) is None:
+                raise UsageError(f"{option} needs {package}; install it with: pip install {package}")
+    for path in files.values():
+        check_folder(path, arguments.replace)
+    return list(files.values())
 
 
 def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
@@ -64,24 +78,14 @@ def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
         raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")
 
 
-def check_matplotlib(option: str) -> None:
-    """Raises `UsageError` if the package that an option needs to draw is not installed."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
-
-
-def image_of(figure: Any, suffix: str) -> bytes:
-    """Returns the content of a file of a figure of matplotlib, the same bytes for the same figure.
-
-    suffix: .png or .svg.
-    """
-    from matplotlib import rc_context
-
-    file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
-        metadata = {"Date": None, "Creator": WRITTEN_BY} if suffix == ".svg" else {"Software": SOFTWARE}
-        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=metadata)
-    return file.getvalue()
+def write_results(
+    arguments: Namespace, about: Circumstances, figures: Mapping[str, Any], draw: Callable[[str], bytes]
+) -> None:
+    """Writes the figures that --json asks for, and the plot of --plot. draw: returns the plot's file, by its suffix."""
+    writes: list[Callable[[], object]] = [partial(write_figures, arguments.json, about, figures)]
+    if arguments.plot:
+        writes.append(lambda: write_whole(arguments.plot, draw(arguments.plot.suffix.lower())))
+    write_each(*writes)
 
 
 def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str, Any]) -> None:
@@ -92,3 +96,49 @@ def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str,
     if path:
         text = json.dumps({"software": SOFTWARE, "circumstances": asdict(about)} | dict(figures), indent=1)
         write_whole(path, (text + "\n").encode())
+
+
+#: Packages whose versions may matter to speed.
+REPORTED_PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+
+
+def machine_facts() -> dict[str, str]:
+    """Returns the facts of this machine by name: processor, cores, system, GPU if there is one, versions."""
+    return {
+        "processor": processor_name(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        **gpu_facts(),
+        "tracecore": __version__,
+        "Python": platform.python_version(),
+        **{name: version for name in REPORTED_PACKAGES if (version := package_version(name))},
+    }
+
+
+def processor_name() -> str:
+    """Returns the name of the processor as the system gives it."""
+    listing = Path("/proc/cpuinfo")
+    if listing.is_file():
+        for line in listing.read_text(errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def gpu_facts() -> dict[str, str]:
+    """Returns the facts of the GPU that would be used; an empty dictionary where there is none."""
+    from tracecore.cuda.device import cuda_versions, device_architecture, gpu_name, gpu_unavailable_reason
+
+    if gpu_unavailable_reason():
+        return {}
+    driver, runtime = cuda_versions()
+    return {"GPU": f"{gpu_name()} ({device_architecture()})", "CUDA": f"{runtime}; driver for up to {driver}"}
+
+
+def package_version(name: str) -> str | None:
+    """Returns the version of a package, or None where it is not installed."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -15,28 +15,20 @@ from typing import Self
 
 from PIL import Image
 
-from renderer.atomic_file import Replace, check_replaceable, write_each, write_whole
-from renderer.bench.figure_file import (
-    PAGE_SUFFIXES,
-    PLOT_SUFFIXES,
-    check_matplotlib,
-    check_suffix,
-    circumstances_of,
-    write_figures,
-)
+from renderer.atomic_file import check_replaceable, write_each, write_whole
+from renderer.bench.figure_file import check_files, circumstances_of, write_figures
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.page_pictures import compact_svg, fitted
-from renderer.bench.plot import plot
+from renderer.bench.plot import plot_kernels
 from renderer.bench.ray_generators import RayPlan, RaySets
-from renderer.bench.report import Pictures, page
+from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.view_points import ViewPoint
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
-from renderer.film.image_file import check_folder, make_default_folder, png_texts
+from renderer.film.image_file import make_default_folder, png_texts
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.tone_mapping import ToneMapping
 from renderer.scene.render_context import TracerChoice, context_of
@@ -44,9 +36,6 @@ from renderer.version import SOFTWARE
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
-
-#: What heat maps may end in.
-HEAT_SUFFIXES = (".png",)
 
 #: Most bytes of a page, but for captions.
 PAGE_BYTES = 990_000
@@ -72,32 +61,24 @@ class BenchFiles:
     heat_kernels: tuple[str, ...] = ()
 
     @classmethod
-    def chosen(cls, arguments: Namespace, heat_kernels: Sequence[str]) -> Self:
-        """Returns the files that --json, --plot, --html and --heatmap ask for."""
-        return cls(
+    def checked(cls, arguments: Namespace, device: Device, heat_kernels: Sequence[str]) -> Self:
+        """Returns the files that --json, --plot, --html and --heatmap ask for, and makes the default folder.
+
+        Raises `UsageError` now if something could not be written later.
+        """
+        if arguments.heatmap and device == "cpu":
+            raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
+        paths = check_files(arguments)
+        files = cls(
             json=arguments.json,
             plot=arguments.plot,
             html=arguments.html,
             heat=arguments.heatmap,
             heat_kernels=tuple(heat_kernels),
         )
-
-    def check(self, device: Device, replace: Replace) -> None:
-        """Raises `UsageError` now if something could not be written later, and makes the default folder."""
-        endings = ((self.plot, tuple(PLOT_SUFFIXES)), (self.html, PAGE_SUFFIXES), (self.heat, HEAT_SUFFIXES))
-        for path, suffixes in endings:
-            if path:
-                check_suffix(path, suffixes)
-        if self.heat and device == "cpu":
-            raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
-        for option, path in (("--plot", self.plot), ("--html", self.html)):
-            if path:
-                check_matplotlib(option)
-        paths = [path for path in (self.json, self.plot, self.html, self.heat) if path]
-        for path in paths:
-            check_folder(path, replace)
-        check_replaceable(self._heat_maps_there(), replace)
+        check_replaceable(files._heat_maps_there(), arguments.replace)
         make_default_folder(paths)
+        return files
 
     def _heat_maps_there(self) -> Iterator[Path]:
         """Yields the files that are there of heat maps of these kernels."""
@@ -119,7 +100,7 @@ class BenchFiles:
 
     def _write_plot(self, found: Comparison, run: "Run") -> None:
         if self.plot:
-            write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
+            write_whole(self.plot, plot_kernels(found, run.title, self.plot.suffix.lower()))
 
     def _write_heat(self, figure: Figure) -> None:
         if self.heat:
@@ -127,7 +108,7 @@ class BenchFiles:
 
     def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
         if self.html:
-            drawing = compact_svg(plot(found, run.title, ".svg"))
+            drawing = plot_kernels(found, run.title, ".svg")
             plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
             write_whole(self.html, bounded_page(found, run.circumstances, pictures).encode())

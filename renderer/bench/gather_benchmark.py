@@ -9,9 +9,9 @@ import math
 import time
 from dataclasses import dataclass
 
-from renderer.drivers import PhotonsOnlyDriver, photon_radius
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photons_only import OneMap
+from renderer.drivers.photons_only import OneMap, PhotonsOnlyDriver
+from renderer.drivers.search_radius import photon_radius
 from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import no_photons
 from renderer.scene.packed_scene import surface_area

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
+from statistics import fmean, harmonic_mean, median
 from typing import Any
 
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.ray_generators import sample
 from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
@@ -261,7 +261,7 @@ def _mean(own: Sequence[Measurement]) -> Measurement:
         own[0],
         view=MEAN_VIEW,
         rays=sum(rays),
-        rate=_harmonic(rays, [one.rate for one in own]),
+        rate=harmonic_mean([one.rate for one in own], rays),
         least=min(one.least for one in own),
         most=max(one.most for one in own),
         steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
@@ -281,20 +281,14 @@ def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRa
         return None
     nodes = [count * one.nodes for count, one in zip(rays, steps, strict=True)]
     triangles = [count * one.triangles for count, one in zip(rays, steps, strict=True)]
-    moved = [count * one.bytes for count, one in zip(rays, steps, strict=True) if one.bytes is not None]
     return replace(
         steps[0],
         nodes=sum(nodes) / sum(rays),
         triangles=sum(triangles) / sum(rays),
-        bytes=sum(moved) / sum(rays) if len(moved) == len(rays) else None,
+        bytes=_mean_if_known(rays, [one.bytes for one in steps]),
         node_efficiency=_harmonic_if_known(nodes, [one.node_efficiency for one in steps]),
         triangle_efficiency=_harmonic_if_known(triangles, [one.triangle_efficiency for one in steps]),
     )
-
-
-def _harmonic(weights: Sequence[float], values: Sequence[float]) -> float:
-    """Returns the weighted harmonic mean."""
-    return sum(weights) / sum(weight / value for weight, value in zip(weights, values, strict=True))
 
 
 def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
@@ -304,12 +298,11 @@ def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None])
     known = [(weight, value) for weight, value in zip(weights, values, strict=True) if weight and value is not None]
     if not known or len(known) < sum(weight > 0 for weight in weights):
         return None
-    return _harmonic([weight for weight, _ in known], [value for _, value in known])
+    own, numbers = zip(*known, strict=True)
+    return harmonic_mean(numbers, own)
 
 
 def _mean_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
     """Returns the weighted mean, or None where a value is missing."""
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    return sum(weight * value for weight, value in zip(weights, known, strict=True)) / sum(weights)
+    return fmean(known, weights) if len(known) == len(values) else None

@@ -1,15 +1,13 @@
 """A page shows what a command has measured and needs nothing else: tables, plots, pictures, the machine, the command.
 
-Its style and its script, which sorts tables and hides groups of rows, stand in `page.html`.
+How it looks says `page.html`, a template of Jinja2 (extra `plot`); its script sorts tables and hides groups of rows.
 """
 
 import base64
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
-from string import Template
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
@@ -46,6 +44,11 @@ class Figure:
     content: bytes
     media_type: str = "image/png"
 
+    @property
+    def address(self) -> str:
+        """Returns the picture itself as an address."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode()}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -65,7 +68,7 @@ Row = Sequence[str | Cell]
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """This is a table, whose first column has names of kernels.
+    """This is a table, whose first column has names of kernels. A click on a column's head sorts by it.
 
     head: names of the columns.
     rows: as many cells each as there are columns.
@@ -77,93 +80,64 @@ class Table:
     rows: Sequence[Row]
     best: Mapping[int, Callable[[Iterable[float]], float]] = field(default_factory=dict)
 
-
-def whole_page(title: str, about: Circumstances, sections: Iterable[str]) -> str:
-    """Returns the page as HTML: a title, the command, and sections, of which empty ones are left out."""
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(title), command=escape(about.command), sections="\n".join(filter(None, sections))
-    )
-
-
-def answer_html(texts: Sequence[str], note: str) -> str:
-    """Returns the HTML of an answer: a leading sentence, a list of what follows from it, and what it rests on."""
-    lead, *others = texts or ["Nothing was measured."]
-    items = "".join(f"<li>{escape(text)}</li>" for text in others)
-    return section("Answer", f'<p class="lead">{escape(lead)}</p>', f"<ul>{items}</ul>", paragraph(note))
+    @property
+    def tops(self) -> dict[int, float]:
+        """Returns the best value of each column whose values are not all alike, by the column's index."""
+        tops = {}
+        for column, best in self.best.items():
+            cells = (row[column] for row in self.rows)
+            values = {cell.value for cell in cells if isinstance(cell, Cell) and cell.value is not None}
+            if len(values) > 1:
+                tops[column] = best(values)
+        return tops
 
 
-def boxes(legend: str, groups: Iterable[str]) -> str:
-    """Returns a box for each group of rows, which the page's script shows and heeds."""
-    found = (f'<label><input type="checkbox" value="{escape(name)}" checked> {escape(name)}</label>' for name in groups)
-    return f'<fieldset id="families" hidden><legend>{escape(legend)}</legend>{"".join(found)}</fieldset>'
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """This is a part of a page under a heading, which is left out where it has nothing to show.
 
-
-def circumstances_html(about: Circumstances, **facts: str) -> str:
-    """Returns the HTML of how something was measured. facts: more of them, by their names."""
-    known = {"scene": about.scene, "triangles": f"{about.triangles:,}", **facts, "date": about.date}
-    terms = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in (known | about.machine).items())
-    return section("Circumstances", f"<dl>{''.join(terms)}</dl>")
-
-
-def section(title: str, *parts: str) -> str:
-    """Returns the HTML of a part of the page under a heading."""
-    return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "\n</section>"
-
-
-def paragraph(text: str) -> str:
-    """Returns the HTML of a paragraph."""
-    return f"<p>{escape(text)}</p>"
-
-
-def gallery(title: str, figures: Sequence[Figure]) -> str:
-    """Returns the HTML of figures under a title; it is empty without pictures."""
-    return section(title, f'<div class="pictures">{"".join(map(figure_html, figures))}</div>') if figures else ""
-
-
-def figure_html(figure: Figure) -> str:
-    """Returns the HTML of a picture, which holds the picture itself."""
-    source = f"data:{figure.media_type};base64,{base64.b64encode(figure.content).decode()}"
-    caption = escape(figure.caption)
-    return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
-
-
-def table_html(table: Table, group: Callable[[str], str], baseline: str = "") -> str:
-    """Returns the HTML of a table. A click on a column's head sorts by it.
-
-    group: returns what group a row belongs to, by its first cell; the page's boxes hide groups.
-    baseline: whose rows stand out; so does the best of each column that has one.
+    texts: paragraphs before the tables.
+    notes: paragraphs behind them.
+    folded: what stands for the tables until they are asked for; nothing where they are seen at once.
     """
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
-    name = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    tops = _tops(table)
-    lines = "\n".join(_row(row, tops, group(str(row[0])), is_baseline=row[0] == baseline) for row in table.rows)
-    return f'<div class="scroll"><table>{name}<thead><tr>{heads}</tr></thead>\n<tbody>{lines}</tbody></table></div>'
+
+    title: str
+    texts: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    folded: str = ""
 
 
-def _tops(table: Table) -> dict[int, float]:
-    """Returns the best value of each column whose values are not all alike, by the column's index."""
-    tops = {}
-    for column, best in table.best.items():
-        cells = (row[column] for row in table.rows)
-        values = {cell.value for cell in cells if isinstance(cell, Cell) and cell.value is not None}
-        if len(values) > 1:
-            tops[column] = best(values)
-    return tops
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Holds what is on a page.
 
+    answer: a leading sentence and what follows from it. rests_on: what it rests on.
+    legend, groups: of the boxes that hide groups of rows.
+    group: returns what group a row of a table belongs to, by its first cell.
+    baseline: whose rows stand out; so does the best of each column that has one.
+    facts: of how it was measured, beside those that all pages have.
+    """
 
-def _row(row: Row, tops: dict[int, float], group: str, *, is_baseline: bool) -> str:
-    cells = (
-        _cell(cell, is_best=column in tops and isinstance(cell, Cell) and cell.value == tops[column])
-        for column, cell in enumerate(row)
-    )
-    classes = ' class="baseline"' if is_baseline else ""
-    return f'<tr{classes} data-family="{escape(group)}">{"".join(cells)}</tr>'
+    title: str
+    about: Circumstances
+    answer: Sequence[str]
+    rests_on: str
+    legend: str
+    groups: Iterable[str]
+    group: Callable[[str], str]
+    sections: Sequence[Section]
+    baseline: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
 
+    def html(self) -> str:
+        """Returns the page as HTML."""
+        from jinja2 import Environment, StrictUndefined
 
-def _cell(cell: str | Cell, *, is_best: bool) -> str:
-    if isinstance(cell, str):
-        return f"<td>{escape(cell)}</td>"
-    classes = ' class="best"' if is_best else ""
-    note = f"<br><small>{escape(cell.note)}</small>" if cell.note else ""
-    text = f"<s>{escape(cell.text)}</s>" if cell.is_struck else escape(cell.text)
-    return f"<td{classes}>{text}{note}</td>"
+        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        about = self.about
+        facts = {"scene": about.scene, "triangles": f"{about.triangles:,}", **self.facts, "date": about.date}
+        shown = [one for one in self.sections if one.tables or one.notes or one.figures]
+        template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+        return template.render(page=self, sections=shown, facts=facts | about.machine)

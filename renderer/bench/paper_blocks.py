@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from renderer.bench.builder_benchmark import EXACT, BuiltTree, quality
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, Measurement
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, Paper
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES, Published

@@ -3,28 +3,15 @@
 It is a page like that of kernels (`renderer.bench.report`), made of the same parts.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from renderer.bench.page import (
-    MISSING,
-    Cell,
-    Circumstances,
-    Figure,
-    Table,
-    answer_html,
-    boxes,
-    circumstances_html,
-    figure_html,
-    paragraph,
-    section,
-    table_html,
-    whole_page,
-)
+from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Section, Table
 from renderer.bench.page import Row as TableRow
-from renderer.bench.picture_answer import answer, duration, least_error, maker_of, seconds_until, target_of
-from renderer.bench.picture_benchmark import THREAD_SECONDS
-from renderer.bench.picture_plot import name_of
+from renderer.bench.picture_scenes import THREAD_SECONDS
 
 Row = dict[str, Any]
 
@@ -47,6 +34,9 @@ THREADS = "Seconds of the threads, their mean, of the median picture; limited by
 #: Which value is best in the columns of pictures, by their index; the first has names.
 BEST = {1: min, 2: min, 3: min, 4: min, 6: max}
 
+#: Times that differ by less than this share are taken as alike.
+ALIKE = 0.05
+
 
 def page(found: Sequence[Row], about: Circumstances, plot: Figure) -> str:
     """Returns the page as HTML.
@@ -58,15 +48,21 @@ def page(found: Sequence[Row], about: Circumstances, plot: Figure) -> str:
     scenes = list(dict.fromkeys(row["scene"] for row in found))
     ours = [row for row in found if "driver" in row]
     sections = [
-        answer_html(answer(found), ANSWER),
-        boxes("drivers and peers", dict.fromkeys(map(name_of, found))),
-        section("Error over time", figure_html(plot)),
-        section("Pictures", paragraph(PICTURES), *(_pictures(scene, found) for scene in scenes)),
-        section("What took the time", paragraph(THREADS), *(_threads(scene, ours) for scene in scenes)),
-        section("All errors", f"<details><summary>each number of passes</summary>{_errors(found)}</details>"),
-        circumstances_html(about),
+        Section(title="Error over time", figures=[plot]),
+        Section(title="Pictures", texts=[PICTURES], tables=[_pictures(scene, found) for scene in scenes]),
+        Section(title="What took the time", texts=[THREADS], tables=[_threads(scene, ours) for scene in scenes]),
+        Section(title="All errors", tables=[_errors(found)], folded="each number of passes"),
     ]
-    return whole_page(f"Pictures of {about.scene}", about, sections)
+    return Page(
+        title=f"Pictures of {about.scene}",
+        about=about,
+        answer=answer(found),
+        rests_on=ANSWER,
+        legend="drivers and peers",
+        groups=list(dict.fromkeys(map(name_of, found))),
+        group=_group,
+        sections=sections,
+    ).html()
 
 
 def _group(maker: str) -> str:
@@ -74,12 +70,12 @@ def _group(maker: str) -> str:
     return maker.rpartition(" on the ")[0]
 
 
-def _pictures(scene: str, found: Sequence[Row]) -> str:
+def _pictures(scene: str, found: Sequence[Row]) -> Table:
     own = [row for row in found if row["scene"] == scene]
     error = target_of(own)
     head = ["", f"time to {error:.2%}", "seconds", "error", "noise", "passes", "Mrays/s", "busy"]
     rows = [[maker_of(row), _until(row, error), *_figures(row)] for row in own]
-    return table_html(Table(caption=scene, head=head, rows=rows, best=BEST), _group)
+    return Table(caption=scene, head=head, rows=rows, best=BEST)
 
 
 def _until(row: Row, error: float) -> Cell:
@@ -105,19 +101,132 @@ def _figures(row: Row) -> list[str | Cell]:
     ]
 
 
-def _threads(scene: str, ours: Sequence[Row]) -> str:
+def _threads(scene: str, ours: Sequence[Row]) -> Table:
     rows: list[TableRow] = [
         [maker_of(row), row["limited_by"], *(f"{row[name]:.3g}" for name in THREAD_SECONDS)]
         for row in ours
         if row["scene"] == scene
     ]
-    return table_html(Table(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows), _group)
+    return Table(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows)
 
 
-def _errors(found: Sequence[Row]) -> str:
+def _errors(found: Sequence[Row]) -> Table:
     rows: list[TableRow] = [
         [maker_of(row), row["scene"], f"{one['passes']}", duration(one["seconds"]), f"{one['error']:.3%}"]
         for row in found
         for one in row["errors"]
     ]
-    return table_html(Table(head=["", "scene", "passes", "seconds", "error"], rows=rows), _group)
+    return Table(head=["", "scene", "passes", "seconds", "error"], rows=rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """Says when a driver, or a peer, on a device has reached an error.
+
+    maker: who, in words.
+    seconds: until then.
+    is_peer: whether it is a peer, which stands beside ours and never wins.
+    """
+
+    maker: str
+    seconds: float
+    is_peer: bool
+
+
+def name_of(row: Row) -> str:
+    """Returns what made a row's pictures: a driver, or a peer."""
+    name: str = row.get("driver") or row["peer"]
+    return name
+
+
+def maker_of(row: Row) -> str:
+    """Returns what made the pictures of a row, in words."""
+    return f"{name_of(row)} on the {row['device']}"
+
+
+def least_error(row: Row) -> float:
+    """Returns the least error that the pictures of a row have had."""
+    return float(min(one["error"] for one in row["errors"]))
+
+
+def target_of(found: Iterable[Row]) -> float:
+    """Returns the least error of a scene that all of our drivers have reached on all devices."""
+    return max(least_error(row) for row in found if "driver" in row)
+
+
+def seconds_until(row: Row, error: float) -> float | None:
+    """Returns the seconds after which a row has an error, or None where it has never had it.
+
+    Between two of its pictures the logarithm of the error is linear in that of the seconds, as in the plot.
+    """
+    points = [(float(one["seconds"]), float(one["error"])) for one in row["errors"]]
+    if points[0][1] <= error:
+        return points[0][0]
+    for (before, above), (after, below) in pairwise(points):
+        if below <= error:
+            if below <= 0.0 or before <= 0.0:
+                return after
+            share = math.log(above / error) / math.log(above / below)
+            return before * (after / before) ** share
+    return None
+
+
+def answer(found: Sequence[Row]) -> list[str]:
+    """Returns the answer of a benchmark of pictures: a sentence on who is first where, then a text for each scene.
+
+    found: rows of drivers and of peers, of all scenes.
+    """
+    scenes = list(dict.fromkeys(row["scene"] for row in found if "driver" in row))
+    if not scenes:
+        return []
+    races = {scene: race([row for row in found if row["scene"] == scene]) for scene in scenes}
+    places: dict[str, list[str]] = {}
+    for scene, reached in races.items():
+        first = next(one for one in reached if not one.is_peer)
+        places.setdefault(first.maker, []).append(scene)
+    lead = "; ".join(f"{maker} in {', '.join(own)}" for maker, own in places.items())
+    texts = [_of_scene(scene, [row for row in found if row["scene"] == scene], races[scene]) for scene in scenes]
+    return [f"First to the error that all reach: {lead}.", *texts]
+
+
+def race(found: Sequence[Row]) -> list[Reached]:
+    """Returns who of a scene has reached the error that all of ours reach, the fastest first."""
+    error = target_of(found)
+    times = ((row, seconds_until(row, error)) for row in found)
+    reached = [
+        Reached(maker=maker_of(row), seconds=seconds, is_peer="peer" in row)
+        for row, seconds in times
+        if seconds is not None
+    ]
+    return sorted(reached, key=lambda one: one.seconds)
+
+
+def _of_scene(scene: str, found: Sequence[Row], reached: Sequence[Reached]) -> str:
+    """Returns who of a scene is first, by how much, who has the least error, and the fastest peer."""
+    ours = [one for one in reached if not one.is_peer]
+    peers = [one for one in reached if one.is_peer]
+    first, error = ours[0], target_of(found)
+    text = f"{scene}: {first.maker} has an error of {error:.2%} after {duration(first.seconds)}"
+    text += "; nothing else was measured." if len(ours) == 1 else f", {_lead(first, ours[1])}."
+    row = min((row for row in found if "driver" in row), key=least_error)
+    if len(ours) > 1 and least_error(row) < error:
+        seconds = seconds_until(row, least_error(row))
+        assert seconds is not None
+        text += f" The least error is that of {maker_of(row)}, {least_error(row):.2%} after {duration(seconds)}."
+    if peers:
+        text += f" The fastest peer, {peers[0].maker}, takes {peers[0].seconds / first.seconds:.2f} times as long."
+    elif any("peer" in row for row in found):
+        text += " No peer has reached it."
+    return text
+
+
+def _lead(first: Reached, second: Reached) -> str:
+    """Returns by how much one is ahead of another."""
+    if second.seconds < (1.0 + ALIKE) * first.seconds:
+        return f"and {second.maker} is as fast"
+    return f"{second.seconds / first.seconds:.2f} times as fast as {second.maker}"
+
+
+def duration(seconds: float) -> str:
+    """Returns seconds for people to read, three digits of them."""
+    return f"{seconds:.3g} s"

@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.batch import new_batch
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import shade_batch

@@ -6,8 +6,9 @@ import numpy.typing as npt
 from renderer.bench.workload import NO_VIEW, RaySet
 from renderer.camera_paths.loops import EyeBatches
 from renderer.camera_paths.paths import DEPTH_MASK, EYE_STATE
-from renderer.drivers import DRIVERS, EyeDriver
+from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.eye import EyeDriver
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Asked, asked_of
 from tracecore.dispatch.tracer import Tracer

@@ -2,28 +2,15 @@
 command.
 """
 
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from PIL import Image
 
 from renderer.bench.answer import answer
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
-from renderer.bench.page import (
-    MISSING,
-    Cell,
-    Circumstances,
-    Figure,
-    Row,
-    Table,
-    answer_html,
-    boxes,
-    circumstances_html,
-    figure_html,
-    gallery,
-    paragraph,
-    section,
-    table_html,
-    whole_page,
-)
+from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Row, Section, Table
 from renderer.bench.plot import colors_of, family
 from renderer.bench.table import (
     COST_COLUMNS,
@@ -65,6 +52,12 @@ PHOTON_RUNS = (
 BEST_COSTS = dict(enumerate((min, min, min, max, max, max, max), start=1))
 BEST_FACTS = dict(enumerate((min, min, min, min, max), start=1))
 
+#: By how much pictures are shrunk, one after the other until they fit.
+SHRINKS = (1, 2, 4, 8)
+
+#: From 0 to 100, of the compression.
+QUALITY = 60
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
@@ -83,41 +76,41 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
     pictures: all that the page shows.
     """
     means = over_views(found)
-    kinds_with_costs = [kind for kind in means.kinds if means.has_costs(kind)]
-    sections = [
-        answer_html(answer(found), ANSWER),
-        _boxes(means.kernel_names),
-        section(
-            "Rates", paragraph(RATES), _rates(means), paragraph(compared_note(found)), *map(figure_html, pictures.plots)
-        ),
-        gallery("View points", pictures.views),
-        section("Steps and bounds", paragraph(RAY_COSTS), *(_costs(means, kind) for kind in kinds_with_costs))
-        if kinds_with_costs
-        else "",
-        section("Photon runs", paragraph(PHOTON_RUNS), _photon_runs(found)) if found.photon_runs else "",
-        section("Kernels", _kernels(found)),
-        section("Peers", *map(paragraph, peer_notes(found))) if found.peers else "",
-        gallery("Heat maps of the view points", pictures.heat_maps),
-        section("All measurements", f"<details><summary>each view point</summary>{_all(found)}</details>"),
-        circumstances_html(about, device=found.device, baseline=found.baseline),
-    ]
-    return whole_page(f"Traversal kernels on {about.scene}", about, sections)
-
-
-def _boxes(kernels: Sequence[str]) -> str:
-    """Returns a box for each family of kernels."""
+    kernels = means.kernel_names
     present = {family(kernel) for kernel in kernels}
-    return boxes("families of kernels", (name for name in colors_of(kernels) if name in present))
+    costs_of = [_costs(means, kind) for kind in means.kinds if means.has_costs(kind)]
+    sections = [
+        Section(
+            title="Rates", texts=[RATES], tables=[_rates(means)], notes=[compared_note(found)], figures=pictures.plots
+        ),
+        Section(title="View points", figures=pictures.views),
+        Section(title="Steps and bounds", texts=[RAY_COSTS], tables=costs_of),
+        Section(title="Photon runs", texts=[PHOTON_RUNS], tables=_photon_runs(found)),
+        Section(title="Kernels", tables=[_kernels(found)]),
+        Section(title="Peers", notes=peer_notes(found) if found.peers else ()),
+        Section(title="Heat maps of the view points", figures=pictures.heat_maps),
+        Section(title="All measurements", tables=[_all(found)], folded="each view point"),
+    ]
+    return Page(
+        title=f"Traversal kernels on {about.scene}",
+        about=about,
+        answer=answer(found),
+        rests_on=ANSWER,
+        legend="families of kernels",
+        groups=[name for name in colors_of(kernels) if name in present],
+        group=family,
+        sections=sections,
+        baseline=found.baseline,
+        facts={"device": found.device, "baseline": found.baseline},
+    ).html()
 
 
-def _rates(means: Comparison) -> str:
+def _rates(means: Comparison) -> Table:
     known = {(one.kernel, one.kind): one for one in means.measurements}
     rows: list[Row] = [[name, *(_rate(known.get((name, kind))) for kind in means.kinds)] for name in means.kernel_names]
     caption = f"Millions of rays per second, and relative to {means.baseline}"
     best = dict.fromkeys(range(1, 1 + len(means.kinds)), max)
-    return table_html(
-        Table(caption=caption, head=["kernel", *means.kinds], rows=rows, best=best), family, means.baseline
-    )
+    return Table(caption=caption, head=["kernel", *means.kinds], rows=rows, best=best)
 
 
 def _rate(one: Measurement | None) -> Cell:
@@ -129,15 +122,10 @@ def _rate(one: Measurement | None) -> Cell:
     return Cell(text=f"{number(one.rate)}{relative}", value=one.rate, note=f"{number(one.least)} – {number(one.most)}")
 
 
-def _costs(means: Comparison, kind: str) -> str:
-    rows: list[Row] = [[one.kernel, *_cost_cells(one)] for one in means.measurements if one.kind == kind]
-    return table_html(
-        Table(caption=kind, head=["kernel", *COST_COLUMNS], rows=rows, best=BEST_COSTS), family, means.baseline
-    )
-
-
-def _cost_cells(one: Measurement) -> list[Cell]:
-    return [_figure_cell(text) for text in costs(one, MISSING)]
+def _costs(means: Comparison, kind: str) -> Table:
+    own = [one for one in means.measurements if one.kind == kind]
+    rows: list[Row] = [[one.kernel, *map(_figure_cell, costs(one, MISSING))] for one in own]
+    return Table(caption=kind, head=["kernel", *COST_COLUMNS], rows=rows, best=BEST_COSTS)
 
 
 def _figure_cell(text: str) -> Cell:
@@ -145,11 +133,12 @@ def _figure_cell(text: str) -> Cell:
     return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
 
 
-def _photon_runs(found: Comparison) -> str:
+def _photon_runs(found: Comparison) -> list[Table]:
+    if not found.photon_runs:
+        return []
     head, *rows = photon_run_rows(found.photon_runs)
     cells: list[Row] = [[name, *map(_photon_cell, texts)] for name, *texts in rows]
-    best = dict.fromkeys(range(1, len(head)), max)
-    return table_html(Table(head=head, rows=cells, best=best), family, found.baseline)
+    return [Table(head=head, rows=cells, best=dict.fromkeys(range(1, len(head)), max))]
 
 
 def _photon_cell(text: str) -> Cell:
@@ -158,11 +147,11 @@ def _photon_cell(text: str) -> Cell:
     return Cell(text=text, value=float(text.split()[0].rstrip("%")))
 
 
-def _kernels(found: Comparison) -> str:
+def _kernels(found: Comparison) -> Table:
     """Returns a row of each kernel and its tree. `BEST_FACTS` goes by this order of columns."""
     head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
     rows = [_kernel(facts) for facts in found.kernels]
-    return table_html(Table(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS), family, found.baseline)
+    return Table(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
 
 
 def _kernel(facts: KernelFacts) -> Row:
@@ -176,7 +165,7 @@ def _kernel(facts: KernelFacts) -> Row:
     ]
 
 
-def _all(found: Comparison) -> str:
+def _all(found: Comparison) -> Table:
     head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COST_COLUMNS, "wrong"]
     rows: list[Row] = [
         [
@@ -190,4 +179,28 @@ def _all(found: Comparison) -> str:
         ]
         for one in found.measurements
     ]
-    return table_html(Table(head=head, rows=rows), family, found.baseline)
+    return Table(head=head, rows=rows)
+
+
+def fitted(pictures: Pictures, most: int) -> Pictures:
+    """Returns the pictures compressed, and shrunk as far as it takes.
+
+    pictures: all of a page; plots stay as they are.
+    most: bytes of views and heat maps together; they may have more where the last of `SHRINKS` does not suffice.
+    """
+    for shrink in SHRINKS:
+        views, heats = (_compressed(figures, shrink) for figures in (pictures.views, pictures.heat_maps))
+        if sum(len(figure.content) for figure in (*views, *heats)) <= most:
+            break
+    return replace(pictures, views=views, heat_maps=heats)
+
+
+def _compressed(figures: Sequence[Figure], shrink: int) -> list[Figure]:
+    return [replace(figure, content=_webp(figure.content, shrink), media_type="image/webp") for figure in figures]
+
+
+def _webp(content: bytes, shrink: int) -> bytes:
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(content)) as image:
+        image.convert("RGB").reduce(shrink).save(file, "WEBP", quality=QUALITY)
+    return file.getvalue()

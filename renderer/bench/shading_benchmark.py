@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import make_photons_ready

@@ -15,7 +15,7 @@ from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore.analysis.bound import StepCosts, bound
 from tracecore.analysis.instruction_counts import step_instructions
-from tracecore.analysis.simulator import Lanes, Organisation, Queues, Work, fits, own_organisation, simulate
+from tracecore.analysis.simulator import Lanes, Organisation, Queues, SimulatedWork, fits, own_organisation, simulate
 from tracecore.analysis.steps import StepSequences, StepsPerRay
 from tracecore.cuda.gpus import Gpu
 from tracecore.emulator.tracer import EmulatedTracer
@@ -140,7 +140,7 @@ def simulations(
                         width=width,
                         rays=rays,
                         steps=schedule.per_ray(sequences, strategy),
-                        efficiency=schedule.efficiency(Work.NODE, Work.TRIANGLE),
+                        efficiency=schedule.efficiency(SimulatedWork.NODE, SimulatedWork.TRIANGLE),
                         bound=None if costs is None else bound(schedule, rays, costs, machine.gpu, machine.move),
                         compared=one.compared,
                         wrong=wrong,

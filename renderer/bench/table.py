@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
 #: Stands for a figure that is not known, and for one of a kernel whose hits are wrong.

@@ -20,7 +20,7 @@ from tracecore import Device
 from tracecore.benchmarks.kernel_time import timed_rounds
 from tracecore.benchmarks.ring_rate import ring_rate
 from tracecore.dispatch.tracer import Tracer
-from tracecore.kernels.choice import RateFacts, RayClass, Way
+from tracecore.kernels.choice import RateFacts, RayClass, RayWay
 from tracecore.tracers.gpu import GpuTracer
 
 #: Kinds of rays, of `ray_generators.KINDS`, that stand for a class.
@@ -35,7 +35,7 @@ class Contest(NamedTuple):
     """Names what kernels are compared on: a class of rays, and how they reach the kernel."""
 
     rays: RayClass
-    way: Way
+    way: RayWay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class TuningPlan:
     @property
     def contests(self) -> list[Contest]:
         """Returns what is compared, in the order of the table."""
-        ways = (Way.RING, Way.LAUNCH) if self.device == "gpu" else (Way.LAUNCH,)
+        ways = (RayWay.RING, RayWay.LAUNCH) if self.device == "gpu" else (RayWay.LAUNCH,)
         return [Contest(rays, way) for rays in RayClass for way in ways]
 
     def described(self) -> str:
@@ -79,7 +79,7 @@ class TuningPlan:
 
 
 #: How rays reach the kernel, as headings have it.
-WAY_WORDS = {Way.RING: "in the ring", Way.LAUNCH: "alone"}
+WAY_WORDS = {RayWay.RING: "in the ring", RayWay.LAUNCH: "alone"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,13 +149,15 @@ def _contests(
         yield Tuned(contest=contest, rounds=rounds)
 
 
-def _judged_rate(plan: TuningPlan, tracer: Tracer, sets: Sequence[RaySet], way: Way) -> tuple[float, WrongRay | None]:
+def _judged_rate(
+    plan: TuningPlan, tracer: Tracer, sets: Sequence[RaySet], way: RayWay
+) -> tuple[float, WrongRay | None]:
     """Returns the rate of one round, millions of rays per second, which is all rays by all their time, and the first
     wrong ray.
     """
     seconds, wrong = 0.0, None
     for one in sets:
-        if way is Way.LAUNCH:
+        if way is RayWay.LAUNCH:
             timed = timed_rounds(tracer, one.rays, one.query, 1)
             seconds += timed.seconds[0]
             wrong = wrong or one.wrong_ray(timed.hits)

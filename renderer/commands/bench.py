@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
 from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
-    Parser,
     add_page,
     add_plot,
     add_rays,
@@ -44,15 +42,18 @@ if TYPE_CHECKING:
 #: Kinds of rays, where neither a driver nor a file brings them.
 DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
-SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
-
 #: The scene, where none is named.
 DEFAULT_SCENE = "cornell"
 
-#: What else is measured, by the words behind `bench`, each by a command of its own.
-OTHERS = tuple(name.removeprefix("bench ") for name in COMMANDS if name.startswith("bench "))
+#: What else is measured, a line for each.
+_OTHER_LINES = "\n".join(
+    f"  tracecore {name:<15} {summary}" for name, summary in COMMANDS.items() if name.startswith("bench ")
+)
 
 EXAMPLES = f"""\
+other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
+{_OTHER_LINES}
+
 kinds of rays:
   primary          some for each pixel
   ao               ambient occlusion: short rays from what a pixel shows
@@ -98,22 +99,9 @@ examples:
 """
 
 
-def make_epilog() -> str:
-    """Returns the end of the help: the other benchmarks, what rays there are, and examples."""
-    summaries = {name: import_module(f"renderer.commands.bench_{name}").SUMMARY for name in OTHERS}
-    lines = "\n".join(f"  tracecore bench {name:<9} {summary}" for name, summary in summaries.items())
-    return f"""\
-other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
-{lines}
-
-{EXAMPLES}"""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    if isinstance(parser, Parser):
-        parser.make_epilog = make_epilog
+    parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "gpus", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
@@ -190,8 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
-    files = BenchFiles.chosen(arguments, heat_kernels)
-    files.check(device, arguments.replace)
+    files = BenchFiles.checked(arguments, device, heat_kernels)
     if arguments.record:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])

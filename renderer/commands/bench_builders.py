@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 #: A row of a file of figures, by the keys of `figure_keys.BUILDERS`.
 Row = dict[str, Any]
 
-SUMMARY = "builders of trees: their seconds and memory, and the quality of what they build"
-
 EXAMPLES = f"""\
 Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
 where wall time does: 'exact' tries every border of two triangles, 'binned' tries some, 'fast' fewer, 'ploc' joins
@@ -68,10 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints its tables, and writes what is asked for after each; returns 1 where the hits
     of a kernel are wrong.
     """
-    from renderer.atomic_file import write_each, write_whole
-    from renderer.bench.builder_plot import plot
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, circumstances_of, write_results
     from renderer.bench.kernel_benchmark import device_of, kernel_names
+    from renderer.bench.plot import plot_builders
     from renderer.scene.render_context import SceneView, load_for
 
     device = device_of(arguments.device)
@@ -92,10 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
         triangles = sum(len(one.positions) for one in seen)
         about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
-        writes = [partial(write_figures, arguments.json, about, {"rows": rows, "times": times, "rates": rates})]
-        if arguments.plot:
-            writes.append(partial(write_whole, arguments.plot, plot(rows, arguments.plot.suffix.lower())))
-        write_each(*writes)
+        figures = {"rows": rows, "times": times, "rates": rates}
+        write_results(arguments, about, figures, partial(plot_builders, rows))
     return 1 if any(row["wrong"] for row in rates) else 0
 
 
@@ -111,7 +106,7 @@ def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
 
 def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     """Measures the builder that the GPU has of its own on a scene, prints its table, and returns its row."""
-    from renderer.bench.tree_time_table import time_row, time_table
+    from renderer.bench.builder_benchmark import time_row, time_table
     from tracecore.benchmarks.tree_time import tree_time
 
     found = tree_time(snapshot.positions, arguments.repeat)
@@ -121,10 +116,10 @@ def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
 
 def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
     """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
+    from renderer.bench.builder_benchmark import KINDS, rate_table, tree_rates
     from renderer.bench.kernel_benchmark import compare
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.ray_sources import PlannedRays
-    from renderer.bench.tree_rates import KINDS, rate_table, tree_rates
     from renderer.bench.view_points import chosen_views
     from renderer.bench.workload import Workload
 

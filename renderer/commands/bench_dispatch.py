@@ -12,8 +12,6 @@ from renderer.commands.arguments import add_plain, add_plot, add_replacing, add_
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
-SUMMARY = "photons by resident and streamed dispatch, size of batches, and how many are in flight"
-
 EXAMPLES = f"""\
 The real work, which is tracing, shading and storing, is done for batches of several sizes, and several of them in
 flight per thread. Rates are of wall time. A device other than a GPU has one way of dispatch. A run is one pass, and one
@@ -41,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    from renderer.atomic_file import write_each
-    from renderer.bench.dispatch_benchmark import Row, plot, rows, table
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.dispatch_benchmark import Row, rows, table
+    from renderer.bench.figure_file import check_request, circumstances_of, write_results
     from renderer.bench.kernel_benchmark import device_of
+    from renderer.bench.plot import plot_dispatch
     from renderer.run.photon_run import RAY_CLASS
     from renderer.scene.packed_scene import pack_scene
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
@@ -75,8 +73,5 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
     print(f"{title}, Mrays/s end to end\n{table(found)}")
     about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    writes = [partial(write_figures, arguments.json, about, {"rows": found})]
-    if arguments.plot:
-        writes.append(partial(plot, found, title, arguments.plot))
-    write_each(*writes)
+    write_results(arguments, about, {"rows": found}, partial(plot_dispatch, found, title))
     return 0

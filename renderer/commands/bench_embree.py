@@ -10,8 +10,6 @@ from renderer.commands.arguments import add_replacing, add_scene, add_settings, 
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import Whole
 
-SUMMARY = "the CPU tracer against Embree on one core, round by round"
-
 EXAMPLES = f"""\
 Embree is asked one ray at a time, in its robust mode (extra peers). The rays are camera rays in tiles of 8x8 pixels of
 a square picture, as a pinhole sees it, and one diffuse bounce off what they hit. Rates are of the thread's own CPU
@@ -44,12 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints line by line, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.scene.render_context import scene_seen
-    from tracecore.benchmarks.compare_embree import Race, View, races
+    from tracecore.benchmarks.compare_embree import Race, SquareView, races
 
     check_request(arguments)
     snapshot = scene_seen(arguments)
     camera = snapshot.camera
-    view = View(eye=camera.eye, forward=camera.forward, up=camera.up, angle=camera.vertical_fov)
+    view = SquareView(eye=camera.eye, forward=camera.forward, up=camera.up, angle=camera.vertical_fov)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles: ours, Embree")
     found = []
     for one in races(snapshot.positions, view, arguments.side, arguments.repeat):

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
     from renderer.scene.render_context import RenderContext
 
-SUMMARY = "error of drivers at equal time, and how honest their pictures are about their noise"
-
 EXAMPLES = f"""\
 Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a
 reference, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
@@ -83,9 +81,8 @@ def _passes(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    from renderer.atomic_file import write_each
-    from renderer.bench.error_benchmark import plot
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.plot import plot_errors
     from renderer.drivers import DRIVERS
     from renderer.drivers.driver import RenderSettings
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
@@ -109,10 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         heading, text, found = _measured(arguments, context, drivers, settings)
     print(f"{title}: {heading}\n{text}")
     about = circumstances_of(arguments.command_line, scene.name, len(scene.positions))
-    writes = [partial(write_figures, arguments.json, about, {"rows": found})]
-    if arguments.plot:
-        writes.append(partial(plot, found, title, arguments.plot))
-    write_each(*writes)
+    write_results(arguments, about, {"rows": found}, partial(plot_errors, found, title))
     return 0
 
 

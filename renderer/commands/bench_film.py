@@ -10,8 +10,6 @@ from renderer.commands.arguments import add_frames, add_replacing, add_scene, ad
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
-SUMMARY = "films: how long they take, and what their threads do meanwhile"
-
 EXAMPLES = f"""\
 The film is made as 'tracecore render SCENE --frames A:B -o FILM.gif' makes it, by a process of its own, into a folder
 that is removed: --repeat times, after two frames that do not count and compile everything. The median film is told.

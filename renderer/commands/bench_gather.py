@@ -11,8 +11,6 @@ from renderer.commands.arguments import add_replacing, add_scene, add_settings, 
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
-SUMMARY = "what it costs to sort photons and to look for them"
-
 EXAMPLES = f"""\
 One ray for each pixel of a square picture looks at a map of photons, and then at none; the difference is the gather.
 The least processor time of three rounds counts, over all threads. Rays are traced by the CPU.

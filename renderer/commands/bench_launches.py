@@ -8,8 +8,6 @@ from renderer.bench import figure_keys
 from renderer.commands.arguments import add_replacing, add_settings
 from renderer.settings.measurement import Measurement
 
-SUMMARY = "launches and dispatch on a GPU, nothing done with the hits"
-
 EXAMPLES = f"""\
 Rates are of rays from six lamps in a room full of spheres: launches over ever more rays, queues of Python threads, and
 ports of compiled threads that ring again as soon as they are answered. Each is the median of five.

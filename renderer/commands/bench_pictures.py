@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from renderer.bench.page import Circumstances
     from renderer.bench.picture_scenes import MeasuredScene
 
-SUMMARY = "pictures: how long they take, what takes the time, and their error over time"
-
 DRIVERS = "photon,sppm,path,path+caustics"
 
 EXAMPLES = f"""\
@@ -123,23 +121,22 @@ def drawings(
     """Yields what writes the plot and the page, as far as they are asked for. found: rows of drivers and of peers."""
     from renderer.atomic_file import write_whole
     from renderer.bench.page import Figure
-    from renderer.bench.page_pictures import compact_svg
-    from renderer.bench.picture_plot import plot
     from renderer.bench.picture_report import page
+    from renderer.bench.plot import plot_pictures
 
     width, height = arguments.size
     title = f"{width} x {height} pixels"
     if arguments.plot:
-        yield partial(write_whole, arguments.plot, plot(found, title, arguments.plot.suffix.lower()))
+        yield partial(write_whole, arguments.plot, plot_pictures(found, title, arguments.plot.suffix.lower()))
     if arguments.html:
-        drawing = Figure(caption=title, content=compact_svg(plot(found, title, ".svg")), media_type="image/svg+xml")
+        content = plot_pictures(found, title, ".svg")
+        drawing = Figure(caption=title, content=content, media_type="image/svg+xml")
         yield partial(write_whole, arguments.html, page(found, about, drawing).encode())
 
 
 def check_options(arguments: argparse.Namespace) -> None:
     """Checks the names that are given, and puts lists of them into the arguments. Raises `UsageError`."""
-    from renderer.bench.picture_peers import PEERS
-    from renderer.bench.picture_scenes import devices_here
+    from renderer.bench.picture_scenes import PEERS, devices_here
     from renderer.drivers import DRIVERS as KNOWN
 
     arguments.drivers = names(arguments.drivers, list(KNOWN), "driver")

@@ -9,8 +9,6 @@ from renderer.commands.arguments import add_replacing, add_scene, add_settings
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
-SUMMARY = "what it costs to shade a photon, nanoseconds per ray"
-
 EXAMPLES = f"""\
 Hits are traced once by the CPU. Then each thread shades eight batches of them again and again. One thread is timed by
 its own clock (least of 40 rounds), several by that of the wall (median). The scene is shaded with plain surfaces under

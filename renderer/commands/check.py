@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tracecore.checks.child import Check
     from tracecore.kernels.strategy import KernelStrategy
 
-SUMMARY = "try a kernel of your own on hard cases"
-
 EXAMPLES = """\
 Each case is asked for the nearest and for any hit, and all bits are compared with those of the CPU: empty and tiny
 scenes, ties, edges, rays within planes, intervals, numbers that are none, tiny, huge and far scenes, a deep tree, and
@@ -43,7 +41,6 @@ PROGRAM = "from renderer.commands.check import answer_cases; answer_cases()"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_plugin(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: those that plugins bring)")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from renderer.film.picture_file import Floats, PictureFile
 
-SUMMARY = "tell how far a picture is from a reference"
-
 EXAMPLES = """\
 what is printed, of radiance in all channels of all pixels (of a .png, of the light that it stands for):
   relMSE  mean of (A - B)^2 / (B^2 + 0.01)

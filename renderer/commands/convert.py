@@ -8,8 +8,6 @@ from pathlib import Path
 from renderer.commands.arguments import add_replacing, add_scene
 from renderer.commands.scene import FORMATS, write_files
 
-SUMMARY = "write a scene to files of another format"
-
 EXAMPLES = f"""\
 {FORMATS}
 examples:

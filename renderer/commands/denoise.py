@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from renderer.film.picture_file import Floats
 
-SUMMARY = "take the noise out of a picture file (extra denoise)"
-
 #: What says how a .png shows the picture, and what holds where nothing is said.
 HOW_SHOWN = {"exposure": "0", "tone_map": "reinhard; linear for what was read from a .png"}
 

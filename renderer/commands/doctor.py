@@ -4,8 +4,6 @@ import argparse
 
 from renderer.commands.arguments import add_plugin
 
-SUMMARY = "tell what runs on this machine, what is missing and how to get it"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: plugins, whose kernels are listed too."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
 
-SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
-
 EXAMPLES = f"""\
 examples:
   tracecore photons cornell

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from renderer.run.sequence import Seeds, SequenceOrder
     from renderer.run.statistics import Statistics
 
-SUMMARY = "make a picture of a scene, and its statistics"
-
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
 NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path")

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from renderer.bench.files import Run
     from tracecore import Device
 
-SUMMARY = "make tables of the literature again, with published figures beside ours"
-
 #: Photons to store on a GPU, as Barczak did, and where the same kernels are emulated: more than any pilot stores.
 GPU_PHOTONS, EMULATED_PHOTONS = 10_000_000, 20_000
 

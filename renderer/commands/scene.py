@@ -16,8 +16,6 @@ from renderer.settings.setting import Definitions
 if TYPE_CHECKING:
     from scenes import Scene, SceneFacts, ShippedScene
 
-SUMMARY = "list the scenes that come with the program, tell what a scene holds, or write it to other files"
-
 EXAMPLES = """\
 examples:
   tracecore scene list

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tracecore.analysis.steps import StepSequences
     from tracecore.cuda.gpus import Gpu
 
-SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
-
 WARP_WIDTHS = ("8", "16", "32", "64")
 
 EXAMPLES = f"""\
@@ -52,7 +50,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all)")

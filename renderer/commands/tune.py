@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from renderer.scene.tuned_kernels import TunedGpu
     from tracecore import Device
 
-SUMMARY = "measure which kernels are fastest on this GPU, for --kernel auto"
-
 #: The scene, where none is named: of the shipped ones the most like those that people render.
 DEFAULT_SCENE = "kitchen"
 
@@ -44,7 +42,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "threads")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from renderer.viewer.live_picture import LivePicture, Wish
     from renderer.viewer.server import ViewerServer
 
-SUMMARY = "show a scene in the browser as its picture converges, or a picture file"
-
 #: Names of picture files end so.
 PICTURES = (".exr", ".npy", ".png")
 

@@ -1,54 +1,31 @@
 """This package holds the drivers: ways to make a picture, each one class that is handed a scene and a tracer.
 
-`DRIVERS` lists them by name. A new driver is one class in a file of its own and one row there, or, outside this
-package, one that is given to `register_driver`. What it takes and what it is called are fields of its class.
+`DRIVERS` lists them by name, and imports them when they are asked for. A new driver is one class in a file of its own
+and one row there, or, outside this package, one that is given to `register_driver`. What it is called, what it takes
+and what it can do are fields of its class.
 """
 
 import re
 from typing import Any, TypeVar
 
 from renderer.drivers.driver import Driver
-from renderer.drivers.eye import EyeDriver, pixels_by_tile
-from renderer.drivers.gather import GatherDriver
-from renderer.drivers.occlusion import OcclusionDriver
-from renderer.drivers.path import PathDriver
-from renderer.drivers.path_caustics import PathCausticsDriver
-from renderer.drivers.photon import PhotonDriver, photon_task
-from renderer.drivers.photons_only import PhotonsOnlyDriver
-from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
-from renderer.drivers.sppm import StochasticDriver
-from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import DRIVER_SETTINGS
+from tracecore.on_demand import OnDemand
 
-__all__ = [
-    "DRIVERS",
-    "Driver",
-    "EyeDriver",
-    "PathDriver",
-    "PhotonsOnlyDriver",
-    "find_driver",
-    "footprint_radius",
-    "pass_radius",
-    "photon_radius",
-    "photon_task",
-    "pixels_by_tile",
-    "register_driver",
-]
-
-ROWS: tuple[type[Driver], ...] = (
-    PhotonDriver,
-    StochasticDriver,
-    PathDriver,
-    PathCausticsDriver,
-    GatherDriver,
-    WhittedDriver,
-    OcclusionDriver,
-    PhotonsOnlyDriver,
+DRIVERS: OnDemand[type[Driver]] = OnDemand(
+    {
+        "photon": "renderer.drivers.photon:PhotonDriver",
+        "sppm": "renderer.drivers.sppm:StochasticDriver",
+        "path": "renderer.drivers.path:PathDriver",
+        "path+caustics": "renderer.drivers.path_caustics:PathCausticsDriver",
+        "gather": "renderer.drivers.gather:GatherDriver",
+        "whitted": "renderer.drivers.whitted:WhittedDriver",
+        "ao": "renderer.drivers.occlusion:OcclusionDriver",
+        "photons-only": "renderer.drivers.photons_only:PhotonsOnlyDriver",
+    }
 )
-
-DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in ROWS}
 
 D = TypeVar("D", bound=type[Any])
 

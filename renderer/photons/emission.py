@@ -68,7 +68,8 @@ from tracecore.compilation.vector import address
 GOLDEN = np.uint32(2654435769)
 
 #: Multiples of these are a photon's four other numbers: Kronecker's sequence. Found by search, so that no few of them,
-#: nor of them and GOLDEN, are nearly related by small integers, see `renderer/NOTES.md`.
+#: nor of them and GOLDEN, are nearly related by small integers, see
+#: `docs/lab/shading-in-columns.md`.
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TYPE_CHECKING
 
-from renderer.fleet.fleet import Opening
-from renderer.fleet.processes import HostFleet
-from renderer.fleet.seats import seats_of_gpus
 from renderer.plugins import loaded_files
-from renderer.run.fleet_driver import FleetDriver
-from renderer.run.picture_member import MemberOrder, PictureMember
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings
@@ -32,6 +27,9 @@ def open_fleet(
         with closing(ClusterFleet(cluster, device, threads)) as workers:
             yield workers
     elif gpus is not None:
+        from renderer.fleet.processes import HostFleet
+        from renderer.fleet.seats import seats_of_gpus
+
         with closing(HostFleet(seats_of_gpus(gpus, threads), loaded_files())) as members:
             yield members
     else:
@@ -46,6 +44,9 @@ def fleet_of(plan: Plan) -> AbstractContextManager[Fleet | None]:
 
 def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSettings], Driver]:
     """Returns what makes the driver of a plan's picture, whose passes a fleet makes."""
+    from renderer.fleet.fleet import Opening
+    from renderer.run.fleet_driver import FleetDriver
+    from renderer.run.picture_member import MemberOrder, PictureMember
 
     def make(context: RenderContext, _: RenderSettings) -> Driver:
         content = MemberOrder(scene=plan.scene, settings=plan.settings, tree=context.tracer.tree)

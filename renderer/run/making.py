@@ -16,8 +16,6 @@ from renderer.drivers.driver import Driver, Work, summed
 from renderer.run.checkpoint import NO_WORK, both
 from renderer.run.containment import Containment
 from renderer.run.motion import block_of, looks_same, stands_still
-from renderer.scene.tree_updates import TreeUpdates
-from renderer.settings.picture import DEFAULT_UPDATE
 from tracecore.errors import TraceError
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from renderer.run.motion import Motion
     from renderer.run.plan import Plan
     from renderer.scene.render_context import RenderContext, TracerChoice
+    from renderer.scene.tree_updates import TreeUpdates, Update
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import TracerStatistics
     from tracecore.workers.pool import Log
@@ -84,7 +83,7 @@ class Making:
 
     def begin(self) -> None:
         """Puts a driver on the tracer that is in use, or on another one where that fails as the driver is made."""
-        self.updates = TreeUpdates(self.plan.settings.update or DEFAULT_UPDATE)
+        self.updates: TreeUpdates | None = None
         while True:
             try:
                 self.put(self.containment.context, self._asked)
@@ -184,7 +183,15 @@ def look_at(making: Making, motion: Motion, snapshot: Snapshot) -> None:
     if stands_still(at.snapshot, snapshot):
         making.put(replace(at, snapshot=snapshot), settings)
         return
-    making.updates.note(at.tracer, is_refitted=at.is_refitted, trace_seconds=seconds)
+    updates = making.updates = making.updates or new_updates(motion.update)
+    updates.note(at.tracer, is_refitted=at.is_refitted, trace_seconds=seconds)
     opened = making.leave_tracer()
-    tree = making.updates.tree_for(snapshot.positions)
+    tree = updates.tree_for(snapshot.positions)
     making.put(opened.enter_context(motion.context(snapshot, 0.0, tree)), settings)
+
+
+def new_updates(update: Update) -> TreeUpdates:
+    """Returns what says whether trees are fitted or built anew, which pictures that stand still do without."""
+    from renderer.scene.tree_updates import TreeUpdates
+
+    return TreeUpdates(update)

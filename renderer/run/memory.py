@@ -2,7 +2,7 @@
 refuses what does not fit.
 
 What the program itself takes, its code and libraries, is not in it. Figures of bytes are measured, see
-docs/reliability.md.
+docs/lab/reliability.md.
 """
 
 from dataclasses import dataclass

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings, Work
+from renderer.drivers.photon import photon_task
 from renderer.errors import UsageError
 from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts

@@ -24,7 +24,7 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.interrupts import held_back
-from renderer.run import statistics, timeline
+from renderer.run import statistics
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
 from renderer.run.darkness import darkness
 from renderer.run.making import Making
@@ -36,7 +36,7 @@ from renderer.scene.first_hits import Floats, first_hits
 from renderer.settings.picture import FIRST_HIT_LAYERS
 from renderer.version import SOFTWARE, __version__
 from scenes.written_file import target_of
-from tracecore.dispatch.tracer import Limits as TracerLimits
+from tracecore.dispatch.tracer import TracerLimits
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver
@@ -95,6 +95,8 @@ def write_others(making: Making, film: Film) -> None:
     if film.passes and photons is not None:
         writes.append(partial(save_photons, photons, making.driver))
     if timeline_path is not None:
+        from renderer.run import timeline
+
         writes.append(lambda: timeline.write(timeline_path, making.logs()))
     write_each(*writes)
 

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from renderer.drivers import DRIVERS, Driver
+from renderer.drivers import DRIVERS
 from renderer.drivers.blindness import blindness_note
-from renderer.drivers.driver import RenderSettings
+from renderer.drivers.driver import Driver, RenderSettings
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping

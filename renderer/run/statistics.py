@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
     from renderer.drivers.driver import RenderSettings, Work
     from renderer.film.samples import SampleCounts
     from renderer.scene.render_context import RenderContext
-    from tracecore.dispatch.tracer import Limits
+    from tracecore.dispatch.tracer import TracerLimits
 
     Statistics = dict[str, Any]  # of str, int, float and lists of float
 
@@ -162,7 +162,7 @@ class Measured:
     seconds: float
     rays: int
     busy_seconds: float
-    limits: Limits
+    limits: TracerLimits
     rates: Sequence[float] = ()
     passes: int = 0
     darkness: str = ""

@@ -137,11 +137,7 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     rows = [light_row(light, sphere) for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
-    if before is None:
-        images = [texture_colors(texture) for texture in snapshot.textures]
-        textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
-    else:
-        textures = before.surfaces.textures
+    textures = textures_of(snapshot) if before is None else before.surfaces.textures
     rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
@@ -174,6 +170,12 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         photon_scene=photon_scene,
         light_records=pack_light_records(lights),
     )
+
+
+def textures_of(snapshot: Snapshot) -> TextureArrays:
+    """Returns the arrays of a snapshot's textures."""
+    images = [texture_colors(texture) for texture in snapshot.textures]
+    return pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
 
 
 def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:

@@ -21,7 +21,6 @@ from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
 from scenes.model import Camera, Material, Snapshot
-from scenes.plain import plain
 from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
@@ -101,7 +100,11 @@ class SceneView:
         seen = replace(seen, camera=self._with_lens(self.viewing.seen(seen.camera)))
         seen = with_mirrors(seen, MIRROR_SHARES.get(self.mirrors or "auto"))
         seen = with_ambient(seen) if self.ambient == "literal" else seen
-        return plain(seen) if self.is_plain else seen
+        if not self.is_plain:
+            return seen
+        from scenes.plain import plain
+
+        return plain(seen)
 
     def _with_lens(self, camera: Camera) -> Camera:
         """Returns the camera with this lens. Raises `UsageError` where it would not be known how sharp things are."""

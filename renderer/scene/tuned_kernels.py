@@ -20,7 +20,7 @@ from renderer.version import __version__
 from scenes.written_file import WriteError
 from tracecore.compilation.cache_folder import cache_root
 from tracecore.compilation.private_folder import PrivateFolder
-from tracecore.kernels.choice import RateFacts, RayClass, Way
+from tracecore.kernels.choice import RateFacts, RayClass, RayWay
 from tracecore.kernels.strategies import strategy_names
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ def _facts_of(row: Mapping[str, Any], architecture: str) -> RateFacts:
         raise ValueError("a rate is not a positive number")
     return RateFacts(
         architecture=architecture,
-        way=Way(row["way"]),
+        way=RayWay(row["way"]),
         rays=RayClass(row["rays"]),
         rates={name: rate for name, rate in rates.items() if name in strategy_names()},
         source=str(row["source"]),

@@ -339,10 +339,11 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
-    builder: Literal["reinserted", "ploc", "binned", "lbvh"] | None = setting(
-        Choice(("reinserted", "ploc", "binned", "lbvh")),
-        "how the tree over the triangles is built: so that rays cost least, from bins, or by joining neighbours, "
-        "or by splitting bins alone, or in the least time, by the order along a curve",
+    builder: str | None = setting(
+        Name(),
+        "how the tree over the triangles is built: reinserted, so that rays cost least, from bins; ploc, by joining "
+        "neighbours; binned, by splitting bins alone; lbvh, in the least time, by the order along a curve; or by one "
+        "of a plugin",
         otherwise="reinserted",
         group=TRACING,
     )

@@ -17,7 +17,7 @@ from scenes.aff.geometry_commands import (
 from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
-from scenes.aff.parser import TEXTURES, Command, Parser, exists
+from scenes.aff.parser import TEXTURES, AffParser, Command, exists
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.lights import PointSource
@@ -38,7 +38,7 @@ CAMERA = "camera"
 # --- camera, light and time -------------------------------------------------------------------------------------------
 
 
-def view(parser: Parser, cursor: Cursor) -> None:
+def view(parser: AffParser, cursor: Cursor) -> None:
     """v: the camera."""
     start = cursor.position - 1
     cursor.keyword(b"from")
@@ -66,7 +66,7 @@ def view(parser: Parser, cursor: Cursor) -> None:
     )
 
 
-def read_resolution(parser: Parser, cursor: Cursor) -> tuple[int, int]:
+def read_resolution(parser: AffParser, cursor: Cursor) -> tuple[int, int]:
     """Width and height. An NFF picture is square whatever its pixels are: as wide as it is high."""
     width = cursor.count("the width in pixels", 1)
     height = cursor.count("the height in pixels", 1)
@@ -77,12 +77,12 @@ def read_resolution(parser: Parser, cursor: Cursor) -> tuple[int, int]:
     return (height if parser.square_picture else width, height)
 
 
-def background(parser: Parser, cursor: Cursor) -> None:
+def background(parser: AffParser, cursor: Cursor) -> None:
     """b: the colour of what nothing covers."""
     parser.document.background = read_color(cursor, "red, green and blue of the background")
 
 
-def add_light(parser: Parser, cursor: Cursor, track: str) -> None:
+def add_light(parser: AffParser, cursor: Cursor, track: str) -> None:
     """The operands that l and la share. The colour may be left out."""
     origin = origin_of(cursor)
     position = read_points(cursor, 1, 3, "the position of a light")[0]
@@ -92,22 +92,22 @@ def add_light(parser: Parser, cursor: Cursor, track: str) -> None:
     parser.document.lights.append(PointSource(position, color, parser.transform, origin, track, fades=False))
 
 
-def light(parser: Parser, cursor: Cursor) -> None:
+def light(parser: AffParser, cursor: Cursor) -> None:
     """l: a point light."""
     add_light(parser, cursor, "")
 
 
-def animated_light(parser: Parser, cursor: Cursor) -> None:
+def animated_light(parser: AffParser, cursor: Cursor) -> None:
     """la: a point light that a track moves."""
     add_light(parser, cursor, cursor.name("the name of a track"))
 
 
-def ambient_light(parser: Parser, cursor: Cursor) -> None:
+def ambient_light(parser: AffParser, cursor: Cursor) -> None:
     """am: light from everywhere. It brightens painted views and lights nothing else: photons do what it stands for."""
     parser.document.ambient = read_color(cursor, "red, green and blue of the ambient light")
 
 
-def animation_range(parser: Parser, cursor: Cursor) -> None:
+def animation_range(parser: AffParser, cursor: Cursor) -> None:
     """a: the first and last time, and how many frames."""
     start, end = cursor.floats(2, "the first and the last time")
     frames = cursor.count("the number of frames", 1)
@@ -119,12 +119,12 @@ def animation_range(parser: Parser, cursor: Cursor) -> None:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def detail_level(parser: Parser, cursor: Cursor) -> None:
+def detail_level(parser: AffParser, cursor: Cursor) -> None:
     """d: how much detail is wanted."""
     parser.detail_level = int(cursor.integers(1, "a detail level")[0])
 
 
-def include(parser: Parser, cursor: Cursor) -> None:
+def include(parser: AffParser, cursor: Cursor) -> None:
     """i: another file, if its level is not above the detail level. Names are relative to the scene's own folder."""
     level = int(cursor.integers(1, "the level of an include")[0])
     name = cursor.name("the name of the file to include")
@@ -145,13 +145,13 @@ def include(parser: Parser, cursor: Cursor) -> None:
 # --- transforms -------------------------------------------------------------------------------------------------------
 
 
-def animated_transform(parser: Parser, cursor: Cursor) -> None:
+def animated_transform(parser: AffParser, cursor: Cursor) -> None:
     """x: a subtree that a track moves."""
     name = cursor.name("the name of a track")
     parser.read_subtree(cursor, parser.transform.inner(track=name))
 
 
-def static_transform(parser: Parser, cursor: Cursor) -> None:
+def static_transform(parser: AffParser, cursor: Cursor) -> None:
     """xs: a subtree scaled, turned and shifted, in this order."""
     start = cursor.position
     values = cursor.floats(10, "scale, axis and angle, shift")
@@ -161,13 +161,13 @@ def static_transform(parser: Parser, cursor: Cursor) -> None:
     parser.read_subtree(cursor, parser.transform.inner(matrix=matrix))
 
 
-def keyframes(parser: Parser, cursor: Cursor) -> None:
+def keyframes(parser: AffParser, cursor: Cursor) -> None:
     """k: the keyframes of a name. Names are for all files; the newest of the same name counts."""
     name = cursor.name("the name of a track")
     parser.document.tracks[name] = read_track(cursor)
 
 
-def stray_brace(parser: Parser, cursor: Cursor) -> None:
+def stray_brace(parser: AffParser, cursor: Cursor) -> None:
     """A closing brace where no block is open."""
     raise cursor.error("this '}' closes nothing in this file", cursor.position - 1)
 
@@ -201,7 +201,7 @@ COMMANDS: dict[bytes, Command] = {
 def read_document(path: Path) -> Document:
     """Returns all that a file says. Raises SceneFileError with the file and line of what is wrong."""
     allow_folder(path.parent / TEXTURES)
-    parser = Parser(path, COMMANDS)
+    parser = AffParser(path, COMMANDS)
     parser.check_size(path)
     parser.read_file(path)
     return parser.document

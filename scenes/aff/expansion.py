@@ -12,15 +12,15 @@ INCLUDE, DETAIL = b"i", b"d"
 
 
 @dataclass(frozen=True)
-class Size:
+class ExpandedSize:
     """Says how many words and files are read. again: words of files that were counted before."""
 
     words: int = 0
     files: int = 0
     again: int = 0
 
-    def __add__(self, other: "Size") -> "Size":
-        return Size(self.words + other.words, self.files + other.files, self.again + other.again)
+    def __add__(self, other: "ExpandedSize") -> "ExpandedSize":
+        return ExpandedSize(self.words + other.words, self.files + other.files, self.again + other.again)
 
 
 @dataclass(eq=False)
@@ -32,21 +32,21 @@ class Expansion:
 
     find: Callable[[str], Words | None]
     detail: int = 0
-    _known: dict[Path, Size] = field(default_factory=dict)
+    _known: dict[Path, ExpandedSize] = field(default_factory=dict)
     _open: set[Path] = field(default_factory=set)
 
-    def size_of(self, source: Words) -> Size:
+    def size_of(self, source: Words) -> ExpandedSize:
         """Returns the size of a file with its includes; what includes itself counts once, and is refused elsewhere."""
         if source.path in self._known:
             known = self._known[source.path]
-            return Size(known.words, known.files, known.words)
+            return ExpandedSize(known.words, known.files, known.words)
         if source.path in self._open:
-            return Size()
+            return ExpandedSize()
         self._open.add(source.path)
-        size = Size(len(source.words), 1)
+        size = ExpandedSize(len(source.words), 1)
         for name in self.included(source.words):
             inner = self.find(name)
-            size += Size() if inner is None else self.size_of(inner)
+            size += ExpandedSize() if inner is None else self.size_of(inner)
         self._open.remove(source.path)
         self._known[source.path] = size
         return size

@@ -6,7 +6,7 @@ import numpy as np
 
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
-from scenes.aff.parser import Parser
+from scenes.aff.parser import AffParser
 from scenes.curves import Ball, Tube
 from scenes.document import Origin, Part, corner_indices, keyed_triangle
 from scenes.geometry import MAX_COORDINATE
@@ -17,7 +17,7 @@ from scenes.polygons import polygon_triangles
 # --- materials --------------------------------------------------------------------------------------------------------
 
 
-def set_material(parser: Parser, cursor: Cursor, diffuse: Color, specular: Color) -> None:
+def set_material(parser: AffParser, cursor: Cursor, diffuse: Color, specular: Color) -> None:
     """Makes a material current; its shine, transmittance and refractive index are the next words."""
     exponent, transmittance, ior = cursor.floats(3, "shine, transmittance and refractive index").tolist()
     if exponent < 0.0 or transmittance < 0.0:
@@ -34,7 +34,7 @@ def set_material(parser: Parser, cursor: Cursor, diffuse: Color, specular: Color
     )
 
 
-def nff_material(parser: Parser, cursor: Cursor) -> None:
+def nff_material(parser: AffParser, cursor: Cursor) -> None:
     """f: a colour and the shares of it that are diffuse and (white) specular."""
     red, green, blue = read_color(cursor, "red, green and blue of a material")
     diffuse, specular = cursor.floats(2, "the diffuse and the specular share").tolist()
@@ -43,7 +43,7 @@ def nff_material(parser: Parser, cursor: Cursor) -> None:
     set_material(parser, cursor, (red * diffuse, green * diffuse, blue * diffuse), (specular, specular, specular))
 
 
-def aff_material(parser: Parser, cursor: Cursor) -> None:
+def aff_material(parser: AffParser, cursor: Cursor) -> None:
     """fm: ambient, diffuse and specular colours.
 
     Ambient reflection stands for light between surfaces, which photons bring: it is kept beside what is seen. But where
@@ -63,7 +63,7 @@ def aff_material(parser: Parser, cursor: Cursor) -> None:
 # --- geometry ---------------------------------------------------------------------------------------------------------
 
 
-def sphere_command(parser: Parser, cursor: Cursor) -> None:
+def sphere_command(parser: AffParser, cursor: Cursor) -> None:
     """s: a sphere."""
     origin = origin_of(cursor)
     x, y, z, radius = read_points(cursor, 1, 4, "the centre and radius of a sphere")[0]
@@ -72,7 +72,7 @@ def sphere_command(parser: Parser, cursor: Cursor) -> None:
     parser.add_curve(Ball(np.array([x, y, z]), float(radius), parser.material_id()), origin)
 
 
-def cone_command(parser: Parser, cursor: Cursor) -> None:
+def cone_command(parser: AffParser, cursor: Cursor) -> None:
     """c: an open cone or cylinder."""
     origin = origin_of(cursor)
     start = cursor.position
@@ -86,7 +86,7 @@ def cone_command(parser: Parser, cursor: Cursor) -> None:
     parser.add_curve(Tube(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside), origin)
 
 
-def cut(parser: Parser, positions: Doubles, origin: Origin) -> Indices:
+def cut(parser: AffParser, positions: Doubles, origin: Origin) -> Indices:
     """(count - 2, 3) triangles of a polygon (count, 3)."""
     triangles, crosses = polygon_triangles(positions)
     if crosses:
@@ -102,7 +102,7 @@ def corner_count(cursor: Cursor, kind: str) -> int:
     return count
 
 
-def polygon(parser: Parser, cursor: Cursor) -> None:
+def polygon(parser: AffParser, cursor: Cursor) -> None:
     """p: a flat polygon."""
     origin = origin_of(cursor)
     count = corner_count(cursor, "polygon")
@@ -111,7 +111,7 @@ def polygon(parser: Parser, cursor: Cursor) -> None:
     parser.add_mesh(Mesh(vertices=vertices, triangles=triangles, material=parser.material_id()), origin, loose=True)
 
 
-def polygon_patch(parser: Parser, cursor: Cursor) -> None:
+def polygon_patch(parser: AffParser, cursor: Cursor) -> None:
     """pp: a polygon with a normal at each corner."""
     origin = origin_of(cursor)
     count = corner_count(cursor, "polygon patch")
@@ -127,7 +127,7 @@ def polygon_patch(parser: Parser, cursor: Cursor) -> None:
     parser.add_mesh(mesh, origin, loose=True)
 
 
-def textured_triangle(parser: Parser, cursor: Cursor) -> None:
+def textured_triangle(parser: AffParser, cursor: Cursor) -> None:
     """tt: a triangle with texture coordinates."""
     origin = origin_of(cursor)
     material = parser.material_id(parser.texture_id(cursor))
@@ -137,7 +137,7 @@ def textured_triangle(parser: Parser, cursor: Cursor) -> None:
     parser.add_mesh(mesh, origin, loose=True)
 
 
-def textured_triangle_patch(parser: Parser, cursor: Cursor) -> None:
+def textured_triangle_patch(parser: AffParser, cursor: Cursor) -> None:
     """ttp: a triangle with normals and texture coordinates."""
     origin = origin_of(cursor)
     material = parser.material_id(parser.texture_id(cursor))
@@ -155,7 +155,7 @@ def textured_triangle_patch(parser: Parser, cursor: Cursor) -> None:
     parser.add_mesh(mesh, origin, loose=True)
 
 
-def animated_triangle(parser: Parser, cursor: Cursor) -> None:
+def animated_triangle(parser: AffParser, cursor: Cursor) -> None:
     """tpa: a triangle with positions and normals at several times."""
     origin = origin_of(cursor)
     count = cursor.count("the number of times of an animated triangle", 1)
@@ -168,7 +168,7 @@ def animated_triangle(parser: Parser, cursor: Cursor) -> None:
     parser.add(Part(shape, parser.transform, origin, loose=True), 1)
 
 
-def mesh_command(parser: Parser, cursor: Cursor) -> None:
+def mesh_command(parser: AffParser, cursor: Cursor) -> None:
     """m: indexed triangles. Indices are grouped by kind: vertices, then normals, then texture coordinates."""
     origin = origin_of(cursor)
     cursor.keyword(b"vertices")

@@ -28,10 +28,10 @@ MAX_NESTING = 100
 START_MATERIAL = Material(name="before the first f or fm", kind="nff")
 
 #: Reads the operands of one command.
-Command = Callable[["Parser", Cursor], None]
+Command = Callable[["AffParser", Cursor], None]
 
 
-class Parser:
+class AffParser:
     """Reads files into a `Document`. Holds what one command leaves for the next.
 
     path: of the scene.

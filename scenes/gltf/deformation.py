@@ -10,7 +10,7 @@ import numpy as np
 from scenes.document import BentMesh
 from scenes.geometry import normal_matrices, unit
 from scenes.gltf.accessors import Accessors, Wholes
-from scenes.gltf.nodes import Nodes
+from scenes.gltf.nodes import GltfNodes
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.model import Doubles, Mesh
@@ -26,7 +26,7 @@ class Skin:
     influences: indices of joints (nv, k), and their weights.
     """
 
-    nodes: Nodes
+    nodes: GltfNodes
     joints: list[int]
     inverses: Doubles
     influences: tuple[Wholes, Doubles]
@@ -80,7 +80,7 @@ class Bending(BentMesh):
         return replace(self.rest, vertices=vertices, normals=None if normals is None else unit(normals))
 
 
-def skin_of(item: Item, primitive: Primitive, nodes: Nodes) -> Skin | None:
+def skin_of(item: Item, primitive: Primitive, nodes: GltfNodes) -> Skin | None:
     """Returns the skin that moves a primitive of a node, or None. Raises where a vertex refers to no joint."""
     accessors: Accessors = primitive.accessors
     skins = accessors.file.rows("skins")

@@ -11,9 +11,9 @@ from scenes.document import Document
 from scenes.geometry import areas
 from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
-from scenes.gltf.pictures import EVEN, Layout, Map, Pictures
+from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map
 from scenes.gltf.primitives import Primitive
-from scenes.gltf.surfaces import Surface, Surfaces, folded
+from scenes.gltf.surfaces import GltfSurface, GltfSurfaces, folded
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import multiplied
 from scenes.model import Doubles, Material, Mesh, Texture
@@ -30,9 +30,9 @@ class Dressing:
 
     def __init__(self, file: GltfFile, document: Document) -> None:
         self.file, self.document = file, document
-        self.pictures = Pictures(file)
-        self.surfaces = Surfaces(self.pictures)
-        self._surfaces: dict[int, Surface] = {}
+        self.pictures = GltfPictures(file)
+        self.surfaces = GltfSurfaces(self.pictures)
+        self._surfaces: dict[int, GltfSurface] = {}
         self._materials: dict[Material, int] = {}
         self._textures: dict[tuple[Map, Layout], int] = {}
 
@@ -62,11 +62,11 @@ class Dressing:
             return replace(mesh, material=self.material(surface, layout))
         return replace(mesh, material=self.material(surface, Layout()))
 
-    def surface(self, primitive: Primitive) -> Surface:
+    def surface(self, primitive: Primitive) -> GltfSurface:
         """Returns the surface of a primitive."""
         number = primitive.item.index("material", self.file.rows("materials"), "materials")
         if number is None:
-            return Surface(PLAIN if primitive.colors is None else COLORED)
+            return GltfSurface(PLAIN if primitive.colors is None else COLORED)
         item = self.file.rows("materials")[number]
         if number not in self._surfaces:
             self._surfaces[number] = self.surfaces.surface(item)
@@ -74,7 +74,7 @@ class Dressing:
             self.file.note("surfaces that are single-sided are seen from both sides")
         return self._surfaces[number]
 
-    def in_one_frame(self, surface: Surface, frame: tuple[int, tuple[float, ...]] | None) -> Surface:
+    def in_one_frame(self, surface: GltfSurface, frame: tuple[int, tuple[float, ...]] | None) -> GltfSurface:
         """Returns a surface whose pictures all have the texture coordinates of a frame; of others the mean counts.
 
         frame: as of `Lookup`, or None where there are no texture coordinates.
@@ -94,8 +94,8 @@ class Dressing:
         return replace(surface, material=material, maps=maps)
 
     def colored(
-        self, primitive: Primitive, mesh: Mesh, surface: Surface, uvs: Doubles | None
-    ) -> tuple[Mesh, Surface, Texture | None]:
+        self, primitive: Primitive, mesh: Mesh, surface: GltfSurface, uvs: Doubles | None
+    ) -> tuple[Mesh, GltfSurface, Texture | None]:
         """Returns a mesh and its surface, whose colour those of the vertices multiply.
 
         uvs: texture coordinates (nv, 2) of the first picture, or None.
@@ -123,7 +123,9 @@ class Dressing:
         )
         return mesh, tinted(surface, mean), None
 
-    def baked(self, mesh: Mesh, surface: Surface, uvs: Doubles | None, colors: Doubles) -> tuple[Mesh, Texture] | None:
+    def baked(
+        self, mesh: Mesh, surface: GltfSurface, uvs: Doubles | None, colors: Doubles
+    ) -> tuple[Mesh, Texture] | None:
         """Returns a mesh and the product of its only picture with the colours (n, 3, 3) of its corners; None where
         there are others, holes, or too many texels."""
         name, used = next(iter(surface.maps.items()))
@@ -140,7 +142,7 @@ class Dressing:
         changed: dict[str, Any] = {color_map(material): number}
         return self.index_of(replace(material, **changed))
 
-    def material(self, surface: Surface, layout: Layout) -> int:
+    def material(self, surface: GltfSurface, layout: Layout) -> int:
         """Returns the index of the material of a surface, with its textures as they are laid out."""
         fields: dict[str, Any] = {name: self.texture(used, layout) for name, used in surface.maps.items()}
         return self.index_of(replace(surface.material, **fields))
@@ -165,7 +167,7 @@ def color_map(material: Material) -> str:
     return "specular_map" if material.kind in ("metal", "mirror", "anisotropic") else "texture"
 
 
-def tinted(surface: Surface, factors: Doubles) -> Surface:
+def tinted(surface: GltfSurface, factors: Doubles) -> GltfSurface:
     """Returns a surface whose colour is multiplied by factors (3,)."""
     tint = triple(factors)
     material = surface.material

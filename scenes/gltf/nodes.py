@@ -39,7 +39,7 @@ class PlacedNode:
         return inside(self.outer, self.fixed)
 
 
-class Nodes:
+class GltfNodes:
     """Knows the nodes of a file.
 
     tracks: of those that move, by their index.

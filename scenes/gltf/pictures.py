@@ -104,7 +104,7 @@ class Layout(NamedTuple):
         return uvs if self.first == (0, 0) and self.copies == (1, 1) else (uvs - self.first) / self.copies
 
 
-class Pictures:
+class GltfPictures:
     """Reads pictures, each once."""
 
     def __init__(self, file: GltfFile) -> None:

@@ -15,7 +15,7 @@ from scenes.gltf.animation import Animations, read_animations
 from scenes.gltf.container import INSTANCING, GltfFile
 from scenes.gltf.deformation import Bending, Skin, skin_of, weights_of
 from scenes.gltf.dressing import Dressing
-from scenes.gltf.nodes import Nodes, PlacedNode, inside, track_name
+from scenes.gltf.nodes import GltfNodes, PlacedNode, inside, track_name
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of
@@ -35,7 +35,7 @@ def read_document(path: Path, document: Document, is_still: bool) -> None:
     Raises SceneFileError where it cannot be read.
     """
     try:
-        Reader(GltfFile(path, document.notes), document, is_still).read()
+        GltfReader(GltfFile(path, document.notes), document, is_still).read()
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
 
@@ -45,7 +45,7 @@ PLACING = ("TRANSLATION", "ROTATION", "SCALE")
 
 
 @dataclass(eq=False)
-class Reader:
+class GltfReader:
     """Reads one file into a document. Meshes that several nodes use are made once."""
 
     file: GltfFile
@@ -70,9 +70,9 @@ class Reader:
         return Animations()
 
     @cached_property
-    def nodes(self) -> Nodes:
+    def nodes(self) -> GltfNodes:
         """Knows the nodes of the file."""
-        return Nodes(self.file, self.animations.tracks)
+        return GltfNodes(self.file, self.animations.tracks)
 
     @cached_property
     def dressing(self) -> Dressing:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, Lookup, Map, Pictures, Role
+from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, GltfPictures, Lookup, Map, Role
 from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import (
@@ -47,7 +47,7 @@ MOST_REFLECTED = 0.9
 
 
 @dataclass(eq=False)
-class Surface:
+class GltfSurface:
     """Holds a material without its textures, and the pictures that become those, by the fields of `Material`.
 
     The first picture says which texture coordinates there are.
@@ -58,16 +58,16 @@ class Surface:
 
 
 @dataclass(eq=False)
-class Surfaces:
+class GltfSurfaces:
     """Makes surfaces of the materials of a file."""
 
-    pictures: Pictures
+    pictures: GltfPictures
 
     def note(self, item: Item, text: str) -> None:
         """Notes what is not as the file has it."""
         self.pictures.file.note(f"{item.place.keys}: {text}")
 
-    def surface(self, item: Item) -> Surface:
+    def surface(self, item: Item) -> GltfSurface:
         """Returns the surface of a material, with what it emits and what bends its normals."""
         name = item.text("name") or PLAIN.name
         if item.extension("KHR_materials_unlit") is not None:
@@ -79,7 +79,7 @@ class Surfaces:
         self.add_alpha(item, surface)
         return surface
 
-    def scattering(self, name: str, item: Item) -> Surface:
+    def scattering(self, name: str, item: Item) -> GltfSurface:
         """Returns how a material scatters light, by the extension that comes first."""
         glossy = item.extension("KHR_materials_pbrSpecularGlossiness")
         if glossy is not None:
@@ -89,7 +89,7 @@ class Surfaces:
             return self.clear(name, item, clear)
         return self.metallic(name, item)
 
-    def add_normals(self, item: Item, surface: Surface) -> None:
+    def add_normals(self, item: Item, surface: GltfSurface) -> None:
         """Adds the picture that bends normals."""
         normals = item.child("normalTexture")
         lookup = self.pictures.lookup(normals)
@@ -101,7 +101,7 @@ class Surfaces:
 
     # --- what shines --------------------------------------------------------------------------------------------------
 
-    def add_emission(self, item: Item, surface: Surface) -> None:
+    def add_emission(self, item: Item, surface: GltfSurface) -> None:
         """Adds what a material emits."""
         extension = item.extension("KHR_materials_emissive_strength")
         strength = 1.0 if extension is None else extension.number("emissiveStrength", 1.0, 0.0)
@@ -113,17 +113,17 @@ class Surfaces:
             surface.maps["emission_map"] = Map(lookup)
         surface.material = replace(surface.material, emission=emission)
 
-    def unlit(self, name: str, item: Item) -> Surface:
+    def unlit(self, name: str, item: Item) -> GltfSurface:
         """Returns a surface that shows its colour and lights nothing."""
         base, lookup = self.base(item)
-        surface = Surface(Material(name=name, diffuse=BLACK, backdrop=base))
+        surface = GltfSurface(Material(name=name, diffuse=BLACK, backdrop=base))
         if lookup is not None:
             surface.maps["texture"] = Map(lookup)
         return surface
 
     # --- what is seen through -----------------------------------------------------------------------------------------
 
-    def add_alpha(self, item: Item, surface: Surface) -> None:
+    def add_alpha(self, item: Item, surface: GltfSurface) -> None:
         """Adds the holes of a surface, or what is seen through it.
 
         A surface that blends with an even alpha is thin and lets that share of light pass; one whose picture has alpha
@@ -164,7 +164,7 @@ class Surfaces:
         alpha = float(own.numbers(f"{kind}Factor", 4, (1.0, 1.0, 1.0, 1.0), 0.0)[3])
         return min(alpha, 1.0), self.pictures.lookup(own.child(f"{kind}Texture"))
 
-    def clear(self, name: str, item: Item, clear: Item) -> Surface:
+    def clear(self, name: str, item: Item, clear: Item) -> GltfSurface:
         """Returns glass, or what lets a share of light pass and scatters the rest."""
         base, lookup = self.base(item)
         share = min(clear.number("transmissionFactor", 0.0, 0.0), 1.0)
@@ -187,7 +187,7 @@ class Surfaces:
                 maps["texture"] = Map(lookup)
         elif rough is not None:
             maps["roughness_map"] = Map(rough, GREEN)
-        return Surface(material, maps)
+        return GltfSurface(material, maps)
 
     def absorption(self, item: Item) -> Color | None:
         """Returns the coefficients of absorption inside a volume, 1/m, or None for a thin wall."""
@@ -215,7 +215,7 @@ class Surfaces:
         metal, roughness = (min(pbr.number(f"{name}Factor", 1.0, 0.0), 1.0) for name in ("metallic", "roughness"))
         return metal, roughness, self.pictures.lookup(pbr.child("metallicRoughnessTexture"))
 
-    def metallic(self, name: str, item: Item) -> Surface:
+    def metallic(self, name: str, item: Item) -> GltfSurface:
         """Returns a metal, or something diffuse under a coat, or what is between, texel by texel."""
         base, lookup = self.base(item)
         metal, roughness, both = self.metal_and_roughness(item.child("pbrMetallicRoughness"))
@@ -225,11 +225,11 @@ class Surfaces:
             if metal > 0.0:
                 maps["metalness_map"] = Map(both, BLUE)
         own = {"metalness": metal, **self.coat(item)}
-        surface = Surface(replace(metallic(name, base, metal, roughness), own=own), maps)
+        surface = GltfSurface(replace(metallic(name, base, metal, roughness), own=own), maps)
         self.add_border(item, surface)
         if surface.material.own == {"metalness": 0.0, "specular_weight": BLACK}:
             diffuse = {name: used for name, used in maps.items() if name == "texture"}
-            return self.cloth(item, Surface(Material(name=name, diffuse=base), diffuse))
+            return self.cloth(item, GltfSurface(Material(name=name, diffuse=base), diffuse))
         return self.cloth(item, self.brushed(item, surface))
 
     def coat(self, item: Item) -> dict[str, float]:
@@ -251,7 +251,7 @@ class Surfaces:
         self.note(item, f"the mean of its {name}Texture is taken")
         return factor * self.pictures.mean(lookup.image, channel)[0]
 
-    def add_border(self, item: Item, surface: Surface) -> None:
+    def add_border(self, item: Item, surface: GltfSurface) -> None:
         """Adds the index of the border of what is no metal, and what multiplies its reflectance, to a surface."""
         extension, specular = item.extension("KHR_materials_ior"), item.extension("KHR_materials_specular")
         ior = DEFAULT_IOR if extension is None else extension.number("ior", DEFAULT_IOR, 0.0)
@@ -277,7 +277,7 @@ class Surfaces:
         ior = DEFAULT_IOR if normal == 0.0 else ior if ior > 1.0 else ior_of(normal)
         surface.material = replace(surface.material, ior=ior, own=own)
 
-    def cloth(self, item: Item, surface: Surface) -> Surface:
+    def cloth(self, item: Item, surface: GltfSurface) -> GltfSurface:
         """Returns a surface with the sheen that it has: where it is no metal it is cloth."""
         sheen = item.extension("KHR_materials_sheen")
         color = BLACK if sheen is None else at_most_one(sheen.color("sheenColorFactor", BLACK))
@@ -298,9 +298,9 @@ class Surfaces:
             self.note(item, "its picture of the roughness of its sheen is left out")
         maps = {name: used for name, used in surface.maps.items() if name == "texture"}
         lookup = self.pictures.lookup(sheen.child("sheenColorTexture"))
-        return Surface(material, maps if lookup is None else maps | {"specular_map": Map(lookup)})
+        return GltfSurface(material, maps if lookup is None else maps | {"specular_map": Map(lookup)})
 
-    def brushed(self, item: Item, surface: Surface) -> Surface:
+    def brushed(self, item: Item, surface: GltfSurface) -> GltfSurface:
         """Returns a surface with the anisotropy that it has, where it is a bare metal without pictures of that.
 
         Facets are as wide along and across as glTF has them, up to ten times as wide along.
@@ -328,7 +328,7 @@ class Surfaces:
             },
         )
         color = surface.maps.get("texture")
-        return Surface(turned, {} if color is None else {"specular_map": color})
+        return GltfSurface(turned, {} if color is None else {"specular_map": color})
 
     def ior(self, item: Item) -> float:
         """Returns the index of a border, by KHR_materials_ior and, where that is given, KHR_materials_specular."""
@@ -346,7 +346,7 @@ class Surfaces:
         normal = 1.0 if ior == 0.0 else normal_reflectance(ior)
         return ior_of(min(normal * sum(color) / 3.0, 1.0) * share)
 
-    def glossy(self, name: str, glossy: Item) -> Surface:
+    def glossy(self, name: str, glossy: Item) -> GltfSurface:
         """Returns the surface of specular and diffuse reflectances: a coat over a colour, a metal, or Phong's shine."""
         diffuse = at_most_one(glossy.color("diffuseFactor", WHITE, 4))
         specular = at_most_one(glossy.color("specularFactor", WHITE))
@@ -364,14 +364,14 @@ class Surfaces:
         roughness = 1.0 - gloss
         maps = {} if color is None else {"texture": Map(color)}
         if is_dull(roughness**2):
-            return Surface(Material(name=name, diffuse=diffuse), maps)
+            return GltfSurface(Material(name=name, diffuse=diffuse), maps)
         if max(seen) <= BLACK_BASE and roughness**2 > MIRROR_ALPHA and max(mean) > BLACK_BASE:
             metal = Material(name=name, kind="metal", diffuse=BLACK, specular=specular, roughness=roughness)
-            return Surface(metal, {} if shine is None else {"specular_map": Map(shine)})
+            return GltfSurface(metal, {} if shine is None else {"specular_map": Map(shine)})
         if max(mean) <= MOST_OF_COAT and max(mean) - min(mean) <= GREY:
             ior = ior_of(sum(mean) / 3.0)
-            return Surface(metallic(name, diffuse, 0.0, roughness, ior), maps)
-        return Surface(coated(name, diffuse, mean, roughness**2), maps)
+            return GltfSurface(metallic(name, diffuse, 0.0, roughness, ior), maps)
+        return GltfSurface(coated(name, diffuse, mean, roughness**2), maps)
 
 
 def ior_of(reflectance: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import Document, LightSource, Origin
 from scenes.gltf.container import LIGHTS, GltfFile
-from scenes.gltf.nodes import Nodes, PlacedNode
+from scenes.gltf.nodes import GltfNodes, PlacedNode
 from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.keys.place import quoted
 from scenes.lights import DistantSource, PointSource, SpotSource
@@ -54,7 +54,7 @@ def axes_of(item: Item, name: str, matrix: Doubles) -> tuple[Doubles, Doubles]:
     return forward, up
 
 
-def camera_track(node: PlacedNode, name: str, nodes: Nodes, times: Sequence[float]) -> Track:
+def camera_track(node: PlacedNode, name: str, nodes: GltfNodes, times: Sequence[float]) -> Track:
     """Makes the track of a camera that moves, linear between its places at some times."""
     eyes, axes, degrees = [], [], []
     for time in times:

@@ -6,7 +6,7 @@ import numpy as np
 
 from scenes import srgb
 from scenes.errors import SceneFileError
-from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, numbers
+from scenes.mitsuba.elements import MAX_QUOTE, XmlElement, listed, numbers
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.source_file import read_bytes
@@ -21,12 +21,12 @@ MAX_TEMPERATURE = 1e6
 Observer = Callable[[Doubles], Color]
 
 
-def color(element: Element, reading: Reading) -> Color:
+def color(element: XmlElement, reading: Reading) -> Color:
     """Returns a reflectance, linear and not below 0."""
     return seen(element, reading, reflectance_color)
 
 
-def light(element: Element, reading: Reading) -> Color:
+def light(element: XmlElement, reading: Reading) -> Color:
     """Returns a radiance or intensity. One number of a <spectrum> is as much of all wavelengths, but in files of 0.6
     and before white."""
     found = seen(element, reading, light_color)
@@ -35,12 +35,12 @@ def light(element: Element, reading: Reading) -> Color:
     return light_color(np.full_like(WAVELENGTHS, found[0])) if is_one and not reading.is_old else found
 
 
-def index(element: Element, reading: Reading) -> Color:
+def index(element: XmlElement, reading: Reading) -> Color:
     """Returns an index of refraction or extinction for each channel."""
     return seen(element, reading, mean_color)
 
 
-def seen(element: Element, reading: Reading, observer: Observer) -> Color:
+def seen(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     """Returns a colour, not below 0. observer: makes one of a spectrum."""
     if element.tag == "blackbody":
         return observer(hot(element))
@@ -61,7 +61,7 @@ def seen(element: Element, reading: Reading, observer: Observer) -> Color:
     return decoded((red, green, blue)) if element.tag == "srgb" else (red, green, blue)
 
 
-def hexadecimal(element: Element, text: str) -> Color:
+def hexadecimal(element: XmlElement, text: str) -> Color:
     """Returns the channels of a colour written as #rrggbb, in 0..1."""
     try:
         red, green, blue = bytes.fromhex(text[1:])
@@ -80,14 +80,14 @@ def decoded(encoded: Color) -> Color:
 # --- spectra ----------------------------------------------------------------------------------------------------------
 
 
-def listed_spectrum(element: Element, text: str) -> Doubles:
+def listed_spectrum(element: XmlElement, text: str) -> Doubles:
     """Returns the spectrum of a list of wavelengths in nanometres and values, as in `400:0.1, 700:0.3`."""
     pairs = text.replace(",", " ").split()
     rows = [numbers(element, pair.replace(":", " "), 2) for pair in pairs]
     return spectrum(element, np.array(rows).T)
 
 
-def spectrum(element: Element, rows: Doubles) -> Doubles:
+def spectrum(element: XmlElement, rows: Doubles) -> Doubles:
     """Returns a spectrum at `scenes.spectra.WAVELENGTHS`. rows: (2, n) wavelengths in nanometres, and values."""
     wavelengths, values = rows
     if not ((np.diff(wavelengths) > 0.0).all() and (values >= 0.0).all() and len(values) > 1):
@@ -95,7 +95,7 @@ def spectrum(element: Element, rows: Doubles) -> Doubles:
     return sampled(wavelengths, values)
 
 
-def of_file(element: Element, reading: Reading, observer: Observer) -> Color:
+def of_file(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     """Returns the colour of a file that has a wavelength and a value on each line; # begins a comment."""
     path = reading.files.find(element, element.attributes["filename"])
     lines = read_bytes(path, MAX_SPECTRUM_BYTES).decode("latin-1").splitlines()
@@ -111,12 +111,12 @@ def of_file(element: Element, reading: Reading, observer: Observer) -> Color:
     return observer(spectrum(element, np.array(rows).reshape(-1, 2).T))
 
 
-def hot(element: Element) -> Doubles:
+def hot(element: XmlElement) -> Doubles:
     """Returns the radiance of a <blackbody>, W/(m^2 sr nm) times its scale, as 0.6 has it."""
     return glow(element, element.need("temperature"), element.attributes.get("scale", "1"))
 
 
-def glow(element: Element, temperature: str, scale: str) -> Doubles:
+def glow(element: XmlElement, temperature: str, scale: str) -> Doubles:
     """Returns what a black body of some kelvin radiates, times a scale."""
     kelvin = numbers(element, temperature.strip().removesuffix("K"), 1)[0]
     factor = numbers(element, scale, 1)[0]
@@ -126,7 +126,7 @@ def glow(element: Element, temperature: str, scale: str) -> Doubles:
     return factor * blackbody(kelvin)
 
 
-def plugin(element: Element, observer: Observer) -> Color:
+def plugin(element: XmlElement, observer: Observer) -> Color:
     """Returns the colour of a <spectrum> of a type, as 3 has them."""
     kind = element.attributes["type"]
     values = {child.attributes.get("name", ""): child.need("value") for child in element.children}

@@ -25,14 +25,14 @@ PARAMETER = re.compile(r"\$(\w+)")
 
 
 @dataclass(eq=False, slots=True)
-class Element:
+class XmlElement:
     """Holds an element of a file and where it begins."""
 
     tag: str
     attributes: dict[str, str]
     path: Path
     line: int
-    children: list["Element"] = field(default_factory=list)
+    children: list["XmlElement"] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:
         """Returns the error to raise about the element."""
@@ -67,7 +67,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
-def numbers(element: Element, text: str, *counts: int) -> list[float]:
+def numbers(element: XmlElement, text: str, *counts: int) -> list[float]:
     """Reads as many finite numbers as one of the counts says, with blanks or commas between them."""
     words = text.replace(",", " ").split()
     try:
@@ -85,7 +85,7 @@ class LimitError(SceneFileError):
 
 
 @dataclass(eq=False)
-class Files:
+class MitsubaFiles:
     """Finds the files that a scene names.
 
     scene: the file of the scene itself, beside which they are sought first.
@@ -96,7 +96,7 @@ class Files:
     scene: Path
     folders: list[Path] = field(default_factory=list)
 
-    def add(self, element: Element) -> None:
+    def add(self, element: XmlElement) -> None:
         """Takes in a <path>. Raises where it is no folder inside of the scene's."""
         name = element.need("value")
         folder = self.scene.parent / name.replace("\\", "/")
@@ -104,7 +104,7 @@ class Files:
             raise element.error(f"expected a <path> to a folder inside of the scene's, got {name[:MAX_QUOTE]!r}")
         self.folders.append(folder)
 
-    def find(self, element: Element, name: str) -> Path:
+    def find(self, element: XmlElement, name: str) -> Path:
         """Returns the path of a file that an element names. Raises where there is none."""
         for text in dict.fromkeys((name, name.replace("\\", "/"))):
             for folder in (self.scene.parent, *self.folders, element.path.parent):
@@ -132,7 +132,7 @@ class Loader:
     problems: what is wrong, as far as one can read on.
     """
 
-    files: Files
+    files: MitsubaFiles
     values: dict[str, str]
     problems: list[SceneFileError] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
@@ -140,7 +140,7 @@ class Loader:
     elements: int = 0
     count: int = 0
 
-    def scene(self, given: Mapping[str, str]) -> Element:
+    def scene(self, given: Mapping[str, str]) -> XmlElement:
         """Reads the <scene> of the file. given: values of `$name` from outside.
 
         Raises SceneFileError with the line of what is no XML, or too much of it, and where nothing has the name of a
@@ -155,7 +155,7 @@ class Loader:
                 self.problems.append(SceneFileError(self.files.scene, None, message))
         return scene
 
-    def load(self, path: Path, depth: int) -> Element:
+    def load(self, path: Path, depth: int) -> XmlElement:
         """Reads the <scene> of a file."""
         data = read_bytes(path, MAX_BYTES)
         self.room -= len(data)
@@ -170,7 +170,7 @@ class Loader:
         self.expand(scene, depth)
         return scene
 
-    def expand(self, element: Element, depth: int) -> None:
+    def expand(self, element: XmlElement, depth: int) -> None:
         """Fills in values and includes in all that is within an element."""
         self.elements += 1
         if self.elements > MAX_ELEMENTS:
@@ -184,7 +184,7 @@ class Loader:
             except SceneFileError as problem:
                 self.problems.append(problem)
 
-    def expanded(self, child: Element, depth: int) -> list[Element]:
+    def expanded(self, child: XmlElement, depth: int) -> list[XmlElement]:
         """Returns what stands for an element: itself, nothing, or what it includes."""
         child.attributes = {key: self.filled(child, value) for key, value in child.attributes.items()}
         if child.tag == "default":
@@ -202,7 +202,7 @@ class Loader:
             return [child]
         return []
 
-    def filled(self, element: Element, text: str) -> str:
+    def filled(self, element: XmlElement, text: str) -> str:
         """Returns an attribute with `$name` replaced by its value."""
 
         def value(match: re.Match[str]) -> str:
@@ -230,10 +230,10 @@ class FileParser:
         self.expat.StartElementHandler = self.start
         self.expat.EndElementHandler = self.end
         self.expat.StartDoctypeDeclHandler = self.refuse
-        self.open: list[Element] = [Element("", {}, path, 0)]
+        self.open: list[XmlElement] = [XmlElement("", {}, path, 0)]
         self.count = 0
 
-    def parse(self, data: bytes) -> Element:
+    def parse(self, data: bytes) -> XmlElement:
         """Reads the file and returns its outermost element."""
         try:
             self.expat.Parse(data, True)
@@ -248,7 +248,7 @@ class FileParser:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Opens an element."""
-        element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber)
+        element = XmlElement(tag, attributes, self.path, self.expat.CurrentLineNumber)
         self.count += 1
         if len(self.open) > MAX_NESTING or self.count > MAX_ELEMENTS:
             message = f"elements are nested deeper than {MAX_NESTING}, or there are over {MAX_ELEMENTS}"

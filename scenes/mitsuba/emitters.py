@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenes.daylight import LEAST_TURBIDITY, MOST_TURBIDITY, SUN_RADIUS, Moment, sky, sun_irradiance, sun_position
+from scenes.daylight import LEAST_TURBIDITY, MOST_TURBIDITY, SUN_RADIUS, PlaceAndTime, sky, sun_irradiance, sun_position
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.environment_file import MAX_RADIANCE, read_environment
 from scenes.evaluator import axes_of
@@ -128,13 +128,13 @@ def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
 
     axes: (3, 3) rows that are the axes of the frame in the world.
     """
-    times = {name: properties.number(name, default) for name, default in Moment()._asdict().items()}
+    times = {name: properties.number(name, default) for name, default in PlaceAndTime()._asdict().items()}
     given = properties.point("sun_direction", (0.0, 0.0, 0.0))
     if given.any():
         return axes @ unit(given)
     if not (abs(times["year"]) <= MAX_YEAR and 1.0 <= times["month"] <= 12.0):
         raise properties.element.error("expected a year and a month of a calendar")
-    zenith, azimuth = sun_position(Moment(**times))
+    zenith, azimuth = sun_position(PlaceAndTime(**times))
     north, east = math.cos(azimuth) * math.sin(zenith), math.sin(azimuth) * math.sin(zenith)
     # Of 3 x is to the south and y, which is behind here, to the west.
     across, behind = (east, -north) if properties.reading.is_old else (-north, east)

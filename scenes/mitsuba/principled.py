@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic, normal_reflectance, scaled
 from scenes.mitsuba.properties import Properties
-from scenes.mitsuba.surface import Surface, with_map
-from scenes.mitsuba.textures import HALF, WHITE, Pattern, Textures
+from scenes.mitsuba.surface import MitsubaSurface, with_map
+from scenes.mitsuba.textures import HALF, WHITE, MitsubaPattern, MitsubaTextures
 from scenes.model import Material
 
 #: Lobes that there are none of here, and shape of those that there are.
@@ -28,7 +28,7 @@ SPECULAR, ROUGHNESS = 0.5, 0.5
 MOSTLY = 0.5
 
 
-def principled(textures: Textures, properties: Properties) -> Surface:
+def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurface:
     """Reads a surface of base_color, roughness, metallic and spec_trans."""
     base = textures.pattern(properties, "base_color", HALF)
     rough = grey(textures, properties, "roughness", ROUGHNESS)
@@ -45,14 +45,14 @@ def principled(textures: Textures, properties: Properties) -> Surface:
     material = metallic("principled", base.color, metal.color[0], rough.color[0], ior)
     if ior == 1.0:  # which says nothing to that kind
         material = replace(material, ior=DEFAULT_IOR, own={**material.own, "specular_weight": BLACK})
-    surface = Surface(material, base)
+    surface = MitsubaSurface(material, base)
     for name, pattern in (("roughness_map", rough), ("metalness_map", metal)):
         if pattern.texture is not None:
             surface = with_map(surface, name, pattern, properties.element)
     return surface
 
 
-def grey(textures: Textures, properties: Properties, name: str, default: float) -> Pattern:
+def grey(textures: MitsubaTextures, properties: Properties, name: str, default: float) -> MitsubaPattern:
     """Reads a number or texture in 0..1."""
     return textures.pattern(properties, name, (default, default, default))
 
@@ -64,14 +64,14 @@ def index(properties: Properties) -> float:
     return eta if eta > 0.0 else 1.0
 
 
-def clear_surface(properties: Properties, base: Pattern, rough: Pattern, ior: float) -> Surface:
+def clear_surface(properties: Properties, base: MitsubaPattern, rough: MitsubaPattern, ior: float) -> MitsubaSurface:
     """Returns glass, or a pane that bends nothing."""
     through = sum(base.mean) / 3.0
     if properties.type == "principledthin":
         mirror = normal_reflectance(ior)
         pane = Material(name="pane", kind="nff", diffuse=BLACK, specular=scaled(WHITE, mirror), exponent=1e4)
-        return Surface(replace(pane, transmittance=through * (1.0 - mirror), ior=1.0))
+        return MitsubaSurface(replace(pane, transmittance=through * (1.0 - mirror), ior=1.0))
     if max(base.mean) - min(base.mean) > 1e-3:
         properties.note("glass has no colour: the mean of its channels counts")
     # Light goes through two borders of a solid, of which each takes the root.
-    return Surface(glass("glass", ior, math.sqrt(through), rough.grey))
+    return MitsubaSurface(glass("glass", ior, math.sqrt(through), rough.grey))

@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.default_view import look_at
 from scenes.mitsuba.colors import COLORS, color, light
-from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, numbers, snake_case, some
+from scenes.mitsuba.elements import MAX_QUOTE, XmlElement, listed, numbers, snake_case, some
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.transforms import quaternion, rotation, scaling, translation
@@ -37,16 +37,16 @@ class Properties:
     What is wrong with one of them becomes a problem of the reading, and the parameter has its default.
     """
 
-    def __init__(self, element: Element, reading: Reading) -> None:
+    def __init__(self, element: XmlElement, reading: Reading) -> None:
         self.element, self.reading = element, reading
-        self.named: dict[str, Element] = {}
-        self.objects: list[Element] = []
+        self.named: dict[str, XmlElement] = {}
+        self.objects: list[XmlElement] = []
         self.asked: set[str] = set()
-        self._taken: set[Element] = set()
+        self._taken: set[XmlElement] = set()
         for child in element.children:
             reading.attempt(None, self.read_child, child)
 
-    def read_child(self, child: Element) -> None:
+    def read_child(self, child: XmlElement) -> None:
         """Takes in an element, by its name if it has one. Objects need none."""
         if child.tag == "alias":
             return
@@ -65,14 +65,14 @@ class Properties:
                 raise child.error(f"{self.element.called} has two parameters {name!r}")
             self.named[name] = found
 
-    def misplaced(self, child: Element) -> Exception:
+    def misplaced(self, child: XmlElement) -> Exception:
         """Returns the error to raise about an element that cannot be here."""
         if snake_case(child.tag).replace("look_at", "lookat") in TRANSFORM_STEPS:
             return child.error(f"{child.called} does not belong in {self.element.called}, but in a <transform>")
         there = listed(OBJECTS | VALUES)
         return child.error(f"unknown or unsupported {child.called} in {self.element.called}; there are: {there}")
 
-    def within(self, tag: str) -> list[Element]:
+    def within(self, tag: str) -> list[XmlElement]:
         """Returns the objects of a kind, with and without names."""
         self.asked.update(name for name, element in self.named.items() if element.tag == tag)
         found = [element for element in self.objects if element.tag == tag]
@@ -84,7 +84,7 @@ class Properties:
         """Returns what kind of plug-in the element asks for."""
         return self.element.need("type")
 
-    def resolved(self, child: Element) -> Element:
+    def resolved(self, child: XmlElement) -> XmlElement:
         """Returns the element, or what it refers to."""
         if child.tag != "ref":
             return child
@@ -126,7 +126,7 @@ class Properties:
                     element.error(f"{element.called} does not belong in {self.element.called}")
                 )
 
-    def take(self, name: str, *tags: str) -> Element | None:
+    def take(self, name: str, *tags: str) -> XmlElement | None:
         """Takes the parameter of a name, which is of one of some kinds; returns None where there is none."""
         self.asked.add(name)
         element = self.named.get(name)
@@ -174,7 +174,7 @@ class Properties:
         element = self.take(name, *COLORS)
         return default if element is None else self.reading.attempt(default, self.light_of, element)
 
-    def light_of(self, element: Element) -> Color:
+    def light_of(self, element: XmlElement) -> Color:
         """Returns the colour of radiance or intensity that an element says."""
         found = light(element, self.reading)
         if max(found) > MAX_LIGHT:
@@ -191,12 +191,12 @@ class Properties:
         return None if element is None else self.reading.attempt(None, transform, element)
 
 
-def one_number(element: Element) -> float:
+def one_number(element: XmlElement) -> float:
     """Returns the number of an element."""
     return numbers(element, element.need("value"), 1)[0]
 
 
-def truth(element: Element) -> bool:
+def truth(element: XmlElement) -> bool:
     """Returns whether an element says true."""
     value = element.need("value").strip().lower()
     if value not in ("true", "false"):
@@ -204,7 +204,7 @@ def truth(element: Element) -> bool:
     return value == "true"
 
 
-def vector(element: Element, default: float) -> Doubles:
+def vector(element: XmlElement, default: float) -> Doubles:
     """Returns the three numbers of `value`, where one stands for three, or else of x, y and z, each with a default."""
     if "value" in element.attributes:
         values = numbers(element, element.attributes["value"], 1, 3)
@@ -212,7 +212,7 @@ def vector(element: Element, default: float) -> Doubles:
     return np.array([numbers(element, element.attributes.get(axis, str(default)), 1)[0] for axis in "xyz"])
 
 
-def transform(element: Element) -> Doubles:
+def transform(element: XmlElement) -> Doubles:
     """Returns the map (4, 4) of all steps of a <transform>, one after the other."""
     matrix = np.eye(4)
     for step in element.children:
@@ -224,7 +224,7 @@ def transform(element: Element) -> Doubles:
     return matrix
 
 
-def step_matrix(step: Element) -> Doubles:
+def step_matrix(step: XmlElement) -> Doubles:
     """Returns the map (4, 4) of one step of a <transform>."""
     tag = snake_case(step.tag).replace("look_at", "lookat")
     if tag not in TRANSFORM_STEPS:
@@ -242,7 +242,7 @@ def step_matrix(step: Element) -> Doubles:
 TRANSFORM_STEPS = ("lookat", "matrix", "rotate", "scale", "translate")
 
 
-def matrix_of(step: Element) -> Doubles:
+def matrix_of(step: XmlElement) -> Doubles:
     """Returns the map (4, 4) of sixteen numbers row by row, or of the nine of a linear map."""
     values = numbers(step, step.need("value"), 9, 16)
     matrix = np.eye(4)
@@ -251,7 +251,7 @@ def matrix_of(step: Element) -> Doubles:
     return matrix
 
 
-def lookat(step: Element) -> Doubles:
+def lookat(step: XmlElement) -> Doubles:
     """Returns the map (4, 4) that takes +z to what is looked at, +y up and +x to the left."""
     origin, target, upward = (np.array(numbers(step, step.need(key), 3)) for key in ("origin", "target", "up"))
     forward, up = look_at(origin, target, upward)

@@ -16,21 +16,21 @@ from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
 from scenes.limits import MAX_TRIANGLES
-from scenes.mitsuba.elements import MAX_QUOTE, Element, LimitError, listed
+from scenes.mitsuba.elements import MAX_QUOTE, LimitError, XmlElement, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
-from scenes.mitsuba.shapes import Shapes, mapped_uvs
-from scenes.mitsuba.surface import Surface, with_map
-from scenes.mitsuba.surfaces import Surfaces
-from scenes.mitsuba.textures import Pattern, Textures
+from scenes.mitsuba.shapes import MitsubaShapes, mapped_uvs
+from scenes.mitsuba.surface import MitsubaSurface, with_map
+from scenes.mitsuba.surfaces import MitsubaSurfaces
+from scenes.mitsuba.textures import MitsubaPattern, MitsubaTextures
 from scenes.model import FOV_AXES, Camera, Doubles, Material, Mesh, Texture, fov_extent
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")
 #: The surface of a shape that has no BSDF.
-PLAIN = Surface(Material(name="plain"))
+PLAIN = MitsubaSurface(Material(name="plain"))
 
 
 #: Shapes that are not supported, and why.
@@ -39,16 +39,16 @@ REFUSED = {"hair": "hair is not supported", "sdfgrid": "a field of distances is 
 HALF_DIAGONAL, FOCAL_LENGTH = 0.5 * math.hypot(36.0, 24.0), "50mm"
 
 
-class Reader:
+class MitsubaReader:
     """Takes in the objects of a <scene>. What is wrong with one of them is told with the others."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.document = Document(notes=reading.notes)
-        self.textures = Textures(reading)
-        self.surfaces = Surfaces(reading, self.textures)
-        self.shapes = Shapes(reading)
-        self.groups: dict[Element, list[Part]] = {}
+        self.textures = MitsubaTextures(reading)
+        self.surfaces = MitsubaSurfaces(reading, self.textures)
+        self.shapes = MitsubaShapes(reading)
+        self.groups: dict[XmlElement, list[Part]] = {}
         self.triangles = 0
         self._rewound: dict[Mesh | Turned, Mesh | Turned] = {}
         self._materials: dict[Material, int] = {}
@@ -66,7 +66,7 @@ class Reader:
     def read_objects(self) -> None:
         """Reads all objects."""
         properties = Properties(self.reading.scene, self.reading)
-        adders: dict[str, Callable[[Element], None]] = {
+        adders: dict[str, Callable[[XmlElement], None]] = {
             "sensor": self.add_sensor,
             "emitter": self.add_emitter,
             "shape": self.add_shape,
@@ -80,7 +80,7 @@ class Reader:
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
-    def add_shape(self, element: Element) -> None:
+    def add_shape(self, element: XmlElement) -> None:
         """Adds what a <shape> shows."""
         kind = element.need("type")
         if kind in REFUSED:
@@ -90,7 +90,7 @@ class Reader:
         elif kind != "shapegroup":
             self.document.parts += self.parts(element)
 
-    def parts(self, element: Element) -> list[Part]:
+    def parts(self, element: XmlElement) -> list[Part]:
         """Makes the meshes of a <shape> in their places."""
         properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
@@ -102,13 +102,13 @@ class Reader:
         origin = Origin(element.path, element.line)
         return [self.placed(part_of(shape, WORLD, origin, material), matrix) for shape in shapes]
 
-    def looks(self, properties: Properties) -> Surface:
+    def looks(self, properties: Properties) -> MitsubaSurface:
         """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain."""
         bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
         surface = self.reading.attempt(PLAIN, self.surfaces.surface, bsdfs[-1]) if bsdfs else PLAIN
         return self.reading.attempt(surface, self.lit, surface, emitters[-1]) if emitters else surface
 
-    def lit(self, surface: Surface, element: Element) -> Surface:
+    def lit(self, surface: MitsubaSurface, element: XmlElement) -> MitsubaSurface:
         """Returns a surface that emits what an <emitter> in a shape says."""
         properties = Properties(element, self.reading)
         if properties.type != "area":
@@ -118,15 +118,15 @@ class Reader:
         lit = replace(surface, material=replace(surface.material, emission=radiance.color))
         return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, element)
 
-    def radiance(self, properties: Properties) -> Pattern:
+    def radiance(self, properties: Properties) -> MitsubaPattern:
         """Returns the radiance of an <emitter>, which may be a texture."""
         element = properties.named.get("radiance")
         if element is None or element.tag != "texture":
-            return Pattern(properties.light("radiance", WHITE))
+            return MitsubaPattern(properties.light("radiance", WHITE))
         properties.take("radiance", "texture")
         return self.textures.texture(element)
 
-    def material_id(self, surface: Surface) -> int:
+    def material_id(self, surface: MitsubaSurface) -> int:
         """Returns the index of the material of a surface with its textures, all added if they are new."""
         pictures = {field: self.texture_id(pattern.texture) for field, pattern in surface.maps.items()}
         pictures |= {"texture": self.texture_id(surface.pattern.texture), "cutout": self.texture_id(surface.mask)}
@@ -165,7 +165,7 @@ class Reader:
             raise LimitError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
         return part
 
-    def instance(self, element: Element) -> list[Part]:
+    def instance(self, element: XmlElement) -> list[Part]:
         """Returns the parts of a <shapegroup> in one more place."""
         properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
@@ -176,7 +176,7 @@ class Reader:
         origin = Origin(element.path, element.line)
         return [self.placed(replace(part, origin=origin), matrix) for part in self.group(groups[0])]
 
-    def group(self, element: Element) -> list[Part]:
+    def group(self, element: XmlElement) -> list[Part]:
         """Returns the parts of a <shapegroup>, always the same ones."""
         if element not in self.groups:
             properties = Properties(element, self.reading)
@@ -190,7 +190,7 @@ class Reader:
 
     # --- light --------------------------------------------------------------------------------------------------------
 
-    def add_emitter(self, element: Element) -> None:
+    def add_emitter(self, element: XmlElement) -> None:
         """Adds a light that is no shape."""
         properties = Properties(element, self.reading)
         build = EMITTERS.get(properties.type)
@@ -208,7 +208,7 @@ class Reader:
 
     # --- cameras ------------------------------------------------------------------------------------------------------
 
-    def add_sensor(self, element: Element) -> None:
+    def add_sensor(self, element: XmlElement) -> None:
         """Adds a camera."""
         properties = Properties(element, self.reading)
         if properties.type not in SENSORS:
@@ -298,4 +298,4 @@ def diagonal_fov(properties: Properties) -> float:
 def read_document(path: Path, parameters: Mapping[str, str]) -> Document:
     """Reads everything that a file says. parameters: values of `$name`. Raises SceneFileError with the file and line of
     all that is wrong."""
-    return Reader(begin(path, parameters)).read()
+    return MitsubaReader(begin(path, parameters)).read()

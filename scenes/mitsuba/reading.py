@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from scenes.errors import SceneFileError, SceneProblemsError
 from scenes.limits import MAX_FAULTS
-from scenes.mitsuba.elements import Element, Files, LimitError, Loader
+from scenes.mitsuba.elements import LimitError, Loader, MitsubaFiles, XmlElement
 from scenes.notes import Notes
 
 T = TypeVar("T")
@@ -24,10 +24,10 @@ class Reading:
     notes: what is left out, or approximated.
     """
 
-    scene: Element
-    files: Files
+    scene: XmlElement
+    files: MitsubaFiles
     problems: list[SceneFileError]
-    ids: dict[str, Element] = field(default_factory=dict)
+    ids: dict[str, XmlElement] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
 
     @property
@@ -48,7 +48,7 @@ class Reading:
                 raise LimitError(problem.path, problem.line, message) from problem
             return default
 
-    def note(self, element: Element, message: str) -> None:
+    def note(self, element: XmlElement, message: str) -> None:
         """Takes in what is to be told about an element."""
         self.notes.add(message, element.path, element.line)
 
@@ -61,7 +61,7 @@ class Reading:
 
 def begin(path: Path, parameters: Mapping[str, str]) -> Reading:
     """Reads the elements of a file. parameters: values of `$name`. Raises SceneFileError for what is no XML."""
-    files = Files(path)
+    files = MitsubaFiles(path)
     loader = Loader(files, {})
     scene = loader.scene(parameters)
     reading = Reading(scene, files, loader.problems)
@@ -84,7 +84,7 @@ def collect_ids(reading: Reading) -> None:
         reading.attempt(None, name_again, reading.ids, alias)
 
 
-def name_again(ids: dict[str, Element], alias: Element) -> None:
+def name_again(ids: dict[str, XmlElement], alias: XmlElement) -> None:
     """Gives an element the further name that an <alias> has for it."""
     name = alias.need("id")
     if name not in ids:

@@ -36,7 +36,7 @@ class MeshKey:
     is_flipped: bool = False
 
 
-class Shapes:
+class MitsubaShapes:
     """Reads shapes. A mesh file is read once, and so is each way to show it, however many shapes show it."""
 
     def __init__(self, reading: Reading) -> None:
@@ -94,7 +94,7 @@ def mapped_uvs(mesh: Mesh, matrix: Doubles) -> Mesh:
     return replace(mesh, uvs=mesh.uvs @ matrix[:2, :2].T + matrix[:2, 2])
 
 
-def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
+def of_file(shapes: MitsubaShapes, properties: Properties) -> list[Mesh]:
     """Reads an OBJ or PLY file, or a mesh of a .serialized one. Mitsuba has v downward, and takes it for upward in OBJ
     files unless `flip_tex_coords` says otherwise."""
     name = properties.text("filename")
@@ -114,12 +114,12 @@ UPSIDE_DOWN = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
 SERIALIZED = ".serialized"
 
 
-def rectangle(_: Shapes, __: Properties) -> list[Mesh]:
+def rectangle(_: MitsubaShapes, __: Properties) -> list[Mesh]:
     """Makes the square from -1 to 1 in x and y, seen from +z."""
     return [SQUARE]
 
 
-def cube(_: Shapes, __: Properties) -> list[Mesh]:
+def cube(_: MitsubaShapes, __: Properties) -> list[Mesh]:
     """Makes the cube from -1 to 1, with the whole of a texture on each face."""
     front = SQUARE.vertices + (0.0, 0.0, 1.0)
     faces = [np.stack([front @ axis for axis in axes], axis=-1) for axes in FACES]
@@ -128,7 +128,7 @@ def cube(_: Shapes, __: Properties) -> list[Mesh]:
     return [Mesh(vertices=np.concatenate(faces), triangles=triangles, material=0, uvs=uvs, uv_triangles=triangles)]
 
 
-def sphere(_: Shapes, properties: Properties) -> list[Turned]:
+def sphere(_: MitsubaShapes, properties: Properties) -> list[Turned]:
     """Makes a sphere with its poles on z."""
     radius, center = length(properties, "radius"), properties.point("center", (0.0, 0.0, 0.0))
     matrix = translation(center) @ scaling(np.full(3, radius))
@@ -141,7 +141,7 @@ def sphere(_: Shapes, properties: Properties) -> list[Turned]:
     return [Turned(np.stack([center, center]), radius, 2, mesh)]
 
 
-def cylinder(_: Shapes, properties: Properties) -> list[Turned]:
+def cylinder(_: MitsubaShapes, properties: Properties) -> list[Turned]:
     """Makes an open cylinder from p0 to p1."""
     start, end = properties.point("p0", (0.0, 0.0, 0.0)), properties.point("p1", (0.0, 0.0, 1.0))
     radius, axis = length(properties, "radius"), end - start
@@ -158,7 +158,7 @@ def cylinder(_: Shapes, properties: Properties) -> list[Turned]:
     return [Turned(np.stack([start, end]), radius, 1, mesh)]
 
 
-def disk(_: Shapes, __: Properties) -> list[Turned]:
+def disk(_: MitsubaShapes, __: Properties) -> list[Turned]:
     """Makes the disk of radius 1 in x and y, seen from +z; u runs outward."""
     profile, upward = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
     swapped = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -244,7 +244,7 @@ def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
     )
 
 
-SHAPES: dict[str, Callable[[Shapes, Properties], Sequence[Mesh | Turned]]] = {
+SHAPES: dict[str, Callable[[MitsubaShapes, Properties], Sequence[Mesh | Turned]]] = {
     "obj": of_file,
     "ply": of_file,
     "serialized": of_file,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.microfacets import BLACK, PANE_EXPONENT, added, by_phong, phong_power, scaled
-from scenes.mitsuba.elements import Element
-from scenes.mitsuba.textures import WHITE, Pattern, between, blended
+from scenes.mitsuba.elements import XmlElement
+from scenes.mitsuba.textures import WHITE, MitsubaPattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture
 
 #: Kinds of materials whose numbers can be blended as they are.
@@ -14,14 +14,14 @@ NUMBERED = ("metal", "plastic", "principled", "dielectric")
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class MitsubaSurface:
     """Holds a material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and
     other patterns by the fields of a material."""
 
     material: Material
-    pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
+    pattern: MitsubaPattern = field(default_factory=lambda: MitsubaPattern(BLACK))
     mask: Texture | None = None
-    maps: dict[str, Pattern] = field(default_factory=dict)
+    maps: dict[str, MitsubaPattern] = field(default_factory=dict)
 
     @property
     def has_picture(self) -> bool:
@@ -36,17 +36,17 @@ class Surface:
 
 
 #: What lets all light through as if it were not there.
-NOTHING = Surface(Material(name="null", kind="nff", diffuse=BLACK, transmittance=1.0, ior=1.0))
+NOTHING = MitsubaSurface(Material(name="null", kind="nff", diffuse=BLACK, transmittance=1.0, ior=1.0))
 
 
-def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) -> Surface:
+def with_map(surface: MitsubaSurface, name: str, pattern: MitsubaPattern, element: XmlElement) -> MitsubaSurface:
     """Returns a surface with another picture. name: the field of its material."""
     if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
         raise element.error("all textures of a surface must map texture coordinates alike")
     return replace(surface, maps=surface.maps | {name: pattern})
 
 
-def mixed(first: Surface, second: Surface, weight: Pattern) -> tuple[Surface, bool]:
+def mixed(first: MitsubaSurface, second: MitsubaSurface, weight: MitsubaPattern) -> tuple[MitsubaSurface, bool]:
     """Returns a mixture of two surfaces, and whether it is only like it.
 
     weight: of the second, 0..1.
@@ -55,12 +55,12 @@ def mixed(first: Surface, second: Surface, weight: Pattern) -> tuple[Surface, bo
     material, is_exact = mixed_material(first.material, second.material, share)
     pattern = blended(diffuse_pattern(first), diffuse_pattern(second), weight)
     is_exact &= weight.texture is None and not (first.maps or second.maps or first.mask or second.mask)
-    return Surface(replace(material, diffuse=pattern.color), pattern), is_exact
+    return MitsubaSurface(replace(material, diffuse=pattern.color), pattern), is_exact
 
 
-def diffuse_pattern(surface: Surface) -> Pattern:
+def diffuse_pattern(surface: MitsubaSurface) -> MitsubaPattern:
     """Returns the pattern of what is diffuse of a surface."""
-    return surface.pattern if surface.pattern.texture is not None else Pattern(surface.material.diffuse)
+    return surface.pattern if surface.pattern.texture is not None else MitsubaPattern(surface.material.diffuse)
 
 
 def mixed_material(first: Material, second: Material, share: float) -> tuple[Material, bool]:

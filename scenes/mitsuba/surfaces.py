@@ -9,12 +9,21 @@ from scenes import microfacets
 from scenes.metals import BY_SYMBOL
 from scenes.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
-from scenes.mitsuba.elements import Element, listed, numbers
+from scenes.mitsuba.elements import XmlElement, listed, numbers
 from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
-from scenes.mitsuba.surface import NOTHING, Surface, mixed, with_map
-from scenes.mitsuba.textures import HALF, TEXTURES, WHITE, Pattern, Textures, is_alike, rooted, without_alpha
+from scenes.mitsuba.surface import NOTHING, MitsubaSurface, mixed, with_map
+from scenes.mitsuba.textures import (
+    HALF,
+    TEXTURES,
+    WHITE,
+    MitsubaPattern,
+    MitsubaTextures,
+    is_alike,
+    rooted,
+    without_alpha,
+)
 from scenes.model import Color, Material
 from scenes.palette import Bytes
 
@@ -57,15 +66,15 @@ REFUSED = {
 }
 
 
-class Surfaces:
+class MitsubaSurfaces:
     """Reads BSDFs."""
 
-    def __init__(self, reading: Reading, textures: Textures) -> None:
+    def __init__(self, reading: Reading, textures: MitsubaTextures) -> None:
         self.reading, self.textures = reading, textures
         self.default_metal = "Cu" if reading.is_old else IDEAL
-        self._known: dict[Element, Surface] = {}
+        self._known: dict[XmlElement, MitsubaSurface] = {}
 
-    def surface(self, element: Element, depth: int = 0) -> Surface:
+    def surface(self, element: XmlElement, depth: int = 0) -> MitsubaSurface:
         """Reads a <bsdf>."""
         if depth > MAX_DEPTH:
             raise element.error(f"BSDFs are nested deeper than {MAX_DEPTH}")
@@ -81,7 +90,7 @@ class Surfaces:
             self._known[element] = replace(surface, material=replace(surface.material, name=name))
         return self._known[element]
 
-    def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
+    def pattern(self, properties: Properties, name: str, default: Color) -> MitsubaPattern:
         """Reads a colour or texture."""
         return self.textures.pattern(properties, name, default)
 
@@ -89,27 +98,27 @@ class Surfaces:
 # --- BSDFs ------------------------------------------------------------------------------------------------------------
 
 
-def diffuse(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def diffuse(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads Lambert's surface."""
     pattern = surfaces.pattern(properties, "reflectance", HALF)
     properties.finish()
-    return Surface(Material(name="diffuse", diffuse=pattern.color), pattern)
+    return MitsubaSurface(Material(name="diffuse", diffuse=pattern.color), pattern)
 
 
-def rough_diffuse(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def rough_diffuse(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads the surface of Oren and Nayar as that of Lambert."""
     properties.note(f"{properties.element.called} is smooth: as diffuse")
     properties.asked.update(("alpha", "use_fast_approx"))
     return diffuse(surfaces, properties, depth)
 
 
-def null(_: Surfaces, properties: Properties, __: int) -> Surface:
+def null(_: MitsubaSurfaces, properties: Properties, __: int) -> MitsubaSurface:
     """Reads what is not there."""
     properties.finish()
     return NOTHING
 
 
-def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def inner(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF that changes another, of which it returns the other one alone."""
     found = properties.within("bsdf")
     if not found:
@@ -117,7 +126,7 @@ def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return surfaces.surface(found[0], depth + 1)
 
 
-def twosided(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def twosided(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF for both sides, which all have here."""
     surface = inner(surfaces, properties, depth)
     if len(properties.within("bsdf")) > 1:
@@ -126,7 +135,7 @@ def twosided(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return surface
 
 
-def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def relief(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF whose normals are bent by a picture of normals or of heights, if there is one."""
     surface = inner(surfaces, properties, depth)
     found = properties.within("texture")
@@ -154,7 +163,7 @@ def upside_down(normals: Bytes) -> Bytes:
     return turned
 
 
-def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF with holes where a picture says so; where a number says so, some of the light goes through."""
     surface = inner(surfaces, properties, depth)
     opacity = surfaces.pattern(properties, "opacity", HALF)
@@ -171,18 +180,18 @@ def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return replace(surface, mask=without_alpha(opacity.texture))
 
 
-def seen_through(surface: Surface, opacity: Pattern, properties: Properties) -> Surface:
+def seen_through(surface: MitsubaSurface, opacity: MitsubaPattern, properties: Properties) -> MitsubaSurface:
     """Returns a surface that lets light through, as if it were not there, where it is not opaque."""
     share = 1.0 - opacity.grey
     if share <= 0.0:
         return surface
-    veil, is_exact = mixed(surface, NOTHING, Pattern((share, share, share)))
+    veil, is_exact = mixed(surface, NOTHING, MitsubaPattern((share, share, share)))
     if not is_exact:
         properties.note("a surface that is seen through shines by Phong's numbers, without pictures but that of colour")
     return veil
 
 
-def blend(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def blend(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a mixture of two BSDFs."""
     weight = surfaces.pattern(properties, "weight", HALF)
     found = properties.within("bsdf")
@@ -193,7 +202,7 @@ def blend(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return noted_blend(first, second, weight, properties)
 
 
-def mixture(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def mixture(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a sum of BSDFs with weights, as 0.6 has it; what is missing to 1 is black."""
     found = properties.within("bsdf")
     text = properties.text("weights")
@@ -205,13 +214,15 @@ def mixture(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     for element, weight in zip(found[1:], weights[1:], strict=True):
         total += weight
         share = weight / total if total > 0.0 else 0.0
-        surface = noted_blend(surface, surfaces.surface(element, depth + 1), Pattern((share,) * 3), properties)
+        surface = noted_blend(surface, surfaces.surface(element, depth + 1), MitsubaPattern((share,) * 3), properties)
     lost = max(1.0 - total, 0.0)
-    black = Surface(Material(name="black", diffuse=BLACK))
-    return surface if lost < 1e-6 else noted_blend(surface, black, Pattern((lost,) * 3), properties)
+    black = MitsubaSurface(Material(name="black", diffuse=BLACK))
+    return surface if lost < 1e-6 else noted_blend(surface, black, MitsubaPattern((lost,) * 3), properties)
 
 
-def noted_blend(first: Surface, second: Surface, weight: Pattern, properties: Properties) -> Surface:
+def noted_blend(
+    first: MitsubaSurface, second: MitsubaSurface, weight: MitsubaPattern, properties: Properties
+) -> MitsubaSurface:
     """Returns a mixture of two surfaces, with a note if it is only like it."""
     surface, is_exact = mixed(first, second, weight)
     if not is_exact:
@@ -220,7 +231,7 @@ def noted_blend(first: Surface, second: Surface, weight: Pattern, properties: Pr
     return surface
 
 
-def coating(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+def coating(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a clear coat of 0.6: over what is diffuse it is plastic, else it is left out."""
     below = inner(surfaces, properties, depth)
     ratio, rough = relative_ior(properties, IORS["bk7"]), roughness(properties)
@@ -232,7 +243,7 @@ def coating(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return replace(below, material=metallic(below.material.name, below.material.diffuse, 0.0, rough, ratio))
 
 
-def phong(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def phong(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads Phong's or Ward's surface of 0.6 as a diffuse one with Phong's lobe."""
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
     specular = surfaces.pattern(properties, "specular_reflectance", scaled(WHITE, 0.2)).mean
@@ -241,10 +252,10 @@ def phong(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     properties.finish("variant", *MICROFACETS)
     properties.note(f"{properties.element.called} is one of kind nff, of which some mirrors")
     made = Material(name="phong", kind="nff", diffuse=pattern.color, specular=specular, exponent=max(power, 0.0))
-    return Surface(made, pattern)
+    return MitsubaSurface(made, pattern)
 
 
-def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def metal(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads a smooth or rough conductor."""
     eta, k = metal_index(surfaces, properties)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
@@ -254,13 +265,13 @@ def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     material = Material(
         name="conductor", kind="metal", diffuse=BLACK, specular=tint.color, roughness=rough, eta=eta, k=k
     )
-    surface = Surface(material)
+    surface = MitsubaSurface(material)
     if tint.texture is not None:
         surface = with_map(surface, "specular_map", tint, properties.element)
     return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
 
 
-def metal_index(surfaces: Surfaces, properties: Properties) -> tuple[Color, Color]:
+def metal_index(surfaces: MitsubaSurfaces, properties: Properties) -> tuple[Color, Color]:
     """Returns the index eta + i k of a conductor, by numbers or by its element's symbol; black where all light is
     reflected."""
     name = properties.text("material", surfaces.default_metal)
@@ -302,7 +313,7 @@ def tell_distribution(properties: Properties) -> None:
         properties.note(f"microfacets of the distribution {distribution!r} are those of GGX with the same alpha")
 
 
-def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | None:
+def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> MitsubaPattern | None:
     """Returns the roots of a texture of alphas, if there is one."""
     element = properties.named.get("alpha")
     if element is None or element.tag != "texture":
@@ -312,7 +323,7 @@ def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | N
     return None if pattern.texture is None else rooted(pattern)
 
 
-def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def clear(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads glass of some index, smooth or rough, that takes the same share of what it reflects and lets through."""
     index = relative_ior(properties, IORS["bk7"])
     through = transmittance(surfaces, properties)
@@ -321,10 +332,10 @@ def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     if abs(mirrored - through) > 1e-3:
         properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
     properties.finish(*MICROFACETS)
-    return Surface(glass("glass", index, through, rough))
+    return MitsubaSurface(glass("glass", index, through, rough))
 
 
-def transmittance(surfaces: Surfaces, properties: Properties) -> float:
+def transmittance(surfaces: MitsubaSurfaces, properties: Properties) -> float:
     """Returns the share of light that is let through, in the mean over the channels."""
     color = surfaces.pattern(properties, "specular_transmittance", WHITE).mean
     if max(color) - min(color) > 1e-3:
@@ -332,16 +343,16 @@ def transmittance(surfaces: Surfaces, properties: Properties) -> float:
     return sum(color) / 3.0
 
 
-def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def pane(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads a thin pane, `microfacets.pane`, of which a part may be absorbed."""
     clear = microfacets.pane("pane", relative_ior(properties, IORS["bk7"]))
     through = transmittance(surfaces, properties)
     mirror = multiplied(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, clear.specular)
     properties.finish()
-    return Surface(replace(clear, specular=mirror, transmittance=through * clear.transmittance))
+    return MitsubaSurface(replace(clear, specular=mirror, transmittance=through * clear.transmittance))
 
 
-def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads a diffuse surface under a smooth or rough coat."""
     ratio = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
@@ -358,13 +369,13 @@ def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
         properties.note("what specular_reflectance takes from a coat goes to what is below it")
     if coat.color != WHITE:
         material = replace(material, own={**material.own, "specular_weight": coat.color})
-    surface = Surface(material, pattern)
+    surface = MitsubaSurface(material, pattern)
     if spread is not None:
         surface = with_map(surface, "roughness_map", spread, properties.element)
     return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties.element)
 
 
-def disney(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+def disney(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads a surface of many numbers."""
     return principled(surfaces.textures, properties)
 
@@ -394,7 +405,7 @@ def ior(properties: Properties, name: str, default: float) -> float:
 ROUGH = ("roughcoating", "roughconductor", "roughdielectric", "roughplastic", "ward")
 MICROFACETS = ("distribution", "sample_visible", "name")
 
-BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
+BSDFS: dict[str, Callable[[MitsubaSurfaces, Properties, int], MitsubaSurface]] = {
     "blendbsdf": blend,
     "bumpmap": relief,
     "coating": coating,

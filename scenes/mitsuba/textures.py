@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scenes.environment_file import read_environment
 from scenes.microfacets import multiplied, scaled
 from scenes.mitsuba.colors import COLORS, color
-from scenes.mitsuba.elements import Element
+from scenes.mitsuba.elements import XmlElement
 from scenes.mitsuba.properties import Properties, transform
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles, Texture
@@ -32,7 +32,7 @@ MAX_DEPTH = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class MitsubaPattern:
     """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
 
     color: Color
@@ -69,14 +69,14 @@ def at_most_one(reflectance: Color) -> Color:
     return (red, green, blue)
 
 
-def is_alike(first: Pattern, second: Pattern) -> bool:
+def is_alike(first: MitsubaPattern, second: MitsubaPattern) -> bool:
     """Returns whether two patterns, of which any may have no texture, can be looked up at the same place."""
     if first.texture is None or second.texture is None:
         return True
     return first.texture.wrap == second.texture.wrap and np.array_equal(first.to_uv, second.to_uv)
 
 
-def blended(first: Pattern, second: Pattern, weight: Pattern) -> Pattern:
+def blended(first: MitsubaPattern, second: MitsubaPattern, weight: MitsubaPattern) -> MitsubaPattern:
     """Returns the pattern between two, texel by texel.
 
     weight: of the second.
@@ -85,16 +85,17 @@ def blended(first: Pattern, second: Pattern, weight: Pattern) -> Pattern:
     """
     textured = [each for each in (first, second, weight) if each.texture is not None]
     if not textured:
-        return Pattern(between(first.color, second.color, weight.color[0]))
+        return MitsubaPattern(between(first.color, second.color, weight.color[0]))
     lead = max(textured, key=lambda each: each.values.size)
     sides = lead.values.shape[:2]
     a, b, share = (
-        stretched(each if is_alike(each, lead) else Pattern(each.mean), sides) for each in (first, second, weight)
+        stretched(each if is_alike(each, lead) else MitsubaPattern(each.mean), sides)
+        for each in (first, second, weight)
     )
     texture = lead.texture
     assert texture is not None
     pixels = srgb((1.0 - share) * a + share * b)
-    return Pattern(WHITE, replace(texture, name="blend", pixels=pixels, alpha=None, is_linear=False), lead.to_uv)
+    return MitsubaPattern(WHITE, replace(texture, name="blend", pixels=pixels, alpha=None, is_linear=False), lead.to_uv)
 
 
 def between(first: Color, second: Color, share: float) -> Color:
@@ -103,31 +104,31 @@ def between(first: Color, second: Color, share: float) -> Color:
     return (red, green, blue)
 
 
-def stretched(pattern: Pattern, sides: tuple[int, ...]) -> Doubles:
+def stretched(pattern: MitsubaPattern, sides: tuple[int, ...]) -> Doubles:
     """Returns the colours of a pattern at so many rows and columns, each that of the nearest texel."""
     values = pattern.values
     rows, columns = (np.arange(side) * own // side for side, own in zip(sides, values.shape[:2], strict=True))
     return values[rows[:, None], columns[None, :]]
 
 
-class Textures:
+class MitsubaTextures:
     """Reads colours and textures, each <texture> once."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
-        self._known: dict[Element, Pattern] = {}
+        self._known: dict[XmlElement, MitsubaPattern] = {}
         self._pictures: dict[Path, Texture] = {}
 
-    def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
+    def pattern(self, properties: Properties, name: str, default: Color) -> MitsubaPattern:
         """Reads a colour or texture of a reflectance."""
         element = properties.take(name, *COLORS, "texture")
         if element is None:
-            return Pattern(default)
+            return MitsubaPattern(default)
         if element.tag == "texture":
-            return self.reading.attempt(Pattern(default), self.texture, element)
-        return Pattern(at_most_one(self.reading.attempt(default, color, element, self.reading)))
+            return self.reading.attempt(MitsubaPattern(default), self.texture, element)
+        return MitsubaPattern(at_most_one(self.reading.attempt(default, color, element, self.reading)))
 
-    def texture(self, element: Element, depth: int = 0) -> Pattern:
+    def texture(self, element: XmlElement, depth: int = 0) -> MitsubaPattern:
         """Reads a <texture>."""
         if depth > MAX_DEPTH:
             raise element.error(f"textures are nested deeper than {MAX_DEPTH}")
@@ -150,7 +151,7 @@ class Textures:
         return self._pictures[path]
 
 
-def bitmap(textures: Textures, properties: Properties, _: int) -> Pattern:
+def bitmap(textures: MitsubaTextures, properties: Properties, _: int) -> MitsubaPattern:
     """Reads a picture; its first row is v = 0."""
     gamma = properties.number("gamma", -1.0)
     is_raw = properties.flag("raw") or gamma == 1.0
@@ -170,7 +171,7 @@ def squares(properties: Properties) -> tuple[npt.NDArray[np.uint8], npt.NDArray[
     return first, second
 
 
-def checkerboard(_: Textures, properties: Properties, __: int) -> Pattern:
+def checkerboard(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
     """Makes two by two squares for each unit of texture coordinates."""
     first, second = squares(properties)
     right = np.arange(CHECKERBOARD_SIDE) >= CHECKERBOARD_SIDE // 2
@@ -178,7 +179,7 @@ def checkerboard(_: Textures, properties: Properties, __: int) -> Pattern:
     return finished_texture(properties, Texture(name="checkerboard", pixels=pixels))
 
 
-def grid(_: Textures, properties: Properties, __: int) -> Pattern:
+def grid(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
     """Makes lines along the borders of each unit of texture coordinates, as 0.6 has them."""
     ground, line = squares(properties)
     half = 0.5 * properties.number("line_width", 0.01)
@@ -188,7 +189,7 @@ def grid(_: Textures, properties: Properties, __: int) -> Pattern:
     return finished_texture(properties, Texture(name="grid", pixels=pixels))
 
 
-def multiple(textures: Textures, properties: Properties, depth: int) -> Pattern:
+def multiple(textures: MitsubaTextures, properties: Properties, depth: int) -> MitsubaPattern:
     """Reads a texture of 0.6 that multiplies another."""
     inner = properties.within("texture")
     factor = properties.color("scale", WHITE) if "scale" in properties.named else properties.color("value", WHITE)
@@ -199,14 +200,14 @@ def multiple(textures: Textures, properties: Properties, depth: int) -> Pattern:
     return replace(within, color=multiplied(within.color, factor))
 
 
-def unknown_pattern(_: Textures, properties: Properties, __: int) -> Pattern:
+def unknown_pattern(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
     """Stands for a texture that comes with the vertices of a mesh."""
     properties.note(f"{properties.element.called} is not read: it is of one grey")
     properties.finish("name")
-    return Pattern(HALF)
+    return MitsubaPattern(HALF)
 
 
-def finished_texture(properties: Properties, texture: Texture) -> Pattern:
+def finished_texture(properties: Properties, texture: Texture) -> MitsubaPattern:
     """Returns a texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
     to_uv = np.eye(3)
     to_uv[:2, 2] = properties.number("uoffset", 0.0), properties.number("voffset", 0.0)
@@ -220,7 +221,7 @@ def finished_texture(properties: Properties, texture: Texture) -> Pattern:
         properties.note("a texture that is mirrored beyond its edges repeats")
     properties.finish("wrap_mode_u", "wrap_mode_v", "format", "accel", "max_anisotropy", "cache")
     looked_at = replace(texture, wrap=WRAPS.get(wrap, "repeat"), filter=FILTERS.get(filtered, "bilinear"))
-    return Pattern(WHITE, looked_at, to_uv)
+    return MitsubaPattern(WHITE, looked_at, to_uv)
 
 
 def without_alpha(texture: Texture) -> Texture:
@@ -228,17 +229,17 @@ def without_alpha(texture: Texture) -> Texture:
     return replace(texture, alpha=None)
 
 
-def rooted(pattern: Pattern) -> Pattern:
+def rooted(pattern: MitsubaPattern) -> MitsubaPattern:
     """Returns the pattern of the square roots of another, as bytes of shares."""
     texture = pattern.texture
     assert texture is not None
     alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
     roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
     factor = min(sum(pattern.color) / 3.0, 1.0) ** 0.5
-    return Pattern(scaled(WHITE, factor), replace(texture, pixels=roots, is_linear=True), pattern.to_uv)
+    return MitsubaPattern(scaled(WHITE, factor), replace(texture, pixels=roots, is_linear=True), pattern.to_uv)
 
 
-TEXTURES: dict[str, Callable[[Textures, Properties, int], Pattern]] = {
+TEXTURES: dict[str, Callable[[MitsubaTextures, Properties, int], MitsubaPattern]] = {
     "bitmap": bitmap,
     "checkerboard": checkerboard,
     "gridtexture": grid,

@@ -8,7 +8,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, triple
 from scenes.geometry import unit
 from scenes.model import Camera, Doubles
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
 from scenes.transforms import scaling
 
@@ -50,7 +50,7 @@ def exposure(film: Parameters | None) -> float:
     return math.log2(seconds * iso / 100.0) if seconds > 0.0 and iso > 0.0 else 0.0
 
 
-def camera(kind: str, parameters: Parameters, to_world: Doubles, size: tuple[int, int], files: Files) -> Camera:
+def camera(kind: str, parameters: Parameters, to_world: Doubles, size: tuple[int, int], files: PbrtFiles) -> Camera:
     """Makes a camera of a type.
 
     to_world: (4, 4) map from the camera's space, which looks along z with y up and x to the right, to our world.

@@ -12,7 +12,7 @@ from scenes.errors import SceneFileError
 from scenes.metals import BY_SYMBOL, METALS
 from scenes.microfacets import scaled
 from scenes.model import Color, Doubles
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameter, Parameters
 from scenes.source_file import read_bytes
 
@@ -86,13 +86,13 @@ REFLECTANCE = Quantity(spectra.reflectance_color, 1e6)
 INDEX = Quantity(spectra.mean_color, 1e6)
 
 
-def color(parameters: Parameters, files: Files, name: str, quantity: Quantity) -> Color | None:
+def color(parameters: Parameters, files: PbrtFiles, name: str, quantity: Quantity) -> Color | None:
     """Takes a colour; returns None where there is none."""
     item = parameters.find(name, *COLORS, "float")
     return None if item is None else color_of(item, files, quantity)
 
 
-def color_of(item: Parameter, files: Files, quantity: Quantity) -> Color:
+def color_of(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
     """Returns the colour of a parameter, linear and not below 0."""
     found = channels(item, files, quantity)
     if not 0.0 <= min(found) <= max(found) <= quantity.limit:
@@ -101,7 +101,7 @@ def color_of(item: Parameter, files: Files, quantity: Quantity) -> Color:
     return found
 
 
-def channels(item: Parameter, files: Files, quantity: Quantity) -> Color:
+def channels(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
     """Returns red, green and blue of a parameter."""
     if item.type == "rgb":
         red, green, blue = item.numbers(3).tolist()
@@ -115,7 +115,7 @@ def channels(item: Parameter, files: Files, quantity: Quantity) -> Color:
     return spectrum_color(item, item.numbers(), quantity)
 
 
-def named_color(item: Parameter, files: Files, quantity: Quantity) -> Color:
+def named_color(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
     """Returns the colour of a spectrum by its name, or in a file of lines of a wavelength and a value."""
     name = item.text()
     if name in NAMED:

@@ -7,7 +7,7 @@ from pathlib import Path
 from scenes.errors import SceneFileError
 from scenes.notes import Notes
 from scenes.pbrt.parameters import first_text
-from scenes.pbrt.tokens import Place, Statement, statements
+from scenes.pbrt.tokens import FileLine, Statement, statements
 from scenes.source_file import OUTSIDE, may_be_read, read_bytes
 
 #: Bytes of all files of statements, those included again and again counted each time.
@@ -20,7 +20,7 @@ INCLUDE, IMPORT = "Include", "Import"
 IMPORT_BEGINS, IMPORT_ENDS = "Import begins", "Import ends"
 
 
-class Files:
+class PbrtFiles:
     """Reads the files of a scene, and notes what of them is not read as it stands.
 
     folder: that of the scene, which names of all files are relative to.
@@ -31,11 +31,11 @@ class Files:
         self.notes = Notes()
         self._room, self._count = MAX_BYTES, 0
 
-    def tell(self, place: Place, message: str) -> None:
+    def tell(self, place: FileLine, message: str) -> None:
         """Notes something about a place."""
         self.notes.add(message, place.path, place.line)
 
-    def path(self, name: str, place: Place, what: str = "a file") -> Path:
+    def path(self, name: str, place: FileLine, what: str = "a file") -> Path:
         """Returns the path of a file that the scene names. Raises SceneFileError where there is none in the folder."""
         path = self.folder / os.path.normpath(name.replace("\\", "/"))
         if "\0" in name or not name or not path.is_file():

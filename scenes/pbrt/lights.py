@@ -18,7 +18,7 @@ from scenes.microfacets import BLACK, scaled
 from scenes.model import Color, Doubles, Floats, Texture
 from scenes.palette import mean_color
 from scenes.pbrt.colors import LIGHT, WHITE, color
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
 from scenes.texture_file import read_texture
 from scenes.transforms import WORLD, Transform, scaling
@@ -45,7 +45,7 @@ class Spot:
         return WORLD.inner(matrix=self.matrix)
 
 
-def strength(parameters: Parameters, files: Files, name: str) -> Color:
+def strength(parameters: Parameters, files: PbrtFiles, name: str) -> Color:
     """Takes the colour of a light, times its scale."""
     found = color(parameters, files, name, LIGHT)
     return limited(parameters, scaled(WHITE if found is None else found, factor(parameters)))
@@ -63,7 +63,7 @@ def limited(parameters: Parameters, light: Color) -> Color:
     return light
 
 
-def point(parameters: Parameters, files: Files, spot: Spot) -> PointSource:
+def point(parameters: Parameters, files: PbrtFiles, spot: Spot) -> PointSource:
     """Makes a point light."""
     position, intensity = parameters.point("from", (0.0, 0.0, 0.0)), strength(parameters, files, "I")
     power = parameters.number("power", 0.0)
@@ -72,14 +72,14 @@ def point(parameters: Parameters, files: Files, spot: Spot) -> PointSource:
     return PointSource(position, intensity, transform=spot.transform, origin=spot.origin)
 
 
-def goniometric(parameters: Parameters, files: Files, spot: Spot) -> PointSource:
+def goniometric(parameters: Parameters, files: PbrtFiles, spot: Spot) -> PointSource:
     """Makes a light that shines by a picture, of which a point light is left."""
     files.tell(parameters.place, "a goniometric light shines alike in all directions: its picture counts for nothing")
     parameters.skip("filename")
     return point(parameters, files, spot)
 
 
-def spotlight(parameters: Parameters, files: Files, spot: Spot) -> SpotSource:
+def spotlight(parameters: Parameters, files: PbrtFiles, spot: Spot) -> SpotSource:
     """Makes a spot, which fades as it does here."""
     start, target = parameters.point("from", (0.0, 0.0, 0.0)), parameters.point("to", (0.0, 0.0, 1.0))
     outer = parameters.number("coneangle", 30.0, low=0.01, high=180.0)
@@ -99,7 +99,7 @@ def spotlight(parameters: Parameters, files: Files, spot: Spot) -> SpotSource:
     )
 
 
-def distant(parameters: Parameters, files: Files, spot: Spot) -> DistantSource:
+def distant(parameters: Parameters, files: PbrtFiles, spot: Spot) -> DistantSource:
     """Makes a light of one direction."""
     start, target = parameters.point("from", (0.0, 0.0, 0.0)), parameters.point("to", (0.0, 0.0, 1.0))
     irradiance, given = strength(parameters, files, "L"), parameters.number("illuminance", 0.0)
@@ -115,7 +115,7 @@ def along(parameters: Parameters, direction: Doubles) -> Doubles:
     return direction
 
 
-def infinite(parameters: Parameters, files: Files, spot: Spot) -> EnvironmentSource:
+def infinite(parameters: Parameters, files: PbrtFiles, spot: Spot) -> EnvironmentSource:
     """Makes the light from all around: the same everywhere, or a picture of it."""
     item, given = parameters.find("filename", "string"), parameters.number("illuminance", 0.0)
     if "portal" in parameters.named:
@@ -183,7 +183,7 @@ def folded(polar: Doubles, around: Doubles) -> tuple[Doubles, Doubles]:
 
 
 #: Makers of lights by their names; what shines as a shape is an AreaLightSource.
-LIGHTS: dict[str, Callable[[Parameters, Files, Spot], LightSource | EnvironmentSource]] = {
+LIGHTS: dict[str, Callable[[Parameters, PbrtFiles, Spot], LightSource | EnvironmentSource]] = {
     "point": point,
     "spot": spotlight,
     "goniometric": goniometric,
@@ -208,7 +208,7 @@ class Glow:
     picture: Texture | None = None
 
 
-def glow(kind: str, parameters: Parameters, files: Files) -> Glow:
+def glow(kind: str, parameters: Parameters, files: PbrtFiles) -> Glow:
     """Returns what an area light of a type emits."""
     if kind != "diffuse":
         raise parameters.error(f"unknown area light {kind[:80]!r}; there are: diffuse")

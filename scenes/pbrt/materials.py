@@ -10,10 +10,10 @@ from scenes.metals import BY_SYMBOL
 from scenes.microfacets import BLACK, MIRROR_ALPHA, added, glass, pane, phong_power, scaled
 from scenes.model import Color, Doubles, Material, Texture
 from scenes.pbrt.colors import INDEX, INDICES, WHITE, color
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
-from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, Pattern, Textures, at_most_one, combined
-from scenes.pbrt.tokens import Place
+from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, PbrtPattern, PbrtTextures, at_most_one, combined
+from scenes.pbrt.tokens import FileLine
 from scenes.texture_file import OPAQUE, read_texture
 
 #: What a material that says nothing is: the nearest to what it stands for.
@@ -24,7 +24,7 @@ MAX_REFLECTANCE = 0.9999
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class MappedMaterial:
     """Holds a material without pictures, and its pictures by the fields of a material, which map coordinates alike."""
 
     material: Material
@@ -33,17 +33,17 @@ class Look:
 
 
 #: The look of what says nothing about its material.
-PLAIN = Look(Material(name="diffuse"))
+PLAIN = MappedMaterial(Material(name="diffuse"))
 
 
 class Looks:
     """Makes the looks of materials, and holds the named ones; None is what light passes as if nothing were there."""
 
-    def __init__(self, files: Files, textures: Textures) -> None:
+    def __init__(self, files: PbrtFiles, textures: PbrtTextures) -> None:
         self.files, self.textures = files, textures
-        self.named: dict[str, Look | None] = {}
+        self.named: dict[str, MappedMaterial | None] = {}
 
-    def look(self, kind: str, parameters: Parameters) -> Look | None:
+    def look(self, kind: str, parameters: Parameters) -> MappedMaterial | None:
         """Makes the look of a material of a type."""
         if kind in ("interface", "none", ""):
             return None
@@ -56,13 +56,15 @@ class Looks:
         look = build(self, parameters)
         return None if look is None else self.with_relief(look, parameters)
 
-    def of_name(self, name: str, place: Place) -> Look | None:
+    def of_name(self, name: str, place: FileLine) -> MappedMaterial | None:
         """Returns the look of a named material. place: where it is asked for."""
         if name not in self.named:
             raise place.unmade("material", name)
         return self.named[name]
 
-    def with_picture(self, look: Look, field_name: str, pattern: Pattern, parameters: Parameters) -> Look:
+    def with_picture(
+        self, look: MappedMaterial, field_name: str, pattern: PbrtPattern, parameters: Parameters
+    ) -> MappedMaterial:
         """Returns a look with one more picture. One that maps coordinates in another way than those there is is left
         out, which a note says."""
         if pattern.texture is None:
@@ -73,13 +75,13 @@ class Looks:
             return look
         return replace(look, pictures=look.pictures | {field_name: pattern.texture}, to_uv=pattern.to_uv)
 
-    def with_relief(self, look: Look, parameters: Parameters) -> Look:
+    def with_relief(self, look: MappedMaterial, parameters: Parameters) -> MappedMaterial:
         """Returns a look with the pictures of normals and heights that a material has."""
         item = parameters.find("normalmap", "string")
         if item is not None:
             texture = read_texture(self.files.path(item.text(), item.place), PICTURE_FORMATS)
             normals = replace(texture, alpha=None, is_linear=True)
-            look = self.with_picture(look, "normal_map", Pattern(WHITE, normals), parameters)
+            look = self.with_picture(look, "normal_map", PbrtPattern(WHITE, normals), parameters)
         heights = self.textures.number(parameters, "displacement", 0.0)
         if heights.texture is None or item is not None:
             return look
@@ -87,13 +89,15 @@ class Looks:
         raised = self.with_picture(look, "bump_map", heights, parameters)
         return replace(raised, material=replace(raised.material, bump_scale=scale)) if raised is not look else look
 
-    def dyed(self, material: Material, parameters: Parameters, default: Color, name: str = "reflectance") -> Look:
+    def dyed(
+        self, material: Material, parameters: Parameters, default: Color, name: str = "reflectance"
+    ) -> MappedMaterial:
         """Returns a look whose diffuse reflectance is a parameter."""
         pattern = at_most_one(self.textures.color(parameters, name, default))
-        look = Look(replace(material, diffuse=pattern.color))
+        look = MappedMaterial(replace(material, diffuse=pattern.color))
         return self.with_picture(look, "texture", pattern, parameters)
 
-    def roughened(self, look: Look, parameters: Parameters, prefix: str = "") -> Look:
+    def roughened(self, look: MappedMaterial, parameters: Parameters, prefix: str = "") -> MappedMaterial:
         """Returns a look that is as rough as the parameters say."""
         both = self.textures.number(parameters, f"{prefix}roughness", 0.0)
         parts = [self.textures.number(parameters, f"{prefix}{axis}roughness", math.nan) for axis in "uv"]
@@ -109,7 +113,9 @@ class Looks:
         alpha = math.sqrt(max(values[0], 0.0) * max(values[1], 0.0))
         return replace(look, material=replace(look.material, roughness=float(root_of(np.array(alpha), remapped))))
 
-    def roughness_picture(self, look: Look, pattern: Pattern, remapped: bool, parameters: Parameters) -> Look:
+    def roughness_picture(
+        self, look: MappedMaterial, pattern: PbrtPattern, remapped: bool, parameters: Parameters
+    ) -> MappedMaterial:
         """Returns a look with a picture of roughness."""
         roots = root_of(pattern.linear.mean(axis=-1, keepdims=True), remapped)
         pixels = np.repeat(np.rint(OPAQUE * roots).astype(np.uint8), 3, axis=2)
@@ -140,12 +146,12 @@ def index_of(looks: Looks, parameters: Parameters, name: str = "eta", default: f
     return parameters.between(item, found[1], 1.0 / MAX_IOR, MAX_IOR)
 
 
-def diffuse(looks: Looks, parameters: Parameters) -> Look:
+def diffuse(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads Lambert's surface."""
     return looks.dyed(Material(name="diffuse"), parameters, GREY)
 
 
-def coated_diffuse(looks: Looks, parameters: Parameters) -> Look:
+def coated_diffuse(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a diffuse surface under a coat, which is a plastic."""
     look = looks.dyed(Material(name="coateddiffuse", kind="plastic"), parameters, GREY)
     look = replace(look, material=replace(look.material, ior=index_of(looks, parameters)))
@@ -155,12 +161,12 @@ def coated_diffuse(looks: Looks, parameters: Parameters) -> Look:
     return looks.roughened(look, parameters)
 
 
-def conductor(looks: Looks, parameters: Parameters) -> Look:
+def conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a metal."""
     return metal(looks, parameters, "")
 
 
-def coated_conductor(looks: Looks, parameters: Parameters) -> Look:
+def coated_conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a metal under a coat of index 1.5, in which it reflects by its index over that of the coat."""
     coat = looks.roughened(PLAIN, parameters, "interface.")
     if index_of(looks, parameters, "interface.eta") != DEFAULT_IOR:
@@ -177,7 +183,7 @@ def coated_conductor(looks: Looks, parameters: Parameters) -> Look:
     return replace(look, material=replace(below, eta=eta, k=k, own=own))
 
 
-def metal(looks: Looks, parameters: Parameters, prefix: str) -> Look:
+def metal(looks: Looks, parameters: Parameters, prefix: str) -> MappedMaterial:
     """Reads a metal by its index and coefficient, or by what it reflects. prefix: of its parameters' names."""
     copper = BY_SYMBOL["Cu"]
     k_name = "k" if f"{prefix}k" not in parameters.named else f"{prefix}k"
@@ -185,13 +191,15 @@ def metal(looks: Looks, parameters: Parameters, prefix: str) -> Look:
     k = looks.textures.color(parameters, k_name, copper.k, INDEX)
     if eta.texture is not None or k.texture is not None:
         looks.files.tell(parameters.place, "textures of eta and k of a metal are replaced by their means")
-    look = Look(Material(name="conductor", kind="metal", diffuse=BLACK, specular=WHITE, eta=eta.mean, k=k.mean))
+    look = MappedMaterial(
+        Material(name="conductor", kind="metal", diffuse=BLACK, specular=WHITE, eta=eta.mean, k=k.mean)
+    )
     if "reflectance" in parameters.named:
         look = reflecting(looks, parameters, look)
     return looks.roughened(look, parameters, prefix)
 
 
-def reflecting(looks: Looks, parameters: Parameters, look: Look) -> Look:
+def reflecting(looks: Looks, parameters: Parameters, look: MappedMaterial) -> MappedMaterial:
     """Returns a metal that reflects some colour at normal incidence: of index 1 and the coefficient that does it, or,
     where a texture says the colour, of none."""
     pattern = at_most_one(looks.textures.color(parameters, "reflectance", WHITE))
@@ -203,18 +211,18 @@ def reflecting(looks: Looks, parameters: Parameters, look: Look) -> Look:
     return looks.with_picture(replace(look, material=material), "specular_map", pattern, parameters)
 
 
-def dielectric(looks: Looks, parameters: Parameters) -> Look:
+def dielectric(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads glass, smooth or rough."""
-    look = Look(glass("dielectric", index_of(looks, parameters)))
+    look = MappedMaterial(glass("dielectric", index_of(looks, parameters)))
     return looks.roughened(look, parameters)
 
 
-def thin_dielectric(looks: Looks, parameters: Parameters) -> Look:
+def thin_dielectric(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a pane, which bends no light."""
-    return Look(pane("thindielectric", index_of(looks, parameters)))
+    return MappedMaterial(pane("thindielectric", index_of(looks, parameters)))
 
 
-def diffuse_transmission(looks: Looks, parameters: Parameters) -> Look:
+def diffuse_transmission(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a surface that lets diffuse light through, of which what it reflects is left."""
     looks.files.tell(parameters.place, "a diffusetransmission lets no light through: it reflects alone")
     parameters.skip("transmittance")
@@ -223,10 +231,10 @@ def diffuse_transmission(looks: Looks, parameters: Parameters) -> Look:
     return replace(look, material=replace(look.material, diffuse=added(scaled(look.material.diffuse, factor), BLACK)))
 
 
-def stand_in(name: str, dye: str, default: Color, *others: str) -> Callable[[Looks, Parameters], Look]:
+def stand_in(name: str, dye: str, default: Color, *others: str) -> Callable[[Looks, Parameters], MappedMaterial]:
     """Returns a reader of a material that is replaced by a diffuse one. dye: the parameter of its colour."""
 
-    def build(looks: Looks, parameters: Parameters) -> Look:
+    def build(looks: Looks, parameters: Parameters) -> MappedMaterial:
         looks.files.tell(parameters.place, f"a material of type {name} is replaced by a diffuse one")
         parameters.skip(*parameters.named)
         return looks.dyed(Material(name=name), parameters, default, dye)
@@ -234,7 +242,7 @@ def stand_in(name: str, dye: str, default: Color, *others: str) -> Callable[[Loo
     return build
 
 
-def mix(looks: Looks, parameters: Parameters) -> Look | None:
+def mix(looks: Looks, parameters: Parameters) -> MappedMaterial | None:
     """Reads a mixture of two named materials."""
     item, amount = parameters.find("materials", "string"), looks.textures.number(parameters, "amount", 0.5)
     names = item.texts() if item is not None else []
@@ -254,7 +262,7 @@ def mix(looks: Looks, parameters: Parameters) -> Look | None:
     return second if share > 0.5 else first
 
 
-def is_mixable(looks: Iterable[Look | None]) -> bool:
+def is_mixable(looks: Iterable[MappedMaterial | None]) -> bool:
     """Returns whether all are without pictures, but for those of a diffuse colour, and diffuse or smooth."""
     for look in looks:
         if look is None or set(look.pictures) - {"texture"}:
@@ -266,13 +274,15 @@ def is_mixable(looks: Iterable[Look | None]) -> bool:
     return True
 
 
-def mixture(looks: Looks, parameters: Parameters, parts: tuple[Look, Look], share: float) -> Look:
+def mixture(
+    looks: Looks, parameters: Parameters, parts: tuple[MappedMaterial, MappedMaterial], share: float
+) -> MappedMaterial:
     """Returns a mixture in which the second part has a share. A metal in it reflects alike at all angles; pictures of
     diffuse colours are mixed texel by texel."""
     a, b = (as_nff(look.material) for look in parts)
     rest = 1.0 - share
     colors = [
-        Pattern(material.diffuse, look.pictures.get("texture"), look.to_uv)
+        PbrtPattern(material.diffuse, look.pictures.get("texture"), look.to_uv)
         for material, look in zip((a, b), parts, strict=True)
     ]
     diffuse = combined(looks.textures.aligned(parameters, colors), lambda x, y: rest * x + share * y)
@@ -285,7 +295,7 @@ def mixture(looks: Looks, parameters: Parameters, parts: tuple[Look, Look], shar
         transmittance=rest * a.transmittance + share * b.transmittance,
         ior=b.ior if b.transmittance > 0.0 else a.ior,
     )
-    return looks.with_picture(Look(material), "texture", diffuse, parameters)
+    return looks.with_picture(MappedMaterial(material), "texture", diffuse, parameters)
 
 
 def as_nff(material: Material) -> Material:
@@ -302,7 +312,7 @@ def as_nff(material: Material) -> Material:
 #: Materials of version 3.
 OLD = ("matte", "plastic", "glass", "mirror", "metal", "uber", "substrate", "translucent", "kdsubsurface", "disney")
 
-MATERIALS: dict[str, Callable[[Looks, Parameters], Look | None]] = {
+MATERIALS: dict[str, Callable[[Looks, Parameters], MappedMaterial | None]] = {
     "diffuse": diffuse,
     "coateddiffuse": coated_diffuse,
     "conductor": conductor,

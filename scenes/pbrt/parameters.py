@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.errors import SceneFileError
 from scenes.model import Doubles, Indices
-from scenes.pbrt.tokens import MAX_QUOTE, Place, Statement, Value
+from scenes.pbrt.tokens import MAX_QUOTE, FileLine, Statement, Value
 
 #: No number of a file is larger, so that products of two are finite.
 MAX_NUMBER = 1e30
@@ -42,7 +42,7 @@ class Parameter:
     type: str
     name: str
     value: Value
-    place: Place
+    place: FileLine
 
     @property
     def called(self) -> str:
@@ -105,7 +105,7 @@ def parameters_of(statement: Statement, first: int) -> list[Parameter]:
 
 def parameter(statement: Statement, declaration: Value, line: int, value: Value) -> Parameter:
     """Returns a parameter by its declaration, such as "float fov", and its value."""
-    place = Place(statement.place.path, line)
+    place = FileLine(statement.place.path, line)
     words = declaration.split() if isinstance(declaration, str) else []
     if len(words) != 2:
         raise place.error(f'expected "type name" of a parameter of {statement.name}, got {quoted(declaration)}')
@@ -118,7 +118,7 @@ def parameter(statement: Statement, declaration: Value, line: int, value: Value)
 class Parameters:
     """Holds the parameters of a statement, each of which has to be taken by whoever reads the statement."""
 
-    def __init__(self, kind: str, place: Place, items: Iterable[Parameter] = ()) -> None:
+    def __init__(self, kind: str, place: FileLine, items: Iterable[Parameter] = ()) -> None:
         self.kind, self.place = kind, place
         self.named: dict[str, list[Parameter]] = {}
         for item in items:

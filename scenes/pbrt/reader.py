@@ -12,12 +12,12 @@ from scenes.evaluator import DEFAULT_CAMERA
 from scenes.limits import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
-from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, Files
+from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
 from scenes.pbrt.lights import glow
 from scenes.pbrt.materials import PLAIN, Looks
 from scenes.pbrt.parameters import Parameters, first_text, parameters_of
 from scenes.pbrt.state import TRANSFORMS, State
-from scenes.pbrt.textures import Textures
+from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
 from scenes.transforms import IDENTITY
@@ -30,12 +30,12 @@ METHODS = ("Sampler", "Integrator", "PixelFilter", "Accelerator", "Option", "Wor
 TARGETS = ("shape", "light", "material", "medium", "texture")
 
 
-class Reader:
+class PbrtReader:
     """Takes in the statements of a file."""
 
     def __init__(self, path: Path) -> None:
-        self.files = Files(path)
-        self.textures = Textures(self.files)
+        self.files = PbrtFiles(path)
+        self.textures = PbrtTextures(self.files)
         self.looks = Looks(self.files, self.textures)
         self.world = World(self.files, self.textures)
         self.state = State()
@@ -294,33 +294,33 @@ BLOCKS = {
     IMPORT_ENDS: IMPORT_BEGINS,
 }
 
-DIRECTIVES: dict[str, Callable[[Reader, Statement], None]] = {
-    **dict.fromkeys(("AttributeBegin", "TransformBegin", IMPORT_BEGINS), Reader.begin),
-    **dict.fromkeys(("AttributeEnd", "TransformEnd", IMPORT_ENDS), Reader.end),
-    "ActiveTransform": Reader.choose_moment,
-    "AreaLightSource": Reader.set_lamp,
-    "Attribute": Reader.attribute,
-    "Camera": Reader.set_camera,
-    "ColorSpace": Reader.color_space,
-    "CoordSysTransform": Reader.recall,
-    "CoordinateSystem": Reader.remember,
-    "Film": Reader.set_film,
-    "LightSource": Reader.add_light,
-    "MakeNamedMaterial": Reader.name_material,
-    "MakeNamedMedium": Reader.refuse_medium,
-    "Material": Reader.set_material,
-    "MediumInterface": Reader.refuse_medium,
-    "NamedMaterial": Reader.use_material,
-    "ObjectBegin": Reader.begin_object,
-    "ObjectEnd": Reader.end_object,
-    "ObjectInstance": Reader.add_instance,
-    "ReverseOrientation": Reader.reverse,
-    "Shape": Reader.add_shape,
-    "Texture": Reader.add_texture,
-    "WorldBegin": Reader.begin_world,
+DIRECTIVES: dict[str, Callable[[PbrtReader, Statement], None]] = {
+    **dict.fromkeys(("AttributeBegin", "TransformBegin", IMPORT_BEGINS), PbrtReader.begin),
+    **dict.fromkeys(("AttributeEnd", "TransformEnd", IMPORT_ENDS), PbrtReader.end),
+    "ActiveTransform": PbrtReader.choose_moment,
+    "AreaLightSource": PbrtReader.set_lamp,
+    "Attribute": PbrtReader.attribute,
+    "Camera": PbrtReader.set_camera,
+    "ColorSpace": PbrtReader.color_space,
+    "CoordSysTransform": PbrtReader.recall,
+    "CoordinateSystem": PbrtReader.remember,
+    "Film": PbrtReader.set_film,
+    "LightSource": PbrtReader.add_light,
+    "MakeNamedMaterial": PbrtReader.name_material,
+    "MakeNamedMedium": PbrtReader.refuse_medium,
+    "Material": PbrtReader.set_material,
+    "MediumInterface": PbrtReader.refuse_medium,
+    "NamedMaterial": PbrtReader.use_material,
+    "ObjectBegin": PbrtReader.begin_object,
+    "ObjectEnd": PbrtReader.end_object,
+    "ObjectInstance": PbrtReader.add_instance,
+    "ReverseOrientation": PbrtReader.reverse,
+    "Shape": PbrtReader.add_shape,
+    "Texture": PbrtReader.add_texture,
+    "WorldBegin": PbrtReader.begin_world,
 }
 
 
 def read_document(path: Path) -> Document:
     """Reads everything that a file says. Raises SceneFileError with the file and line of what is wrong."""
-    return Reader(path).read()
+    return PbrtReader(path).read()

@@ -15,7 +15,7 @@ from scenes.geometry import areas, double_area_normals
 from scenes.mesh_file import read_mesh_document
 from scenes.mitsuba.shapes import revolved
 from scenes.model import Doubles, Indices, Mesh
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
 from scenes.tessellation import GLOWING_SEGMENTS
 
@@ -28,7 +28,7 @@ OWN_UVS = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class ShapeMeshes:
     """Holds the meshes of a shape, or what is round. lamps: how many lights it is where it shines, each of the power
     that a light has."""
 
@@ -36,19 +36,19 @@ class Body:
     lamps: int = 1
 
 
-class Shapes:
+class PbrtShapes:
     """Makes shapes. A mesh file is read once, however many shapes show it."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: PbrtFiles) -> None:
         self.files = files
         self._read: dict[Path, list[Mesh]] = {}
 
-    def body(self, kind: str, parameters: Parameters) -> Body:
+    def body(self, kind: str, parameters: Parameters) -> ShapeMeshes:
         """Makes the shape of a type."""
         if kind in LEFT_OUT:
             self.files.tell(parameters.place, f"a shape of type {kind} is left out: there are none here")
             parameters.skip(*parameters.named)
-            return Body([])
+            return ShapeMeshes([])
         if kind not in SHAPES:
             raise parameters.error(f"unknown shape {kind[:80]!r}; there are: {', '.join([*SHAPES, *LEFT_OUT])}")
         return SHAPES[kind](self, parameters)
@@ -93,12 +93,12 @@ def faced(mesh: Mesh) -> Mesh:
     )
 
 
-def triangle_mesh(_: Shapes, parameters: Parameters) -> Body:
+def triangle_mesh(_: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Reads triangles."""
     points, indices = corners_of(parameters, 3)
     mesh = with_rows(parameters, Mesh(vertices=points, triangles=indices, material=0))
     parameters.skip("S", "faceIndices")
-    return Body([mesh], len(indices))
+    return ShapeMeshes([mesh], len(indices))
 
 
 def corners_of(parameters: Parameters, width: int) -> tuple[Doubles, Indices]:
@@ -132,7 +132,7 @@ def with_rows(parameters: Parameters, mesh: Mesh) -> Mesh:
     return mesh
 
 
-def bilinear_mesh(shapes: Shapes, parameters: Parameters) -> Body:
+def bilinear_mesh(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Reads bilinear patches, each of which becomes two triangles."""
     points, patches = corners_of(parameters, 4)
     first, right, above, last = (points[patches[:, corner]] for corner in range(4))
@@ -148,10 +148,10 @@ def bilinear_mesh(shapes: Shapes, parameters: Parameters) -> Body:
         corners = np.tile(np.array([[0, 1, 3], [0, 3, 2]], np.int32), (len(patches), 1))
         mesh = replace(mesh, uvs=uvs, uv_triangles=corners)
     parameters.skip("faceIndices")
-    return Body([mesh], len(patches))
+    return ShapeMeshes([mesh], len(patches))
 
 
-def ply_mesh(shapes: Shapes, parameters: Parameters) -> Body:
+def ply_mesh(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Reads a PLY file."""
     item = parameters.find("filename", "string")
     if item is None:
@@ -163,10 +163,10 @@ def ply_mesh(shapes: Shapes, parameters: Parameters) -> Body:
         shapes.files.tell(parameters.place, "the displacement of a plymesh counts for nothing")
     parameters.skip("displacement", "edgelength")
     meshes = shapes.of_file(path)
-    return Body(meshes, sum(len(mesh.triangles) for mesh in meshes))
+    return ShapeMeshes(meshes, sum(len(mesh.triangles) for mesh in meshes))
 
 
-def sphere(_: Shapes, parameters: Parameters) -> Body:
+def sphere(_: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Makes a sphere with its poles on z, or a zone of one."""
     radius = positive(parameters, "radius", 1.0)
     ends = [parameters.number(name, default) for name, default in (("zmin", -radius), ("zmax", radius))]
@@ -181,7 +181,7 @@ def sphere(_: Shapes, parameters: Parameters) -> Body:
     return turned(parameters, radius, 2, profile)
 
 
-def cylinder(_: Shapes, parameters: Parameters) -> Body:
+def cylinder(_: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Makes an open cylinder about z."""
     radius = positive(parameters, "radius", 1.0)
     low, high = sorted(parameters.number(name, default) for name, default in (("zmin", -1.0), ("zmax", 1.0)))
@@ -189,7 +189,7 @@ def cylinder(_: Shapes, parameters: Parameters) -> Body:
     return turned(parameters, radius, 1, lambda _: profile)
 
 
-def disk(_: Shapes, parameters: Parameters) -> Body:
+def disk(_: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Makes a disk or a ring across z, seen from +z."""
     radius, height = positive(parameters, "radius", 1.0), parameters.number("height", 0.0)
     inner = parameters.number("innerradius", 0.0, low=0.0, high=radius)
@@ -199,7 +199,7 @@ def disk(_: Shapes, parameters: Parameters) -> Body:
 
 def turned(
     parameters: Parameters, radius: float, bends: int, profile: Callable[[int], tuple[Doubles, Doubles]]
-) -> Body:
+) -> ShapeMeshes:
     """Returns a profile turned about z as far as the parameters say.
 
     radius: what the profile is multiplied with.
@@ -220,7 +220,7 @@ def turned(
     ends = np.zeros((2, 3))  # of a part of a ball its middle
     if bends == 1:
         ends[:, 2] = radius * profile(LEAST_SEGMENTS)[0][[0, -1], 1]
-    return Body([Turned(ends, radius, bends, mesh)])
+    return ShapeMeshes([Turned(ends, radius, bends, mesh)])
 
 
 def positive(parameters: Parameters, name: str, default: float) -> float:
@@ -240,7 +240,7 @@ def world_area(shapes: Sequence[Mesh | Turned], matrix: Doubles) -> float:
 #: Shapes that there are none of here.
 LEFT_OUT = ("loopsubdiv", "curve")
 
-SHAPES: dict[str, Callable[[Shapes, Parameters], Body]] = {
+SHAPES: dict[str, Callable[[PbrtShapes, Parameters], ShapeMeshes]] = {
     "trianglemesh": triangle_mesh,
     "bilinearmesh": bilinear_mesh,
     "plymesh": ply_mesh,

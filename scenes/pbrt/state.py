@@ -8,7 +8,7 @@ import numpy as np
 from scenes.default_view import look_at
 from scenes.model import Doubles
 from scenes.pbrt.lights import Glow
-from scenes.pbrt.materials import PLAIN, Look
+from scenes.pbrt.materials import PLAIN, MappedMaterial
 from scenes.pbrt.parameters import MAX_NUMBER, Parameter
 from scenes.pbrt.tokens import Statement
 from scenes.transforms import IDENTITY, quaternion, rotation, scaling, translation
@@ -28,7 +28,7 @@ class State:
 
     matrix: Doubles = field(default_factory=lambda: IDENTITY)
     is_reversed: bool = False
-    look: Look | None = PLAIN
+    look: MappedMaterial | None = PLAIN
     lamp: Glow | None = None
     defaults: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
     is_end: bool = False

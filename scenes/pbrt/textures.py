@@ -13,7 +13,7 @@ from scenes.microfacets import multiplied, scaled
 from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color, srgb
 from scenes.pbrt.colors import REFLECTANCE, WHITE, Quantity, color_of
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameters
 from scenes.srgb import decoded
 from scenes.texture_file import OPAQUE, read_texture
@@ -44,7 +44,7 @@ Look = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class PbrtPattern:
     """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates, v downward."""
 
     color: Color
@@ -70,12 +70,12 @@ class Pattern:
         return (pixels / OPAQUE if self.texture.is_linear else decoded(pixels)) * np.array(self.color)
 
     @property
-    def flat(self) -> "Pattern":
+    def flat(self) -> "PbrtPattern":
         """Returns the pattern's mean alone."""
-        return Pattern(self.mean)
+        return PbrtPattern(self.mean)
 
 
-def combined(patterns: Sequence[Pattern], values: Callable[..., Doubles]) -> Pattern:
+def combined(patterns: Sequence[PbrtPattern], values: Callable[..., Doubles]) -> PbrtPattern:
     """Returns what a function makes of the values of patterns, which all map texture coordinates alike.
 
     values: from arrays (height, width, 3), or such that fit them, to one.
@@ -83,7 +83,7 @@ def combined(patterns: Sequence[Pattern], values: Callable[..., Doubles]) -> Pat
     textured = [pattern for pattern in patterns if pattern.texture is not None]
     if not textured:
         red, green, blue = np.maximum(values(*(pattern.linear for pattern in patterns)), 0.0).reshape(3).tolist()
-        return Pattern((red, green, blue))
+        return PbrtPattern((red, green, blue))
     first = textured[0].texture
     assert first is not None
     arrays = [pattern.linear for pattern in patterns]
@@ -101,40 +101,40 @@ def stretched(array: Doubles, height: int, width: int) -> Doubles:
     return array[rows[:, None], columns]
 
 
-def at_most_one(pattern: Pattern) -> Pattern:
+def at_most_one(pattern: PbrtPattern) -> PbrtPattern:
     """Returns a pattern of reflectances, none of which is above 1."""
     return pattern if max(pattern.color) <= 1.0 else combined([pattern], lambda values: np.minimum(values, 1.0))
 
 
-class Textures:
+class PbrtTextures:
     """Holds the named textures: those of numbers and those of colours have names of their own."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: PbrtFiles) -> None:
         self.files = files
-        self.named: dict[tuple[bool, str], Pattern] = {}
+        self.named: dict[tuple[bool, str], PbrtPattern] = {}
         self._pictures: dict[tuple[object, ...], Texture] = {}
 
     def add(self, name: str, is_number: bool, kind: str, parameters: Parameters) -> None:
         """Makes a texture of a class and keeps it by its name."""
         self.named[(is_number, name)] = self.made(kind, is_number, parameters)
 
-    def color(self, parameters: Parameters, name: str, default: Color, quantity: Quantity = REFLECTANCE) -> Pattern:
+    def color(self, parameters: Parameters, name: str, default: Color, quantity: Quantity = REFLECTANCE) -> PbrtPattern:
         """Takes a colour or a texture of colours."""
         item = parameters.find(name, "texture", *COLORS, "float")
         if item is None:
-            return Pattern(default)
+            return PbrtPattern(default)
         if item.type == "texture":
             return self.known(parameters, name, False)
-        return Pattern(color_of(item, self.files, quantity))
+        return PbrtPattern(color_of(item, self.files, quantity))
 
-    def number(self, parameters: Parameters, name: str, default: float) -> Pattern:
+    def number(self, parameters: Parameters, name: str, default: float) -> PbrtPattern:
         """Takes a number or a texture of numbers."""
         item = parameters.find(name, "texture", "float")
         if item is not None and item.type == "texture":
             return self.known(parameters, name, True)
-        return Pattern(scaled(WHITE, parameters.number(name, default)))
+        return PbrtPattern(scaled(WHITE, parameters.number(name, default)))
 
-    def known(self, parameters: Parameters, name: str, is_number: bool) -> Pattern:
+    def known(self, parameters: Parameters, name: str, is_number: bool) -> PbrtPattern:
         """Takes the texture that a parameter names."""
         item = parameters.find(name, "texture")
         assert item is not None
@@ -143,7 +143,7 @@ class Textures:
             raise item.place.unmade(f"{'float' if is_number else 'spectrum'} texture", item.text())
         return found
 
-    def made(self, kind: str, is_number: bool, parameters: Parameters) -> Pattern:
+    def made(self, kind: str, is_number: bool, parameters: Parameters) -> PbrtPattern:
         """Makes the pattern of a texture of a class."""
         if kind == "imagemap":
             return self.picture(parameters, is_number)
@@ -154,13 +154,13 @@ class Textures:
             raise parameters.error(f"unknown texture class {kind[:80]!r}; there are: {known}")
         return COMPOSED[kind](self, parameters, is_number)
 
-    def part(self, parameters: Parameters, name: str, default: float, is_number: bool) -> Pattern:
+    def part(self, parameters: Parameters, name: str, default: float, is_number: bool) -> PbrtPattern:
         """Takes a number or colour, or a texture, that another texture is made of."""
         if is_number:
             return self.number(parameters, name, default)
         return self.color(parameters, name, scaled(WHITE, default))
 
-    def stand_in(self, kind: str, is_number: bool, parameters: Parameters) -> Pattern:
+    def stand_in(self, kind: str, is_number: bool, parameters: Parameters) -> PbrtPattern:
         """Returns the mean of a texture of a class that is not read."""
         self.files.tell(parameters.place, f"a texture of class {kind} is replaced by a colour that stands for its mean")
         of = STAND_INS[kind]
@@ -168,9 +168,9 @@ class Textures:
         means = [self.part(parameters, name, 0.5, is_number).mean for name in names]
         parameters.skip(*parameters.named)
         red, green, blue = np.mean(means, axis=0).tolist() if means else of
-        return Pattern((float(red), float(green), float(blue)))
+        return PbrtPattern((float(red), float(green), float(blue)))
 
-    def aligned(self, parameters: Parameters, patterns: Sequence[Pattern]) -> list[Pattern]:
+    def aligned(self, parameters: Parameters, patterns: Sequence[PbrtPattern]) -> list[PbrtPattern]:
         """Returns patterns of which those that do not map texture coordinates as the first one does are flat."""
         textured = [pattern for pattern in patterns if pattern.texture is not None]
         made = []
@@ -194,7 +194,7 @@ class Textures:
             return None
         return np.array([[su, 0.0, du], [0.0, sv, 1.0 - sv - dv], [0.0, 0.0, 1.0]])
 
-    def picture(self, parameters: Parameters, is_number: bool) -> Pattern:
+    def picture(self, parameters: Parameters, is_number: bool) -> PbrtPattern:
         """Reads an imagemap."""
         item = parameters.find("filename", "string")
         if item is None:
@@ -210,7 +210,7 @@ class Textures:
         key = (path, encoding, look, is_number)
         if key not in self._pictures:
             self._pictures[key] = self.texture(parameters, encoding, is_number, look)
-        pattern = Pattern(scaled(WHITE, scale), self._pictures[key])
+        pattern = PbrtPattern(scaled(WHITE, scale), self._pictures[key])
         if invert:
             pattern = combined([replace(pattern, color=WHITE)], lambda values: scale * (1.0 - values))
         matrix = self.mapping(parameters)
@@ -235,19 +235,19 @@ class Textures:
         return replace(texture, alpha=None, wrap=look[0], filter=look[1], is_linear=is_linear)
 
 
-def is_alike(first: Pattern, second: Pattern) -> bool:
+def is_alike(first: PbrtPattern, second: PbrtPattern) -> bool:
     """Returns whether two patterns with textures map texture coordinates alike."""
     assert first.texture is not None
     assert second.texture is not None
     return first.texture.wrap == second.texture.wrap and np.array_equal(first.to_uv, second.to_uv)
 
 
-def constant(textures: Textures, parameters: Parameters, is_number: bool) -> Pattern:
+def constant(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
     """Makes a texture of one value."""
     return textures.part(parameters, "value", 1.0, is_number)
 
 
-def scale(textures: Textures, parameters: Parameters, is_number: bool) -> Pattern:
+def scale(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
     """Makes the product of two textures; the second is one of numbers."""
     parts = [textures.part(parameters, "tex", 1.0, is_number), textures.number(parameters, "scale", 1.0)]
     first, second = textures.aligned(parameters, parts)
@@ -256,14 +256,14 @@ def scale(textures: Textures, parameters: Parameters, is_number: bool) -> Patter
     return combined([first, second], lambda a, b: a * b)
 
 
-def mix(textures: Textures, parameters: Parameters, is_number: bool) -> Pattern:
+def mix(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
     """Makes a mixture of two textures, of which the second has a share that is a number or a texture of numbers."""
     parts = [textures.part(parameters, name, default, is_number) for name, default in (("tex1", 0.0), ("tex2", 1.0))]
     parts.append(textures.number(parameters, "amount", 0.5))
     return combined(textures.aligned(parameters, parts), lambda a, b, share: (1.0 - share) * a + share * b)
 
 
-def checkerboard(textures: Textures, parameters: Parameters, is_number: bool) -> Pattern:
+def checkerboard(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
     """Makes squares that are one unit of texture coordinates wide; the one at the origin has the first colour."""
     first, second = (
         textures.part(parameters, name, default, is_number).mean for name, default in (("tex1", 1.0), ("tex2", 0.0))
@@ -276,15 +276,15 @@ def checkerboard(textures: Textures, parameters: Parameters, is_number: bool) ->
         textures.files.tell(parameters.place, "a checkerboard of three dimensions is replaced by its mean")
     mean = (0.5 * (first[0] + second[0]), 0.5 * (first[1] + second[1]), 0.5 * (first[2] + second[2]))
     if matrix is None or dimension != 2.0:
-        return Pattern(mean)
+        return PbrtPattern(mean)
     # Two units of texture coordinates are the picture; its lower row, of small v, begins with the first colour.
     halves = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
     pixels = srgb(np.clip([[second, first], [first, second]], 0.0, 1.0))
-    return Pattern(WHITE, Texture(name="checkerboard", pixels=pixels, filter="nearest"), halves @ matrix)
+    return PbrtPattern(WHITE, Texture(name="checkerboard", pixels=pixels, filter="nearest"), halves @ matrix)
 
 
 #: Makers of textures by their classes, beside imagemap.
-COMPOSED: dict[str, Callable[[Textures, Parameters, bool], Pattern]] = {
+COMPOSED: dict[str, Callable[[PbrtTextures, Parameters, bool], PbrtPattern]] = {
     "checkerboard": checkerboard,
     "constant": constant,
     "mix": mix,

@@ -30,7 +30,7 @@ class UnmadeError(SceneFileError):
 
 
 @dataclass(frozen=True)
-class Place:
+class FileLine:
     """Names a line of a file."""
 
     path: Path
@@ -61,7 +61,7 @@ class Statement:
     """Holds a statement: its first word and the values up to the next one, each with its line."""
 
     name: str
-    place: Place
+    place: FileLine
     values: list[tuple[Value, int]] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:
@@ -91,7 +91,7 @@ def statements(path: Path, data: bytes) -> Iterator[Statement | SceneFileError]:
         elif statement is not None:
             statement.values.append(found)
         else:
-            fault = fault or Place(path, found[1]).error("expected a directive at the beginning of the file")
+            fault = fault or FileLine(path, found[1]).error("expected a directive at the beginning of the file")
 
 
 class Scanner:
@@ -123,7 +123,7 @@ class Scanner:
             return Word(word.decode()), self.line
         if word[0] in NUMBER_STARTS:
             return self.numbers(word), self.line
-        return Statement(as_text(word), Place(self.path, self.line))
+        return Statement(as_text(word), FileLine(self.path, self.line))
 
     def match(self) -> re.Match[bytes] | None:
         """Returns the next token, or None at the end."""

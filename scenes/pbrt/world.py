@@ -11,24 +11,24 @@ from scenes.limits import MAX_TRIANGLES
 from scenes.microfacets import BLACK
 from scenes.mitsuba.shapes import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh, Texture
-from scenes.pbrt.files import Files
+from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.lights import LIGHTS, Glow, Spot, radiance_of
-from scenes.pbrt.materials import Look
+from scenes.pbrt.materials import MappedMaterial
 from scenes.pbrt.parameters import Parameters
-from scenes.pbrt.shapes import Body, Shapes, faced, with_own_uvs, world_area
+from scenes.pbrt.shapes import PbrtShapes, ShapeMeshes, faced, with_own_uvs, world_area
 from scenes.pbrt.state import State
-from scenes.pbrt.textures import Pattern, Textures
-from scenes.pbrt.tokens import Place
+from scenes.pbrt.textures import PbrtPattern, PbrtTextures
+from scenes.pbrt.tokens import FileLine
 from scenes.transforms import IDENTITY, WORLD
 
 #: How far apart the two sides of what shines to both are, as a share of its size.
 THICKNESS = 1e-4
 #: The look of what emits light and reflects none.
-UNSEEN = Look(Material(name="interface", diffuse=BLACK))
+UNSEEN = MappedMaterial(Material(name="interface", diffuse=BLACK))
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class WorldShape:
     """Holds a mesh, or what is round, with its map (4, 4), before the world is turned, and its material's index."""
 
     mesh: Mesh | Turned
@@ -40,14 +40,14 @@ class Piece:
 class World:
     """Takes in shapes and lights. to_ours: (4, 4) from the file's world to ours."""
 
-    files: Files
-    textures: Textures
+    files: PbrtFiles
+    textures: PbrtTextures
     to_ours: Doubles = field(default_factory=lambda: IDENTITY)
 
     def __post_init__(self) -> None:
         self.document = Document(notes=self.files.notes)
-        self.shapes = Shapes(self.files)
-        self.objects: dict[str, list[Piece]] = {}
+        self.shapes = PbrtShapes(self.files)
+        self.objects: dict[str, list[WorldShape]] = {}
         self.triangles = 0
         self._materials: dict[Material, int] = {}
         self._textures: dict[Texture, int] = {}
@@ -75,7 +75,9 @@ class World:
         else:
             self.objects[within] += pieces
 
-    def pieces(self, body: Body, look: Look, lamp: Glow | None, parameters: Parameters, matrix: Doubles) -> list[Piece]:
+    def pieces(
+        self, body: ShapeMeshes, look: MappedMaterial, lamp: Glow | None, parameters: Parameters, matrix: Doubles
+    ) -> list[WorldShape]:
         """Returns the meshes of a shape with their materials."""
         if lamp is None:
             return [self.piece(mesh, look, BLACK, matrix) for mesh in body.meshes]
@@ -88,14 +90,14 @@ class World:
         backs = [replace(piece, mesh=changed(piece.mesh, back_of)) for piece in made]
         return made + backs
 
-    def piece(self, mesh: Mesh | Turned, look: Look, radiance: Color, matrix: Doubles) -> Piece:
+    def piece(self, mesh: Mesh | Turned, look: MappedMaterial, radiance: Color, matrix: Doubles) -> WorldShape:
         """Returns a mesh with the texture coordinates that its look asks for."""
         if look.pictures:
             key = (mesh, look.to_uv.tobytes())
             if key not in self._maps:
                 self._maps[key] = changed(mesh, lambda plain: mapped_uvs(with_own_uvs(plain), look.to_uv))
             mesh = self._maps[key]
-        return Piece(mesh, matrix, self.material_id(look, radiance))
+        return WorldShape(mesh, matrix, self.material_id(look, radiance))
 
     def known(self, mesh: Mesh | Turned, what: str) -> Mesh | Turned:
         """Returns a mesh turned in some way, always the same one."""
@@ -104,7 +106,7 @@ class World:
             self._meshes[(mesh, what)] = changed(mesh, change)
         return self._meshes[(mesh, what)]
 
-    def opacity(self, parameters: Parameters) -> tuple[bool, Pattern | None]:
+    def opacity(self, parameters: Parameters) -> tuple[bool, PbrtPattern | None]:
         """Returns whether a shape cannot be seen at all, and the picture of its holes."""
         pattern = self.textures.number(parameters, "alpha", 1.0)
         if pattern.texture is not None:
@@ -116,14 +118,14 @@ class World:
             self.files.tell(parameters.place, "an alpha of a shape between 0 and 1 counts for nothing")
         return opacity <= 0.0, None
 
-    def masked(self, look: Look, mask: Pattern | None) -> Look:
+    def masked(self, look: MappedMaterial, mask: PbrtPattern | None) -> MappedMaterial:
         """Returns a look with holes."""
         if mask is None or (look.pictures and not np.array_equal(look.to_uv, mask.to_uv)):
             return look
         assert mask.texture is not None
         return replace(look, pictures=look.pictures | {"cutout": mask.texture}, to_uv=mask.to_uv)
 
-    def material_id(self, look: Look, radiance: Color) -> int:
+    def material_id(self, look: MappedMaterial, radiance: Color) -> int:
         """Returns the index of a material with its pictures, all added if they are new."""
         indices = {name: self.texture_id(texture) for name, texture in look.pictures.items()}
         material = replace(look.material, emission=radiance, **indices)  # type: ignore[arg-type]
@@ -138,7 +140,7 @@ class World:
             self._textures[texture] = self.document.add_texture(texture)
         return self._textures[texture]
 
-    def place(self, pieces: list[Piece], matrix: Doubles, place: Place) -> None:
+    def place(self, pieces: list[WorldShape], matrix: Doubles, place: FileLine) -> None:
         """Puts meshes into the world under one more map. What is outside stays outside where it mirrors."""
         origin = Origin(place.path, place.line)
         for piece in pieces:
@@ -150,7 +152,7 @@ class World:
                 raise place.error(f"over {MAX_TRIANGLES} triangles")
             self.document.parts.append(part)
 
-    def add_instance(self, name: str, state: State, place: Place) -> None:
+    def add_instance(self, name: str, state: State, place: FileLine) -> None:
         """Puts an object into the world."""
         if name not in self.objects:
             raise place.unmade("object", name)

@@ -59,7 +59,7 @@ class Property:
 
 
 @dataclass(frozen=True, eq=False)
-class Element:
+class PlyElement:
     """Describes rows of properties. line: of the header."""
 
     name: str
@@ -73,7 +73,7 @@ class Header:
     """Holds what a header says. pictures: names of files, and the lines that name them."""
 
     path: Path
-    elements: list[Element]
+    elements: list[PlyElement]
     pictures: list[tuple[str, int]]
 
 
@@ -124,7 +124,7 @@ def read_header(path: Path, lines: list[str], is_text: bool) -> Header:
         elif kind == "element":
             if len(words) != 3 or not words[2].isdecimal() or len(words[2]) > MAX_DIGITS:
                 raise SceneFileError(path, number, "expected a name and a count of elements")
-            header.elements.append(Element(words[1], int(words[2]), number))
+            header.elements.append(PlyElement(words[1], int(words[2]), number))
         elif kind == "property":
             if not header.elements:
                 raise SceneFileError(path, number, "expected an element before its properties")
@@ -163,7 +163,7 @@ def binary(path: Path, body: bytes, first_line: int) -> bytes:
     return numbers.astype("<f8").tobytes()
 
 
-def read_rows(path: Path, element: Element, body: bytes, at: int) -> tuple[Columns, int]:
+def read_rows(path: Path, element: PlyElement, body: bytes, at: int) -> tuple[Columns, int]:
     """Returns the properties of an element whose rows begin at some byte, and the byte after them."""
     least = element.count * sum(own.least_bytes for own in element.properties)
     if at + least > len(body):
@@ -181,7 +181,7 @@ def read_rows(path: Path, element: Element, body: bytes, at: int) -> tuple[Colum
     return walked(path, element, body, at)
 
 
-def dtype_of_first(element: Element, body: bytes, at: int) -> np.dtype[Any]:
+def dtype_of_first(element: PlyElement, body: bytes, at: int) -> np.dtype[Any]:
     """Returns the type of the first row of an element: lists are arrays of its lengths."""
     fields: list[Any] = []
     for index, own in enumerate(element.properties):
@@ -200,7 +200,7 @@ def dtype_of_first(element: Element, body: bytes, at: int) -> np.dtype[Any]:
     return np.dtype(fields)
 
 
-def columns_of(element: Element, rows: Array) -> Columns | None:
+def columns_of(element: PlyElement, rows: Array) -> Columns | None:
     """Returns the properties of rows that are all of a type, or None where lists have other lengths."""
     columns: Columns = {}
     for index, own in enumerate(element.properties):
@@ -215,7 +215,7 @@ def columns_of(element: Element, rows: Array) -> Columns | None:
     return columns
 
 
-def walked(path: Path, element: Element, body: bytes, at: int) -> tuple[Columns, int]:
+def walked(path: Path, element: PlyElement, body: bytes, at: int) -> tuple[Columns, int]:
     """Returns what `read_rows` does, row by row."""
     steps, rest = steps_of(element)
     starts: list[list[int]] = [[] for _ in steps]
@@ -255,7 +255,7 @@ def few_corners(path: Path, count: int, row: int) -> SceneFileError:
     return SceneFileError(path, None, f"expected 3 or more corners of a face, got {count} of face {row}")
 
 
-def steps_of(element: Element) -> tuple[list[tuple[int, Any, int, int]], int]:
+def steps_of(element: PlyElement) -> tuple[list[tuple[int, Any, int, int]], int]:
     """Returns for each list of an element the bytes before it since the last, what unpacks its length, and the sizes of
     that and of an item; and the bytes after the last list."""
     steps, before = [], 0
@@ -273,7 +273,7 @@ def steps_of(element: Element) -> tuple[list[tuple[int, Any, int, int]], int]:
     return steps, before
 
 
-def gathered(element: Element, body: bytes, begins: Places, lists: list[tuple[Places, Places]]) -> Columns:
+def gathered(element: PlyElement, body: bytes, begins: Places, lists: list[tuple[Places, Places]]) -> Columns:
     """Returns the properties of rows. begins: (n,) where rows begin. lists: where each list does, and its lengths."""
     columns: Columns = {}
     places = begins

@@ -15,7 +15,7 @@ from scenes.notes import Notes
 from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
 from scenes.polygons import Triangulation, triangulated
 from scenes.srgb import decoded
-from scenes.wavefront.surfaces import Surfaces
+from scenes.wavefront.surfaces import ObjSurfaces
 
 POSITION, NORMAL = ("x", "y", "z"), ("nx", "ny", "nz")
 COLOR_NAMES = (("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"))
@@ -210,7 +210,7 @@ def strip_triangles(strips: Lists) -> Places:
 
 def dressed(mesh: Mesh, reader: PlyMesh, cut: Triangulation, document: Document) -> Mesh:
     """Returns a mesh with its picture, or else the colours of its faces or vertices, or else one plain grey."""
-    surfaces = Surfaces(document)
+    surfaces = ObjSurfaces(document)
     pictures = reader.header.pictures
     for name, line in pictures[1:]:
         document.notes.add(f"the picture {name!r} is left out: one is read", reader.header.path, line)

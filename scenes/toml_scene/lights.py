@@ -10,17 +10,17 @@ from scenes.keys.place import Place
 from scenes.lights import SOURCES
 from scenes.model import Floats
 from scenes.toml_scene.mesh_files import found
-from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
+from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
 from scenes.transforms import quaternion, rotation
 
 
-def light_of(values: dict[str, Any], hierarchy: Hierarchy, place: Place) -> LightSource:
+def light_of(values: dict[str, Any], hierarchy: GroupTree, place: Place) -> LightSource:
     """Makes a light by its kind."""
     transform = hierarchy.transform(values["parent"], place)
     return SOURCES[values["kind"]].read(values, transform, place)
 
 
-def environment_of(values: dict[str, Any], frame: Frame, hierarchy: Hierarchy, place: Place) -> EnvironmentSource:
+def environment_of(values: dict[str, Any], frame: AxisFrame, hierarchy: GroupTree, place: Place) -> EnvironmentSource:
     """Makes the environment, whose image has the same axis up as the file."""
     if (values["image"] is None) == (values["color"] is None):
         count = "neither" if values["image"] is None else "both"

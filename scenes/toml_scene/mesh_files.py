@@ -13,7 +13,7 @@ from scenes.model import Doubles, Mesh
 from scenes.source_file import OUTSIDE, may_be_read, suffix_of
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
 from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
-from scenes.toml_scene.placing import Frame
+from scenes.toml_scene.placing import AxisFrame
 from scenes.transforms import Transform
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
@@ -22,7 +22,7 @@ GLTF = (".glb", ".gltf")
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class ObjectPart:
     """Holds a part of an object.
 
     matrix: (4, 4) inside the object, or None.
@@ -50,12 +50,12 @@ class TriangleCount:
 class MeshFiles:
     """Reads mesh files; their materials and textures join those of the document. frame: of the scene file."""
 
-    def __init__(self, document: Document, frame: Frame, count: TriangleCount) -> None:
+    def __init__(self, document: Document, frame: AxisFrame, count: TriangleCount) -> None:
         self.document, self.frame, self.count = document, frame, count
-        self._pieces: dict[tuple[Path, str], list[Piece]] = {}
+        self._pieces: dict[tuple[Path, str], list[ObjectPart]] = {}
         self._arrays: dict[Path, dict[str, Arrays]] = {}
 
-    def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[Piece]:
+    def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
         path = found(values["file"], MESH_SUFFIXES, place.inside("file"))
         mesh = values["mesh"] or ""
@@ -73,12 +73,12 @@ class MeshFiles:
             pieces = [replace(piece, matrix=inside(matrix, piece.matrix)) for piece in pieces]
         return pieces if material is None else [replace(piece, material=material) for piece in pieces]
 
-    def frame_of(self, path: Path, values: dict[str, Any]) -> Frame:
+    def frame_of(self, path: Path, values: dict[str, Any]) -> AxisFrame:
         """Returns the unit and the upward axis of a mesh file."""
-        default = Frame(1.0, "y") if path.suffix.lower() in GLTF else self.frame
-        return Frame(values["units"] or default.units, values["up"] or default.up)
+        default = AxisFrame(1.0, "y") if path.suffix.lower() in GLTF else self.frame
+        return AxisFrame(values["units"] or default.units, values["up"] or default.up)
 
-    def exact(self, path: Path, mesh: str, place: Place) -> Piece:
+    def exact(self, path: Path, mesh: str, place: Place) -> ObjectPart:
         """Returns a mesh from a file of exact ones, which hold no materials."""
         if path not in self._arrays:
             self._arrays[path] = read_meshes(path)
@@ -87,9 +87,9 @@ class MeshFiles:
         here = Place(path).inside(mesh) if mesh else Place(path)
         shape = shape_of(self._arrays[path].pop(mesh), 0, here)
         self.count.add(triangle_count(shape), place)
-        return Piece(shape)
+        return ObjectPart(shape)
 
-    def read(self, path: Path, place: Place) -> list[Piece]:
+    def read(self, path: Path, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the file's own frame."""
         read = read_mesh_document(path, self.document.notes)
         self.count.add(read.stored_triangles, place)
@@ -101,7 +101,7 @@ class MeshFiles:
             self.document.add_texture(texture)
         shapes = {id(shape): moved_material(shape, first_material) for shape in still_shapes(read)}
         return [
-            Piece(
+            ObjectPart(
                 shapes[id(part.shape)],
                 fixed_matrix(part.transform),
                 None if part.material is None else part.material + first_material,

@@ -12,8 +12,8 @@ from scenes.limits import MAX_PARTS
 from scenes.model import Doubles
 from scenes.toml_scene.keyed import keyed_of
 from scenes.toml_scene.keys import MAX_PLACES
-from scenes.toml_scene.mesh_files import MeshFiles, Piece, TriangleCount
-from scenes.toml_scene.placing import Frame, Hierarchy, matrix_of
+from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart, TriangleCount
+from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
 from scenes.transforms import IDENTITY, Transform
 
@@ -21,7 +21,7 @@ from scenes.transforms import IDENTITY, Transform
 class Objects:
     """Turns objects into parts of a document."""
 
-    def __init__(self, document: Document, hierarchy: Hierarchy, frame: Frame, place: Place) -> None:
+    def __init__(self, document: Document, hierarchy: GroupTree, frame: AxisFrame, place: Place) -> None:
         """Starts without objects.
 
         document: with all materials of the scene file.
@@ -32,7 +32,7 @@ class Objects:
         self.names: dict[str, int] = {}
         self.count = TriangleCount()
         self.files = MeshFiles(document, frame, self.count)
-        self._pieces: dict[int, list[Piece]] = {}
+        self._pieces: dict[int, list[ObjectPart]] = {}
 
     def add_all(self, objects: list[dict[str, Any]]) -> None:
         """Takes in the objects of a file."""
@@ -46,7 +46,7 @@ class Objects:
         for index in range(len(objects)):
             self.add(self.pieces_of(objects, index), objects[index], self.place.item(index))
 
-    def add(self, pieces: list[Piece], values: dict[str, Any], place: Place) -> None:
+    def add(self, pieces: list[ObjectPart], values: dict[str, Any], place: Place) -> None:
         """Takes in the parts of one object, in all of its places."""
         shifts = shifts_of(values, place)
         count = 1 if shifts is None else len(shifts)
@@ -71,7 +71,7 @@ class Objects:
             transform = outer if own is None else outer.inner(matrix=own)
             yield transform if track is None else transform.inner(track=track)
 
-    def pieces_of(self, objects: list[dict[str, Any]], index: int) -> list[Piece]:
+    def pieces_of(self, objects: list[dict[str, Any]], index: int) -> list[ObjectPart]:
         """Makes the pieces of an object."""
         if index not in self._pieces:
             values, place = objects[index], self.place.item(index)
@@ -87,7 +87,7 @@ class Objects:
             self._pieces[index] = pieces
         return self._pieces[index]
 
-    def instance(self, objects: list[dict[str, Any]], name: str, place: Place) -> list[Piece]:
+    def instance(self, objects: list[dict[str, Any]], name: str, place: Place) -> list[ObjectPart]:
         """Returns the pieces of the object that another is an instance of."""
         if name not in self.names:
             raise place.unknown("object", name, self.names)
@@ -103,15 +103,15 @@ class Objects:
             raise place.unknown("material", name, self.materials)
         return self.materials[name]
 
-    def shape(self, values: dict[str, Any], place: Place) -> Piece:
+    def shape(self, values: dict[str, Any], place: Place) -> ObjectPart:
         """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
-            return Piece(keyed_of(values, material, self.files, place))
+            return ObjectPart(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
             made = BUILDERS[values["shape"]](values, material, place)
         self.count.add(triangle_count(part_of(made).shape), place)
-        return Piece(made)
+        return ObjectPart(made)
 
 
 def shifts_of(values: dict[str, Any], place: Place) -> Doubles | None:

@@ -17,7 +17,7 @@ UP_TURNS: dict[str, Doubles] = {"y": NO_TURN, "z": quaternion(np.array([1.0, 0.0
 
 
 @dataclass(frozen=True)
-class Frame:
+class AxisFrame:
     """Describes the unit of a file, in metres, and the axis that is up in it."""
 
     units: float
@@ -28,7 +28,7 @@ class Frame:
         """Returns the map (4, 4) from this frame to metres with y up; its zeros and ones are exact."""
         return np.round(rotation(UP_TURNS[self.up])) @ scaling(np.full(3, self.units))
 
-    def inside(self, outer: "Frame") -> Doubles:
+    def inside(self, outer: "AxisFrame") -> Doubles:
         """Returns the map (4, 4) from this frame to another."""
         scale = self.units / outer.units
         turn = np.round(rotation(UP_TURNS[outer.up]).T @ rotation(UP_TURNS[self.up]))
@@ -63,10 +63,10 @@ def composed(values: dict[str, Any]) -> Doubles:
     return translation(shift) @ turn @ scaling(scale)
 
 
-class Hierarchy:
+class GroupTree:
     """Holds the groups of a file, and the transforms inside them."""
 
-    def __init__(self, groups: list[dict[str, Any]], frame: Frame, place: Place) -> None:
+    def __init__(self, groups: list[dict[str, Any]], frame: AxisFrame, place: Place) -> None:
         """Checks the names of the groups. place: of the list of groups."""
         self.root = WORLD if frame.is_world else WORLD.inner(matrix=frame.matrix)
         self._groups: dict[str, tuple[dict[str, Any], Place]] = {}

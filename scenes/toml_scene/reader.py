@@ -24,7 +24,7 @@ from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
-from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
+from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
 
 MAX_FILE_BYTES = 64_000_000
 #: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
@@ -80,9 +80,9 @@ def parse(path: Path) -> dict[str, Any]:
 def document_of(values: dict[str, Any], place: Place) -> Document:
     """Makes the document of all that a file says. values: of the keys of `FILE_KEYS`."""
     scene = values["scene"]
-    frame = Frame(scene["units"], scene["up"])
+    frame = AxisFrame(scene["units"], scene["up"])
     check_tracks(values, frame, place)
-    hierarchy = Hierarchy(values["group"], frame, place.inside("group"))
+    hierarchy = GroupTree(values["group"], frame, place.inside("group"))
     for index, group in enumerate(values["group"]):
         hierarchy.transform(group["name"], place.inside("group").item(index))
     document = Document(
@@ -107,7 +107,7 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     return document
 
 
-def settings_of(values: dict[str, Any], frame: Frame) -> dict[str, Any]:
+def settings_of(values: dict[str, Any], frame: AxisFrame) -> dict[str, Any]:
     """Returns the options that the file proposes, lengths in metres."""
     settings = {name: value for name, value in values.items() if value is not None}
     if "radius" in settings:
@@ -115,7 +115,7 @@ def settings_of(values: dict[str, Any], frame: Frame) -> dict[str, Any]:
     return settings
 
 
-def check_tracks(values: dict[str, Any], frame: Frame, place: Place) -> None:
+def check_tracks(values: dict[str, Any], frame: AxisFrame, place: Place) -> None:
     """Raises unless every track that is named is there. Tracks of cameras are turned with the frame, others are not."""
     for kind in ("group", "object", "light"):
         for index, row in enumerate(values[kind]):
@@ -190,7 +190,7 @@ def check_reflectances(values: dict[str, Any], place: Place) -> None:
             raise place.inside(name).error(f"expected numbers from 0 to 1, got {most:g}")
 
 
-def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
+def camera_of(values: dict[str, Any], frame: AxisFrame, place: Place) -> Camera:
     """Makes a camera in metres with y up."""
     if (values["target"] is None) == (values["forward"] is None):
         count = "neither" if values["target"] is None else "both"

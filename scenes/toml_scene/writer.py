@@ -42,7 +42,7 @@ def write(scene: Scene, path: Path) -> None:
             with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
                 write_array(file, document.environment.radiance)
         with path.open("w", encoding="utf-8", newline="\n") as text:
-            text.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
+            text.writelines(f"{line}\n" for line in TomlLines(document, path).all(scene.name))
     except OSError as error:
         raise WriteError(path, error) from error
 
@@ -136,7 +136,7 @@ def table(header: str, values: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key_text(name)} = {toml(value)}"
 
 
-class Lines:
+class TomlLines:
     """Makes the lines of a scene file."""
 
     def __init__(self, document: Document, path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from scenes.errors import SceneFileError
 from scenes.limits import MAX_CORNERS
-from scenes.wavefront.lines import MAX_QUOTE, Flags, Lines, Places, numbers_in
+from scenes.wavefront.lines import MAX_QUOTE, Flags, ObjLines, Places, numbers_in
 
 #: Kinds of values by their place in a corner, and what they are called.
 KINDS = {b"v": "vertex", b"vt": "texture coordinate", b"vn": "normal"}
@@ -33,7 +33,7 @@ class Faces:
     normals: Places
 
 
-def read_faces(lines: Lines, own: Places, totals: dict[bytes, Places]) -> Faces:
+def read_faces(lines: ObjLines, own: Places, totals: dict[bytes, Places]) -> Faces:
     """Reads some lines as faces.
 
     totals: (n,) int64 by kind, how many values there are up to each line of the file.
@@ -54,7 +54,7 @@ def read_faces(lines: Lines, own: Places, totals: dict[bytes, Places]) -> Faces:
     return Faces(own, counts, np.cumsum(counts) - counts, *found)
 
 
-def corner_fields(lines: Lines, own: Places, counts: Places) -> tuple[Places, Places, Places]:
+def corner_fields(lines: ObjLines, own: Places, counts: Places) -> tuple[Places, Places, Places]:
     """Returns the three numbers, (c,) each, of the corners of some lines, with MISSING for those that are not there."""
     text = lines.joined(own)
     widths = np.ones(int(counts.sum()), dtype=np.int64)
@@ -78,7 +78,7 @@ def corner_fields(lines: Lines, own: Places, counts: Places) -> tuple[Places, Pl
     return vertices, uvs, normals
 
 
-def bad_corner(lines: Lines, own: Places) -> SceneFileError:
+def bad_corner(lines: ObjLines, own: Places) -> SceneFileError:
     """Returns the error about the first corner of some lines that is none."""
     for line in own.tolist():
         for word in lines.words(line):
@@ -88,7 +88,7 @@ def bad_corner(lines: Lines, own: Places) -> SceneFileError:
     return SceneFileError(lines.path, None, "expected the corners of faces as indices that count from 1")
 
 
-def resolved(lines: Lines, values: Places, line_of_corner: Places, totals: Places, name: str) -> Places:
+def resolved(lines: ObjLines, values: Places, line_of_corner: Places, totals: Places, name: str) -> Places:
     """Returns indices from 0, -1 for what is missing. values: counted from 1, or back from the line if negative."""
     count = int(totals[-1]) if len(totals) else 0
     is_given: Flags = values != MISSING

@@ -71,7 +71,7 @@ def blanked(match: re.Match[bytes]) -> bytes:
     return b" " * (match.end() - match.start())
 
 
-class Lines:
+class ObjLines:
     """Holds the lines of a text that have words.
 
     text: (b,) uint8, without comments and line ends that do not count.

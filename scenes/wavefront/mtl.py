@@ -7,7 +7,7 @@ from pathlib import Path
 from scenes.errors import SceneFileError
 from scenes.notes import Notes
 from scenes.source_file import may_be_read, read_bytes
-from scenes.wavefront.lines import MAX_QUOTE, Lines, plain_text
+from scenes.wavefront.lines import MAX_QUOTE, ObjLines, plain_text
 
 MAX_FILE_BYTES = 1 << 26
 #: The longest line in which options are looked for.
@@ -38,7 +38,7 @@ PICTURES = {
 
 
 @dataclass(frozen=True)
-class Picture:
+class MtlPicture:
     """Names a picture as a line does. options: their words, by their names."""
 
     name: str
@@ -60,7 +60,7 @@ class Entry:
     path: Path
     line: int
     words: dict[str, tuple[list[str], int]] = field(default_factory=dict)
-    pictures: dict[str, Picture] = field(default_factory=dict)
+    pictures: dict[str, MtlPicture] = field(default_factory=dict)
     given: dict[str, str] = field(default_factory=dict)
 
     def error(self, line: int, message: str) -> SceneFileError:
@@ -115,7 +115,7 @@ def is_there(path: Path) -> bool:
 
 def read_mtl(path: Path, notes: Notes) -> dict[str, Entry]:
     """Reads the materials of an MTL file by their names; of two of a name the last counts."""
-    lines = Lines(path, plain_text(path, read_bytes(path, MAX_FILE_BYTES), notes))
+    lines = ObjLines(path, plain_text(path, read_bytes(path, MAX_FILE_BYTES), notes))
     entries: dict[str, Entry] = {}
     entry = Entry("", path, 1)
     for line in range(len(lines.first)):
@@ -136,7 +136,7 @@ def add_picture(entry: Entry, word: str, rest: str, line: int) -> None:
     """Takes in a line that names a picture."""
     key = PICTURES.get(word.lower(), word.lower())
     options, name = options_and_name(without_comment(rest))
-    entry.pictures[key] = Picture(name, line, word, options)
+    entry.pictures[key] = MtlPicture(name, line, word, options)
 
 
 def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:

@@ -15,9 +15,9 @@ from scenes.notes import Notes
 from scenes.polygons import triangulated
 from scenes.srgb import decoded
 from scenes.wavefront.faces import Faces, read_faces
-from scenes.wavefront.lines import MAX_QUOTE, NUMBER, Lines, Places, numbers_in, plain_text
+from scenes.wavefront.lines import MAX_QUOTE, NUMBER, ObjLines, Places, numbers_in, plain_text
 from scenes.wavefront.mtl import Entry, read_libraries, without_comment
-from scenes.wavefront.surfaces import Surfaces
+from scenes.wavefront.surfaces import ObjSurfaces
 
 #: Kinds of lines with numbers: what they are called, and how many numbers they have at least.
 VALUES = {b"v": ("vertex", 3), b"vt": ("texture coordinate", 1), b"vn": ("normal", 3)}
@@ -36,7 +36,7 @@ def read_obj(path: Path, data: bytes, document: Document) -> None:
 
     Raises SceneFileError for what is no OBJ file, or refers to values that are not there.
     """
-    lines = Lines(path, plain_text(path, data, document.notes))
+    lines = ObjLines(path, plain_text(path, data, document.notes))
     counts = {kind: lines.of_kind(kind) for kind in VALUES}
     values = {kind: read_values(lines, kind, np.flatnonzero(own), document.notes) for kind, own in counts.items()}
     if values[b"v"].shape[1] < COLORED <= (lines.counts[counts[b"v"]] - 1).max(initial=0):
@@ -50,7 +50,7 @@ def read_obj(path: Path, data: bytes, document: Document) -> None:
     Builder(lines, document, values, faces, others).build()
 
 
-def read_values(lines: Lines, kind: bytes, own: Places, notes: Notes) -> Doubles:
+def read_values(lines: ObjLines, kind: bytes, own: Places, notes: Notes) -> Doubles:
     """Returns the numbers (n, k) of the lines of a kind: as many columns as the line with the fewest has."""
     needed = VALUES[kind][1]
     given = lines.counts[own] - 1
@@ -79,7 +79,7 @@ def expected(kind: bytes) -> str:
     return f"{needed} finite number{'s' if needed > 1 else ''} of a {name}"
 
 
-def bad_number(lines: Lines, own: Places, kind: bytes) -> SceneFileError:
+def bad_number(lines: ObjLines, own: Places, kind: bytes) -> SceneFileError:
     """Returns the error about the first of some lines that has too few numbers, or what is none."""
     for line in own.tolist():
         words = list(lines.words(line))
@@ -105,7 +105,7 @@ class Others:
     smooth: int = -1
     unread: dict[str, int] = field(default_factory=dict)
 
-    def note(self, lines: Lines, document: Document, *, is_flat: bool) -> None:
+    def note(self, lines: ObjLines, document: Document, *, is_flat: bool) -> None:
         """Notes what is not read. is_flat: there are corners without normals."""
         if self.smooth >= 0 and is_flat:
             message = "smoothing groups are not read: without normals surfaces are flat"
@@ -117,7 +117,7 @@ class Others:
             document.notes.add(f"lines of {len(self.unread) - MAX_KINDS} more kinds are not read", lines.path)
 
 
-def read_others(lines: Lines, own: Places) -> Others:
+def read_others(lines: ObjLines, own: Places) -> Others:
     """Reads lines that are neither values nor faces."""
     found = Others()
     for line in own.tolist():
@@ -138,7 +138,7 @@ def read_others(lines: Lines, own: Places) -> Others:
 class Builder:
     """Makes parts of what was read. values: by their kind."""
 
-    lines: Lines
+    lines: ObjLines
     document: Document
     values: dict[bytes, Doubles]
     faces: Faces
@@ -151,7 +151,7 @@ class Builder:
         path, notes = self.lines.path, self.document.notes
         library = read_libraries(path, self.others.libraries, notes)
         names, materials = self.material_of_faces()
-        surfaces = Surfaces(self.document)
+        surfaces = ObjSurfaces(self.document)
         crossing: list[int] = []
         for key, own in self.groups(materials):
             mesh, at, crosses = self.mesh_of(own, bare=bool(key % 2))
@@ -228,7 +228,7 @@ class Builder:
         normals = np.concatenate([self.values[b"vn"][:, :3], np.zeros((1, 3))])
         return used_rows(normals, np.where(indices < 0, len(normals) - 1, indices))
 
-    def dressed(self, mesh: Mesh, at: Places, entry: Entry | None, surfaces: Surfaces) -> Mesh:
+    def dressed(self, mesh: Mesh, at: Places, entry: Entry | None, surfaces: ObjSurfaces) -> Mesh:
         """Returns a mesh with its material, or with the colours of its vertices where it has none."""
         colors = self.values[b"v"][:, 3:COLORED]
         if colors.shape[1] < 3:

@@ -25,7 +25,7 @@ from scenes.source_file import OutsideError, PixelsError
 from scenes.texture_file import SizeError, read_texture
 from scenes.vertex_colors import with_vertex_colors
 from scenes.wavefront.lines import MAX_QUOTE
-from scenes.wavefront.mtl import Entry, Picture, found_file
+from scenes.wavefront.mtl import Entry, MtlPicture, found_file
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
@@ -60,7 +60,7 @@ LEAST_BLUE, MOST_TILT = 180.0, 40.0
 
 
 @dataclass(eq=False)
-class Surfaces:
+class ObjSurfaces:
     """Adds materials and textures to a document, each once."""
 
     document: Document
@@ -163,7 +163,7 @@ class Surfaces:
             return material if material.normal_map >= 0 else replace(material, normal_map=index, normal_scale=strength)
         return replace(material, bump_map=index, bump_scale=strength * texel_side(mesh, texture))
 
-    def texture(self, entry: Entry, picture: Picture, name: str) -> int:
+    def texture(self, entry: Entry, picture: MtlPicture, name: str) -> int:
         """Returns the index of the texture of a picture, or -1 where it is not there or cannot be read."""
         wrap = "clamp" if picture.options.get("-clamp") == ["on"] else "repeat"
         return self.picture(entry.path, picture.name, picture.line, wrap=wrap, is_linear=name in LINEAR)
@@ -278,7 +278,7 @@ def color(entry: Entry, key: str, default: Color) -> Color:
 # --- how pictures lie -------------------------------------------------------------------------------------------------
 
 
-def option_numbers(entry: Entry, picture: Picture, option: str, default: list[float]) -> list[float]:
+def option_numbers(entry: Entry, picture: MtlPicture, option: str, default: list[float]) -> list[float]:
     """Returns the numbers of an option, those that are left out from the default. Raises SceneFileError where they are
     none."""
     try:

@@ -9,8 +9,8 @@ from test_light_kinds import FLOOR
 from test_photon_projection import GLASS, GLOW, GREY, LAMP_QUAD, emitted, octahedron
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.surroundings import boxes_around
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons

@@ -12,10 +12,10 @@ from small_scenes import lamp_in_box
 
 from renderer import cli, plugins
 from renderer.bench import comparison, kernel_benchmark, workload
-from renderer.bench.end_to_end import end_to_end
+from renderer.bench.builder_benchmark import rate_table, tree_rates
+from renderer.bench.dispatch_benchmark import end_to_end
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
 from renderer.bench.table import table
-from renderer.bench.tree_rates import rate_table, tree_rates
 from renderer.bench.workload import RaySet, WrongRay
 from tracecore.bvh.builders import BUILDERS
 from tracecore.kernels import strategies

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from renderer import cli
-from renderer.bench import peer_benchmark
+from renderer.bench import comparison
 from renderer.bench.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
 from renderer.bench.table import peer_notes, table
 from tracecore.errors import PeerError
@@ -117,7 +117,7 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
             return WrongPeer()
         raise PeerError(f"peer '{name}' is left out: so it is")
 
-    monkeypatch.setattr(peer_benchmark, "open_peer", opened)
+    monkeypatch.setattr(comparison, "open_peer", opened)
     path = tmp_path / "bench.json"
     assert bench("cornell", "--peers", "warp,optix,embree", "--rays", "primary", "--json", str(path)) == 0
     said = capsys.readouterr()

@@ -6,18 +6,19 @@ import json
 import re
 import shlex
 from dataclasses import replace
-from html import escape
 from html.parser import HTMLParser
 
 import pytest
 from headless_browser import Browser, browser_program
+from markupsafe import escape
 from PIL import Image
 
 from renderer import cli
 from renderer.bench import figure_file, kernel_benchmark, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
+from renderer.bench.figure_file import gpu_facts, machine_facts
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import (
     Comparison,
@@ -27,11 +28,9 @@ from renderer.bench.kernel_benchmark import (
     over_baseline,
     over_views,
 )
-from renderer.bench.machine import gpu_facts, machine_facts
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.page_pictures import compact_svg, fitted
-from renderer.bench.plot import family, plot, relative_range
-from renderer.bench.report import Pictures, page
+from renderer.bench.plot import compact_svg, family, plot_kernels, relative_range
+from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.steps import StepsPerRay
@@ -159,8 +158,8 @@ def test_kernels_of_one_source_are_a_family():
 
 def test_plots_are_of_the_format_that_is_asked_for():
     pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
-    assert plot(FOUND, "a title", ".png").startswith(b"\x89PNG")
-    assert b"<svg" in plot(FOUND, "a title", ".svg")[:1000]
+    assert plot_kernels(FOUND, "a title", ".png").startswith(b"\x89PNG")
+    assert b"<svg" in plot_kernels(FOUND, "a title", ".svg")[:1000]
 
 
 def test_the_machine_is_known_by_its_processor_and_versions():
@@ -295,7 +294,7 @@ def test_ratios_to_a_baseline_that_is_wrong_are_none():
     assert answer(nobody)[0] == "No kernel has the right hits."
     assert " --kernel auto " in what_next(nobody, "cornell", ["bench"])[0]
     page(nobody, ABOUT, Pictures())
-    plot(nobody, "a title", ".png")
+    plot_kernels(nobody, "a title", ".png")
 
 
 def test_one_view_point_that_is_wrong_strikes_out_all():
@@ -394,7 +393,8 @@ def test_pictures_fill_what_tables_leave_of_a_page(monkeypatch):
 
 
 def test_drawings_have_two_digits_and_no_indentation():
-    assert compact_svg(b'<svg>\n   <path d="M 1.23456 -7.5"/>\n</svg>') == b'<svg>\n<path d="M 1.23 -7.5"/>\n</svg>'
+    drawing = b'<svg>\n   <path d="M 1.23456 -7.5"/>\n<text>1.2345</text></svg>'
+    assert compact_svg(drawing) == b'<svg>\n<path d="M 1.23 -7.5"/>\n<text>1.2345</text></svg>'
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
@@ -448,12 +448,14 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, optio
     assert figures.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--plot", "--html"])
-def test_plots_need_matplotlib(capsys, monkeypatch, tmp_path, option):
+@pytest.mark.parametrize(
+    ("option", "package"), [("--plot", "matplotlib"), ("--html", "matplotlib"), ("--html", "jinja2")]
+)
+def test_plots_and_pages_need_packages(capsys, monkeypatch, tmp_path, option, package):
     find_spec = importlib.util.find_spec
-    absent = {"matplotlib"}
+    absent = {package}
     monkeypatch.setattr(
         figure_file.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
     )
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
-    assert f"{option} needs matplotlib; install it with: pip install matplotlib" in capsys.readouterr().err
+    assert f"{option} needs {package}; install it with: pip install {package}" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import get_args, get_type_hints
 from unittest.mock import Mock
 
 import numpy as np
@@ -17,15 +16,11 @@ from renderer.scene import tree_updates
 from renderer.scene.render_context import TracerChoice
 from renderer.settings.picture import Settings
 from tracecore.bvh import reinsertion, tree_cache, tree_top
-from tracecore.bvh.builders import BUILDERS, build_by
+from tracecore.bvh.builders import BUILDERS, build_by, register_builder
+from tracecore.errors import KernelError
 from tracecore.layout.bvh8 import BLOCK
 
 pytestmark = pytest.mark.usefixtures("collects_often")
-
-
-def test_settings_know_all_builders() -> None:
-    (names, _) = get_args(get_type_hints(Settings)["builder"])
-    assert get_args(names) == tuple(BUILDERS)
 
 
 @pytest.mark.parametrize("builder", [None, *BUILDERS])
@@ -40,11 +35,45 @@ def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
 
 
 def test_an_unknown_builder_is_refused() -> None:
-    with pytest.raises(UsageError, match="reinserted"):
-        Settings(builder="bvh9")
     snapshot = scenes.load("cornell").at(0.0)
     with pytest.raises(UsageError, match="unknown builder"), TracerChoice(builder="bvh9").opened(snapshot, 0.0):
         pass
+
+
+PLUGIN = """
+from tracecore.bvh import binned_sah
+from tracecore.bvh.builders import register_builder
+
+
+def build(triangles, *, max_leaf, triangle_block):
+    \"\"\"Returns a tree of single triangles.\"\"\"
+    return binned_sah.build(triangles, max_leaf=1, triangle_block=triangle_block)
+
+
+register_builder("single", build)
+"""
+
+
+def test_a_builder_may_come_from_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its picture has the bits of any other, and its trees are not kept, as nobody knows when it changes."""
+    monkeypatch.setattr("tracecore.bvh.builders.BUILDERS", dict(BUILDERS))
+    (tmp_path / "single.py").write_text(PLUGIN)
+    kept: list[object] = []
+    monkeypatch.setattr(tree_cache, "kept", lambda _triangles, _name, build: kept.append(build) or build())
+    pictures = []
+    for options in ([], ["--plugin", str(tmp_path / "single.py"), "--builder", "single"]):
+        path = tmp_path / f"{len(pictures)}.png"
+        command = ["render", "cornell", "--driver", "path", "--size", "16x12", "--passes", "1", "--device", "cpu"]
+        assert cli.main([*command, *options, "--quiet", "-o", str(path)]) == 0
+        pictures.append(path.read_bytes())
+    assert pictures[0] == pictures[1]
+    assert len(kept) == 1
+
+
+def test_a_builder_has_a_name_of_its_own() -> None:
+    for name, message in (("ploc", "registered already"), ("a,b", "letters, digits")):
+        with pytest.raises(KernelError, match=message):
+            register_builder(name, BUILDERS["ploc"])
 
 
 def test_all_code_is_loaded_before_the_time_of_a_tree_counts(monkeypatch: pytest.MonkeyPatch) -> None:

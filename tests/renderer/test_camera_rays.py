@@ -10,7 +10,7 @@ from small_scenes import flat_snapshot, quad
 from test_drivers import opened, passes
 
 from renderer.camera_paths.camera_rays import concentric_disc
-from renderer.drivers import PhotonDriver
+from renderer.drivers.photon import PhotonDriver
 from scenes.model import Camera, Material
 
 GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))

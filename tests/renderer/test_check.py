@@ -9,7 +9,7 @@ from readme_kernel import kernel_source, registration
 
 from renderer import cli, plugins
 from renderer.commands import check
-from tracecore.checks.child import Check, Finding, findings, reason
+from tracecore.checks.child import Check, ChildFinding, findings, reason
 from tracecore.emulator import library
 from tracecore.emulator.library import emulator_unavailable_reason, sanitizer_environment
 from tracecore.kernels import strategies
@@ -55,7 +55,7 @@ def worse() -> str:
     return source.replace("    return is_found", f"    {WRONG_BIT}\n    return is_found")
 
 
-def found(file: Path, names: list[str], seconds: float = 60.0) -> list[Finding]:
+def found(file: Path, names: list[str], seconds: float = 60.0) -> list[ChildFinding]:
     """What comes out of cases of a plugin's kernel, which is named as the plugin."""
     order = {"plugins": [str(file)], "kernel": file.stem, "device": "emulator", "seconds": seconds / 2}
     environment = sanitizer_environment()

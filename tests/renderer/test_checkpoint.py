@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from small_scenes import lamp_in_box
 
 from renderer import cli
-from renderer.drivers import DRIVERS, PathDriver
+from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Carried, Driver, Radiance, RayCounts, RenderSettings, Work
+from renderer.drivers.path import PathDriver
 from renderer.errors import CheckpointError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS

@@ -653,7 +653,8 @@ import os, signal, sys
 from renderer import cli
 from renderer.run import picture
 from renderer.commands import photons
-from renderer.drivers import PathDriver, DRIVERS
+from renderer.drivers import DRIVERS
+from renderer.drivers.path import PathDriver
 
 def interrupt(*_):
     for _ in range(3):
@@ -783,10 +784,10 @@ def test_what_a_command_compiles_is_watched_unless_it_is_quiet(
     options: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver]
 ) -> None:
     watchers: list[object] = []
-    flat.at_pass = staticmethod(lambda index: watchers.append(watching._State.watcher))
+    flat.at_pass = staticmethod(lambda index: watchers.append(watching._Watch.watcher))
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", *options) == 0
     assert [type(one) for one in watchers] == [type(None) if options else CompilerBar]
-    assert watching._State.watcher is None
+    assert watching._Watch.watcher is None
 
 
 # Real drivers
@@ -995,12 +996,13 @@ def test_scene_info_of_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "2 square metres" in text
 
 
-def test_every_command_is_complete() -> None:
-    for name in cli.COMMANDS:
-        command = cli.command_of(name)
-        assert command.SUMMARY, name
-        command.add_arguments(argparse.ArgumentParser())
-        assert callable(command.run)
+def test_only_the_command_that_is_asked_for_has_arguments() -> None:
+    def with_arguments(words: list[str] | None) -> set[str]:
+        (known,) = (one for one in cli.make_parser(words)._actions if isinstance(one, argparse._SubParsersAction))
+        return {name for name, parser in known.choices.items() if parser.get_default("run") is not None}
+
+    assert with_arguments(None) == set(cli.COMMANDS)
+    assert with_arguments(["--", "bench film", "cornell"]) == {"bench film"}
 
 
 # What a scene proposes

@@ -13,8 +13,8 @@ from small_scenes import furnace, inside_of_lamp_box
 
 import renderer
 from renderer import cli
-from renderer.drivers import PathDriver
 from renderer.drivers.driver import Driver, RenderSettings, Work
+from renderer.drivers.path import PathDriver
 from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
 from renderer.run.making import Making

@@ -9,7 +9,8 @@ import pytest
 from pages import ROOT, made_small
 
 from renderer import plugins
-from renderer.drivers import DRIVERS, EyeDriver
+from renderer.drivers import DRIVERS
+from renderer.drivers.eye import EyeDriver
 from renderer.settings.picture import DRIVER_SETTINGS
 from shaders.lights.registry import MODULES
 from shaders.registry import shader_names
@@ -19,7 +20,7 @@ DOCS = ROOT / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 #: Folders whose pages and sources lead to others.
-FOLDERS = ("docs", "output", "renderer", "scenes", "shaders", "tests", "tracecore")
+FOLDERS = ("docs", "docs/lab", "output", "renderer", "scenes", "shaders", "tests", "tracecore")
 TEXTS = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))])
 SOURCES = sorted(
     path

@@ -21,17 +21,11 @@ from small_scenes import (
 import scenes
 import tracecore
 from renderer.camera_paths.task import FOLLOW, EyeTask
-from renderer.drivers import (
-    DRIVERS,
-    eye,
-    footprint_radius,
-    pass_radius,
-    photon,
-    photon_radius,
-    photon_task,
-    pixels_by_tile,
-)
+from renderer.drivers import DRIVERS, eye, photon
 from renderer.drivers.driver import RayCounts, RenderSettings
+from renderer.drivers.eye import pixels_by_tile
+from renderer.drivers.photon import photon_task
+from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON, total_flux

@@ -8,8 +8,9 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 import tracecore
-from renderer.drivers import DRIVERS, photon_task
+from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene, sphere_around

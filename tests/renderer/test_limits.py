@@ -14,7 +14,7 @@ DRIVER = "it passes on what a call of another program takes"
 PLAN = "its settings would only be put into a class and taken out of it again"
 
 FUNCTIONS = {
-    "renderer/bench/end_to_end.py end_to_end": PLAN,
+    "renderer/bench/dispatch_benchmark.py end_to_end": PLAN,
     "renderer/bench/kernel_benchmark.py compare": PLAN,
     "renderer/bench/simulation.py simulated_bound": PLAN,
     "renderer/bench/simulation.py simulations": PLAN,

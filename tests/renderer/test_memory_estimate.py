@@ -16,8 +16,9 @@ from renderer.drivers.photon import MAP_BYTES, PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
+from renderer.fleet import seats
 from renderer.fleet.seats import Seat, members_here
-from renderer.run import fleets, memory
+from renderer.run import memory
 from renderer.run.picture_member import MemberOrder
 from renderer.run.rendering import plan_picture
 from renderer.settings.picture import Settings
@@ -148,8 +149,8 @@ def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys
     words += ["-o", str(tmp_path / "a.png"), "--quiet"]
     assert cli.main([*words, *where, "--dry-run"]) == 0  # it tells, and refuses nothing
     assert "0.6 GB of the program itself in 3 processes" in capsys.readouterr().out
-    monkeypatch.setattr(fleets, "seats_of_gpus", lambda *_: [])
-    for fleet in ("renderer.run.fleets.HostFleet", "renderer.fleet.cluster.ClusterFleet"):
+    monkeypatch.setattr(seats, "seats_of_gpus", lambda *_: [])
+    for fleet in ("renderer.fleet.processes.HostFleet", "renderer.fleet.cluster.ClusterFleet"):
         monkeypatch.setattr(fleet, lambda *_: SimpleNamespace(close=lambda: None))
     assert cli.main([*words, *where]) == 2
     assert re.search(r"this takes about 0\.\d GB, and there is room for 0\.0 GB", capsys.readouterr().err)

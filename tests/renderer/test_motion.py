@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from small_scenes import flat_snapshot, lamp_in_box, quad
 
-from renderer.drivers import DRIVERS, PathDriver
+from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.path import PathDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
 from renderer.run.making import Making

@@ -10,8 +10,8 @@ from small_scenes import closed_box, flat_snapshot, quad
 from test_light_kinds import KINDS, SPOT
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons import targets
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch

@@ -5,8 +5,8 @@ import pytest
 from small_scenes import floor_and_ceiling, lamp_in_box
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import total_flux

@@ -9,8 +9,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import PHOTON_FLUX, total_flux, unpack_flux

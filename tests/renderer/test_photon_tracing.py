@@ -7,8 +7,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.photon import photon_task
 from renderer.photons.photon_map import PHOTON, PHOTON_NORMAL, SURFACES_LEFT, total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene

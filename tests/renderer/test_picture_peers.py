@@ -8,7 +8,7 @@ import pytest
 import scenes
 import tracecore
 from renderer.bench.peer_process import PeerOrder, in_process
-from renderer.bench.picture_peers import PEERS, peer_rows
+from renderer.bench.picture_scenes import PEERS, peer_rows
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes.export import export

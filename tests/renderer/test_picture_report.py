@@ -1,15 +1,14 @@
 """The page of `tracecore bench pictures`: its answer first, from figures that are known, and all that it shows."""
 
 import re
-from html import escape
 
 import pytest
+from markupsafe import escape
 from test_bench_report import HOSTILE, Page
 
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.picture_answer import answer, race, seconds_until, target_of
-from renderer.bench.picture_benchmark import THREAD_SECONDS
-from renderer.bench.picture_report import page
+from renderer.bench.picture_report import answer, page, race, seconds_until, target_of
+from renderer.bench.picture_scenes import THREAD_SECONDS
 
 ABOUT = Circumstances(
     command_line=("bench", "pictures", HOSTILE), date="2026-01-02", scene="box", triangles=36, machine={"GPU": HOSTILE}

@@ -8,7 +8,8 @@ import pytest
 
 import renderer
 from renderer import cli
-from renderer.drivers import DRIVERS, Driver, register_driver
+from renderer.drivers import DRIVERS, register_driver
+from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.film.image_file import read_texts
 

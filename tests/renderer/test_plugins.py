@@ -12,7 +12,8 @@ import pytest
 import renderer
 import scenes
 from renderer import cli, plugins
-from renderer.drivers import DRIVERS, Driver, register_driver
+from renderer.drivers import DRIVERS, register_driver
+from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
 from renderer.plugins import load_installed, load_plugin

@@ -10,7 +10,7 @@ from small_scenes import lamp_in_box
 from renderer import cli
 from renderer.bench import comparison, figure_keys, reproduction, simulation
 from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
-from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import write_figures
 from renderer.bench.files import BenchFiles, Run
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline

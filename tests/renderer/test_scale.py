@@ -5,21 +5,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scale
 from pages import ROOT
+from scale import Machines, Size
 
 import scenes
-from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.film.film import Film
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
 from renderer.photons.store import PhotonStore, Piece
 from renderer.photons.tracing import trace_photons
-from renderer.run import scale
 from renderer.run.memory import STORED_BY_PASS
-from renderer.run.scale import Machines, Size
 from renderer.scene.packed_scene import pack_scene
 from tracecore import open_tracer
 from tracecore.kernels.strategies import find_strategy

@@ -19,7 +19,8 @@ from small_scenes import LAMP_BEHIND_A_WALL
 from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.commands.render import FrameReport
-from renderer.drivers import DRIVERS, PathDriver
+from renderer.drivers import DRIVERS
+from renderer.drivers.path import PathDriver
 from renderer.film.animation import GifAnimation, animation_of
 from renderer.film.film import RunningSum
 from renderer.film.image_file import read_texts, write_png

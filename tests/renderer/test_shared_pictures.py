@@ -17,10 +17,11 @@ from renderer.drivers.driver import Work
 from renderer.drivers.shares import MapShare, PhotonShare, Share
 from renderer.errors import UsageError
 from renderer.film.film import Film
+from renderer.fleet import processes
+from renderer.fleet import seats as fleet_seats
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
-from renderer.run import fleets
 from renderer.run.fleets import shared_driver
 from renderer.run.pass_supply import PassSupply
 from renderer.run.picture_files import statistics_path
@@ -45,14 +46,14 @@ def fleet() -> Iterator[HostFleet]:
 @pytest.fixture
 def kept(fleet: HostFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands share out to the members that are there, and leave them."""
-    monkeypatch.setattr(fleets, "HostFleet", lambda *_: fleet)
+    monkeypatch.setattr(processes, "HostFleet", lambda *_: fleet)
     monkeypatch.setattr(fleet, "close", lambda: None)
 
 
 @pytest.fixture(autouse=True)
 def gpus_are_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members trace on the CPU, so that these tests need no GPU."""
-    monkeypatch.setattr(fleets, "seats_of_gpus", lambda gpus, threads: seats(gpus))
+    monkeypatch.setattr(fleet_seats, "seats_of_gpus", lambda gpus, threads: seats(gpus))
 
 
 def plan(**changes: Any) -> Plan:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from renderer.camera_paths.loops import run_eye_paths
+from renderer.commands import COMMANDS
 from renderer.photons.tracing import run_photons
 from renderer.run import first_run
 from tracecore.compilation import side_by_side
@@ -51,8 +52,24 @@ USELESS = {
     "scenes.mesh_file",
     "scenes.shipped.kitchen",
     "scenes.shipped.museum",
-    "renderer.bench.kernel_benchmark",
 }
+
+#: Packages and rows of registries that a picture by another driver, of other materials, does not need.
+UNASKED = (
+    "renderer.bench",
+    "renderer.viewer",
+    "renderer.drivers.gather",
+    "renderer.drivers.sppm",
+    "renderer.drivers.whitted",
+    "renderer.run.fleet_driver",
+    "shaders.bsdfs.principled",
+    "shaders.bsdfs.measured",
+    "tracecore.bvh.lbvh",
+    "tracecore.bvh.ploc",
+    "tracecore.cuda",
+    "tracecore.emulator",
+    "tracecore.tracers.brute_force",
+)
 
 
 def run(tmp_path: Path) -> dict[str, Any]:
@@ -70,6 +87,9 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
     assert "run_eye_paths" in told["loaded"]
     assert not {"run_photons", "run_occlusion", "run_irradiance", "run_features"} & set(told["loaded"])
     assert not USELESS & set(told["modules"])
+    assert [name for name in told["modules"] if name.startswith(UNASKED)] == []
+    commands = {f"renderer.commands.{name.replace(' ', '_')}" for name in COMMANDS}
+    assert commands & set(told["modules"]) == {"renderer.commands.render"}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.run import statistics
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
 from renderer.version import __version__
-from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
+from tracecore.dispatch.tracer import BvhStatistics, TracerLimits, TracerStatistics
 
 DESIGN = """
 software scene triangles driver kernel kernel_choice device dispatch batch_rays threads seed passes noise bias darkness
@@ -76,7 +76,7 @@ def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | N
         seconds=seconds,
         rays=90,
         busy_seconds=4.0,
-        limits=Limits(kernel_rays_per_second=15.0, bus_bytes_per_second=bus),
+        limits=TracerLimits(kernel_rays_per_second=15.0, bus_bytes_per_second=bus),
         start_seconds=0.75,
         film_seconds=0.0625,
     )
@@ -190,7 +190,7 @@ def test_limit_of_a_device(kernel: float, shade: float, transfer: float, limit: 
         seconds=10.0,
         rays=round(1000 * kernel),
         busy_seconds=9.5,
-        limits=Limits(kernel_rays_per_second=1000.0, bus_bytes_per_second=4000.0),
+        limits=TracerLimits(kernel_rays_per_second=1000.0, bus_bytes_per_second=4000.0),
     )
     assert limited_by(run, has_bus=True) == limit
 

@@ -32,7 +32,7 @@ from tracecore import open_tracer
 from tracecore.benchmarks.ring_rate import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
-from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, Way
+from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, RayWay
 from tracecore.kernels.strategies import strategy_names
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
@@ -42,7 +42,7 @@ FAKE = TunedGpu("Fake A", "sm_90")
 FEW_RAYS = ("--size", "8x6", "--samples", "1", "--ao-rays", "1", "--photon-rays", "64", "--repeat", "1")
 
 
-def facts(rays: RayClass = RayClass.INCOHERENT, way: Way = Way.RING, **rates: float) -> RateFacts:
+def facts(rays: RayClass = RayClass.INCOHERENT, way: RayWay = RayWay.RING, **rates: float) -> RateFacts:
     return RateFacts(
         architecture="sm_90",
         way=way,
@@ -81,12 +81,12 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
     assert all(f"{rays.value} in the ring" in heads and f"{rays.value} alone" in heads for rays in RayClass)
     assert [row.split()[0] for row in rows] == ["bvh4", "if-if"]
     kept = tuned_for(FAKE)
-    assert {(one.rays, one.way) for one in kept} == {(rays, way) for rays in RayClass for way in Way}
+    assert {(one.rays, one.way) for one in kept} == {(rays, way) for rays in RayClass for way in RayWay}
     assert sum(row.count("*") for row in rows) == len(kept)
     for one in kept:
         assert one.source == "tracecore tune, cornell, medians of 1"
         assert chosen_kernel("gpu", None, one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
-    (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, Way.RING))
+    (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, RayWay.RING))
     assert chosen_kernel("gpu", None, RayClass.INCOHERENT).name == ring.chosen
     assert "tuned on this GPU" in diagnosis._chosen_kernels().text
 
@@ -188,7 +188,7 @@ def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypat
 
 def test_the_table_marks_what_is_chosen() -> None:
     """The median counts, and a kernel that was not measured somewhere has a dash."""
-    ring, alone = Contest(RayClass.COHERENT, Way.RING), Contest(RayClass.OCCLUSION, Way.LAUNCH)
+    ring, alone = Contest(RayClass.COHERENT, RayWay.RING), Contest(RayClass.OCCLUSION, RayWay.LAUNCH)
     rounds = {"while-while": [3.0, 1.0, 2.0], "bvh4": [9.0, 2.05, 1.5]}
     found = [Tuned(contest=ring, rounds=rounds), Tuned(contest=alone, rounds={"bvh4": [1.25]})]
     rows = [[part for part in re.split(" {2,}", line) if part] for line in table(found).splitlines()]

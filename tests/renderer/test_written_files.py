@@ -22,7 +22,7 @@ import pytest
 from PIL import Image
 
 from renderer.atomic_file import atomic_file, check_outputs, check_replaceable, write_each, write_whole
-from renderer.bench import dispatch_benchmark, error_benchmark, picture_plot, picture_report
+from renderer.bench import picture_report, plot
 from renderer.bench.figure_file import write_figures
 from renderer.bench.page import Circumstances, Figure
 from renderer.bench.ray_file import RayFile, write_rays
@@ -104,9 +104,9 @@ WRITES: dict[str, Callable[[Path], object]] = {
     "page.html": lambda path: write_whole(path, picture_report.page([], ABOUT, DRAWING).encode()),
     "a.checkpoint": lambda path: checkpoint.write(path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})),
     "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
-    "dispatch.png": lambda path: dispatch_benchmark.plot(cast(Any, ROWS), "", path),
-    "error.png": lambda path: error_benchmark.plot(ERRORS, "", path),
-    "pictures.svg": lambda path: write_whole(path, picture_plot.plot(PICTURES, "", ".svg")),
+    "dispatch.png": lambda path: write_whole(path, plot.plot_dispatch(cast(Any, ROWS), "", ".png")),
+    "error.png": lambda path: write_whole(path, plot.plot_errors(ERRORS, "", ".png")),
+    "pictures.svg": lambda path: write_whole(path, plot.plot_pictures(PICTURES, "", ".svg")),
     **{f"scene{suffix}": lambda path: export(cornell(), path, 0.0) for suffix in WRITERS},
 }
 

@@ -16,7 +16,7 @@ from PIL import Image
 import scenes
 from renderer.scene.packed_scene import pack_camera
 from scenes import SceneError, SceneFileError, mitsuba
-from scenes.daylight import Moment, sky, sky_directions, sun_irradiance, sun_position
+from scenes.daylight import PlaceAndTime, sky, sky_directions, sun_irradiance, sun_position
 from scenes.errors import SceneProblemsError
 from scenes.model import Camera
 from scenes.source_file import scene_opened
@@ -431,7 +431,7 @@ def test_lamps_that_shine_by_pictures(tmp_path, read):
 
 def test_the_sun_stands_overhead_at_noon_on_the_tropic_in_june():
     """And twice the tropic lower in December; in the morning it is in the east."""
-    noon = Moment(latitude=23.44, longitude=0.0, timezone=0.0, year=2020, month=6, day=20, hour=12, minute=2)
+    noon = PlaceAndTime(latitude=23.44, longitude=0.0, timezone=0.0, year=2020, month=6, day=20, hour=12, minute=2)
     assert math.degrees(sun_position(noon)[0]) == pytest.approx(0.0, abs=0.2)
     winter = noon._replace(month=12, day=21, minute=-2)
     assert math.degrees(sun_position(winter)[0]) == pytest.approx(46.88, abs=0.1)

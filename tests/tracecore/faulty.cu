@@ -2,10 +2,10 @@
 // how. About one of FAULT_PERIOD rays is struck, which ones follows from FAULT_SEED and their bits alone.
 #include "bvh2_walk.cuh"
 
-constexpr int WRONG_HIT = 1;        // the distance has another last bit
-constexpr int MISSING_TRIANGLE = 2; // a triangle is hit that is not there
-constexpr int ILLEGAL_ADDRESS = 3;  // memory is written to that is nobody's
-constexpr int ENDLESS = 4;          // the ray never ends
+constexpr int WRONG_HIT = 1;         // the distance has another last bit
+constexpr int MISSING_TRIANGLE = 2;  // a triangle is hit that is not there
+constexpr int ILLEGAL_ADDRESS = 3;   // memory is written to that is nobody's
+constexpr int ENDLESS = 4;           // the ray never ends
 
 __device__ inline bool is_struck(const Ray& ray) {
     unsigned bits = (__float_as_uint(ray.direction.x) ^ FAULT_SEED) * 2654435761u;
@@ -25,7 +25,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
         leaf_index = end = 0;
         struck = is_struck(ray);
         if (FAULT == ILLEGAL_ADDRESS && struck) *reinterpret_cast<volatile unsigned*>(16) = 1;
-        while (FAULT == ENDLESS && struck) __nanosleep(1000); // a loop that does nothing is left out by some compilers
+        while (FAULT == ENDLESS && struck) __nanosleep(1000);  // a loop that does nothing is left out by some compilers
     }
 
     __device__ bool is_done() const {

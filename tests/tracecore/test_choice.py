@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tracecore.kernels import choice
-from tracecore.kernels.choice import DEFAULT_KERNEL, FACTS, LEAD, RateFacts, RayClass, Way, choose_kernel
+from tracecore.kernels.choice import DEFAULT_KERNEL, FACTS, LEAD, RateFacts, RayClass, RayWay, choose_kernel
 from tracecore.kernels.strategies import strategy_names
 
 SHIPPED = RateFacts(
     architecture="sm_90",
-    way=Way.RING,
+    way=RayWay.RING,
     rays=RayClass.INCOHERENT,
     rates={DEFAULT_KERNEL: 100.0, "bvh4": 200.0},
     source="a test",
@@ -21,7 +21,7 @@ SHIPPED = RateFacts(
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts of two architectures that choose differently."""
     older = replace(SHIPPED, architecture="sm_75", rates={"if-if": 3.0, "bvh4": 2.0})
-    monkeypatch.setattr(choice, "FACTS", (SHIPPED, older, replace(SHIPPED, way=Way.LAUNCH, rates={"warp": 1.0})))
+    monkeypatch.setattr(choice, "FACTS", (SHIPPED, older, replace(SHIPPED, way=RayWay.LAUNCH, rates={"warp": 1.0})))
 
 
 def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() -> None:
@@ -29,7 +29,7 @@ def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() 
         assert facts.rates.keys() <= {*strategy_names()}
         assert DEFAULT_KERNEL in facts.rates
         assert all(rate > 0.0 for rate in facts.rates.values())
-        assert "NOTES.md" in facts.source
+        assert "docs/lab/kernel-choice.md" in facts.source
     assert len({(facts.architecture, facts.way, facts.rays) for facts in FACTS}) == len(FACTS)
 
 
@@ -46,7 +46,7 @@ def test_the_ring_of_an_h200_chooses_a_kernel_of_binary_trees(rays: RayClass | N
 
 
 def test_launches_on_an_h200_choose_by_class_of_rays() -> None:
-    chosen = {rays: choose_kernel("sm_90", rays, Way.LAUNCH).name for rays in RayClass}
+    chosen = {rays: choose_kernel("sm_90", rays, RayWay.LAUNCH).name for rays in RayClass}
     assert chosen == {
         RayClass.COHERENT: "persistent-bvh4",
         RayClass.INCOHERENT: "replacing-compressed-bvh8",
@@ -91,8 +91,8 @@ def test_what_was_not_measured_keeps_the_default() -> None:
 
 @pytest.mark.usefixtures("_known")
 def test_what_was_tuned_goes_first() -> None:
-    tuned = [replace(SHIPPED, way=Way.LAUNCH, rates={"if-if": 1.0}), replace(SHIPPED, rates={"packet-8": 1.0})]
+    tuned = [replace(SHIPPED, way=RayWay.LAUNCH, rates={"if-if": 1.0}), replace(SHIPPED, rates={"packet-8": 1.0})]
     found = choose_kernel("sm_90", RayClass.INCOHERENT, tuned=tuned)
     assert (found.name, found.reason) == ("packet-8", "auto: incoherent rays, tuned on this GPU")
-    assert choose_kernel("sm_90", RayClass.INCOHERENT, Way.LAUNCH, tuned).name == "if-if"
+    assert choose_kernel("sm_90", RayClass.INCOHERENT, RayWay.LAUNCH, tuned).name == "if-if"
     assert choose_kernel("sm_90", RayClass.OCCLUSION, tuned=tuned).name == DEFAULT_KERNEL

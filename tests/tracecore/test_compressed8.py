@@ -15,7 +15,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.compressed8 import LAYOUT
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
@@ -150,7 +150,7 @@ def test_origins_beyond_all_measure(distance: float) -> None:
 def with_stack(entries: int, more: int = 0) -> KernelStrategy:
     """Compiled with so many entries, on a layout that asks for some more or less than the tree needs."""
 
-    def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+    def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
         packed = LAYOUT.pack(tree, triangles)
         return replace(packed, stack=packed.stack + more)
 

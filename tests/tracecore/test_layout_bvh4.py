@@ -18,7 +18,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4
 from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.precision import padded
 
 LOWER, UPPER, LOWER_AGAIN = range(3)
@@ -38,7 +38,7 @@ class Child(NamedTuple):
     count: int
 
 
-def children(packed: PackedScene, node: int) -> list[Child]:
+def children(packed: PackedTree, node: int) -> list[Child]:
     """All that are filled."""
     record = packed.arrays["nodes"][node]
     lower, upper, again = (record["planes"][:, row].T.astype(np.float64) for row in (LOWER, UPPER, LOWER_AGAIN))
@@ -51,14 +51,14 @@ def children(packed: PackedScene, node: int) -> list[Child]:
     return found
 
 
-def padded_bounds(packed: PackedScene, some: list[Child]) -> tuple[Floats, Floats]:
+def padded_bounds(packed: PackedTree, some: list[Child]) -> tuple[Floats, Floats]:
     """The box of all triangles of some leaves, with its pad."""
     rows = packed.arrays["triangles"]["rows"]
     corners = np.concatenate([rows[leaf.first : leaf.first + leaf.count]["component"] for leaf in some])
     return padded(corners.min(axis=(0, 2)), corners.max(axis=(0, 2)))
 
 
-def leaves(packed: PackedScene, node: int = 0) -> list[Child]:
+def leaves(packed: PackedTree, node: int = 0) -> list[Child]:
     """All leaves below a node; checks that boxes of inner children are just what is below them, and a pad."""
     found: list[Child] = []
     for child in children(packed, node):

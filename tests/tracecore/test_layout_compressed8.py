@@ -18,13 +18,13 @@ from tracecore.checks.ray_cases import Floats, grid, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.precision import padded
 
 Ints = npt.NDArray[np.int64]
 
 
-def packed(triangles: Floats) -> PackedScene:
+def packed(triangles: Floats) -> PackedTree:
     return pack(build(triangles, max_leaf=1), triangles)
 
 

@@ -14,7 +14,7 @@ from tracecore.checks.ray_cases import Floats, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import wide
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.packed_triangle import ROW
 from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
 from tracecore.precision import padded
@@ -30,7 +30,7 @@ class Lane(NamedTuple):
     count: int
 
 
-def node_children(packed: PackedScene, node: int) -> list[Lane]:
+def node_children(packed: PackedTree, node: int) -> list[Lane]:
     """All children of a node."""
     record = packed.arrays["nodes"][node]
     found = []
@@ -45,7 +45,7 @@ def is_spare(child_index: Lane) -> bool:
     return child_index.child < 0 and child_index.count == 0
 
 
-def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
+def leaves(packed: PackedTree, node: int = 0) -> list[Lane]:
     """All leaves below a node; checks that boxes of inner children are just what is below them, and a pad."""
     found: list[Lane] = []
     for child_index in node_children(packed, node):
@@ -62,19 +62,19 @@ def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
     return found
 
 
-def rows_of(packed: PackedScene, leaf: Lane) -> npt.NDArray[np.void]:
+def rows_of(packed: PackedTree, leaf: Lane) -> npt.NDArray[np.void]:
     """(3, count) records: each axis of each triangle."""
     start = 3 * leaf.first
     return packed.arrays["rows"][start : start + 3 * leaf.count].reshape(3, leaf.count)
 
 
-def padded_bounds(packed: PackedScene, some: list[Lane]) -> tuple[Floats, Floats]:
+def padded_bounds(packed: PackedTree, some: list[Lane]) -> tuple[Floats, Floats]:
     """The box of all triangles of some leaves, with its pad."""
     corners = np.concatenate([rows_of(packed, leaf)["component"] for leaf in some], axis=1)
     return padded(corners.min(axis=(1, 2)), corners.max(axis=(1, 2)))
 
 
-def pack(triangles: Floats, width: int) -> PackedScene:
+def pack(triangles: Floats, width: int) -> PackedTree:
     return LAYOUTS[width].pack(build(triangles, max_leaf=width), triangles)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
 
-from tracecore.compilation.merging import Merged, PartLibrary, Whole, part
+from tracecore.compilation.merging import Merged, MergedFunction, PartLibrary, part
 
 
 def twice(x):
     return x + x
 
 
-double = Whole(twice)
+double = MergedFunction(twice)
 inlined_double = part(twice, is_inlined=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.analysis.simulator import Lanes, Queues, Work, own_organisation, simulate
+from tracecore.analysis.simulator import Lanes, Queues, SimulatedWork, own_organisation, simulate
 from tracecore.analysis.steps import StepSequences
 from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
 from tracecore.kernels.strategies import find_strategy, strategy_names
@@ -38,17 +38,17 @@ def counts(found, *kinds):
     return [(int(found.issued[kind]), int(found.useful[kind])) for kind in kinds]
 
 
-VISITS_AND_TESTS = (Work.NODE, Work.TRIANGLE)
-STEPS = (Work.NODE, Work.LEAF, Work.TRIANGLE, Work.INSIDE)
+VISITS_AND_TESTS = (SimulatedWork.NODE, SimulatedWork.TRIANGLE)
+STEPS = (SimulatedWork.NODE, SimulatedWork.LEAF, SimulatedWork.TRIANGLE, SimulatedWork.INSIDE)
 
 
 def test_while_while_visits_until_all_have_a_leaf_and_tests_until_all_have_none():
     # Turn 1: N of both, N of one; L of both; T of both, then I of one, then T of the other. Turn 2: N of one.
     found = simulate(sequences("NLTIN", "NNLTT"), Lanes(), 2)
     assert counts(found, *STEPS) == [(3, 4), (1, 2), (2, 3), (1, 1)]
-    assert counts(found, Work.ITERATION, Work.RAYS) == [(2, 3), (1, 2)]
-    assert found.efficiency(Work.NODE) == 4 / 6
-    assert found.efficiency(Work.TRIANGLE) == 3 / 4
+    assert counts(found, SimulatedWork.ITERATION, SimulatedWork.RAYS) == [(2, 3), (1, 2)]
+    assert found.efficiency(SimulatedWork.NODE) == 4 / 6
+    assert found.efficiency(SimulatedWork.TRIANGLE) == 3 / 4
     assert found.efficiency(*VISITS_AND_TESTS) == 7 / 10
     assert found.waits.tolist() == [2, 1]
 
@@ -57,7 +57,7 @@ def test_while_while_takes_leaf_after_leaf():
     # Both pick up a first leaf; the second ray tests alone; both pick up the second leaf; each tests once.
     found = simulate(sequences("NLTLT", "NLTTLT"), Lanes(), 2)
     assert counts(found, *STEPS) == [(1, 2), (2, 4), (3, 5), (0, 0)]
-    assert counts(found, Work.ITERATION) == [(1, 2)]
+    assert counts(found, SimulatedWork.ITERATION) == [(1, 2)]
 
 
 def test_a_postponed_leaf_keeps_nobody_waiting():
@@ -74,8 +74,8 @@ def test_a_postponed_leaf_keeps_nobody_waiting():
 def test_if_if_does_a_little_of_all_in_each_turn(loop, tests, turns):
     # The second ray's second visit is in turn 2, and so is its test: along with the first ray's if that has one left.
     found = simulate(sequences("NLTTT", "NNLT"), Lanes(loop=loop), 2)
-    assert counts(found, Work.NODE, Work.TRIANGLE) == [(2, 3), (tests, 4)]
-    assert found.issued[Work.ITERATION] == turns
+    assert counts(found, SimulatedWork.NODE, SimulatedWork.TRIANGLE) == [(2, 3), (tests, 4)]
+    assert found.issued[SimulatedWork.ITERATION] == turns
 
 
 def test_groups_and_packets_bring_their_own_idle_lanes():
@@ -83,16 +83,16 @@ def test_groups_and_packets_bring_their_own_idle_lanes():
     steps = replace(steps, useful=np.array([4, 4, 1, 3, 2, 4, 2], np.uint8))
     found = simulate(steps, Lanes(loop=NODE_THEN_LEAF), 8)
     assert counts(found, *STEPS) == [(2, 9), (2, 8), (2, 3), (0, 0)]
-    assert counts(found, Work.RAYS, Work.ITERATION) == [(1, 8), (2, 12)]
-    assert found.efficiency(Work.NODE) == 9 / 16
+    assert counts(found, SimulatedWork.RAYS, SimulatedWork.ITERATION) == [(1, 8), (2, 12)]
+    assert found.efficiency(SimulatedWork.NODE) == 9 / 16
 
 
 def test_rays_are_replaced_where_too_few_walk():
     # Two lanes; a ray of 4 visits beside four of 1 each. By warps of rays: 4 + 1 + 1 turns, replaced: 4.
     rays = sequences("NLTNLTNLTNLT", "NLT", "NLT", "NLT", "NLT")
-    assert counts(simulate(rays, Lanes(), 2), Work.NODE, Work.RAYS) == [(6, 8), (3, 5)]
+    assert counts(simulate(rays, Lanes(), 2), SimulatedWork.NODE, SimulatedWork.RAYS) == [(6, 8), (3, 5)]
     replaced = simulate(rays, Lanes(replace_below=1.0), 2)
-    assert counts(replaced, Work.NODE, Work.RAYS) == [(4, 8), (4, 5)]
+    assert counts(replaced, SimulatedWork.NODE, SimulatedWork.RAYS) == [(4, 8), (4, 5)]
     assert replaced.efficiency(*VISITS_AND_TESTS) == 1.0
 
 
@@ -100,7 +100,7 @@ def test_warps_take_rays_in_turns():
     # The first warp has items 0, 1 and 4, the second one 2 and 3.
     rays = sequences("N", "N", "NN", "NN", "NNN")
     found = simulate(rays, Lanes(rounds=2), 2)
-    assert counts(found, Work.NODE, Work.RAYS) == [(6, 9), (3, 5)]
+    assert counts(found, SimulatedWork.NODE, SimulatedWork.RAYS) == [(6, 9), (3, 5)]
     assert found.waits.tolist() == [0, 3, 0, 0, 0]  # nobody takes the place of item 1
 
 
@@ -108,15 +108,17 @@ def test_queues_do_what_more_rays_are_ready_for():
     # Width 2, four rays: two visits fill two steps, then all test, two at a time. The lanes change places twice.
     found = simulate(sequences("NLT", "NLT", "NLT", "NLT"), Queues(pool=2), 2)
     assert counts(found, *STEPS) == [(2, 4), (2, 4), (2, 4), (0, 0)]
-    assert counts(found, Work.RAYS, Work.ITERATION) == [(2, 4), (4, 8)]
+    assert counts(found, SimulatedWork.RAYS, SimulatedWork.ITERATION) == [(2, 4), (4, 8)]
     assert found.efficiency(*VISITS_AND_TESTS) == 1.0
 
 
 def test_queues_move_a_ray_only_where_its_lane_is_needed():
     # Of one ray there is nothing to move but its coming into a lane.
-    assert counts(simulate(sequences("NLTN"), Queues(), 2), Work.MOVE) == [(1, 1)]
+    assert counts(simulate(sequences("NLTN"), Queues(), 2), SimulatedWork.MOVE) == [(1, 1)]
     # Two rays in one lane: in, each visits; the second one tests and ends; the first one comes back.
-    assert counts(simulate(sequences("NLT", "NLT"), Queues(pool=2), 1), Work.MOVE, Work.ITERATION) == [(3, 4), (4, 4)]
+    assert counts(
+        simulate(sequences("NLT", "NLT"), Queues(pool=2), 1), SimulatedWork.MOVE, SimulatedWork.ITERATION
+    ) == [(3, 4), (4, 4)]
 
 
 def test_long_queues_leave_hardly_a_lane_idle():
@@ -157,7 +159,7 @@ def test_every_step_is_done_once(items, width, organisation):
     for kind, letter in zip(STEPS, "NLTI", strict=True):
         assert found.useful[kind] == "".join(items).count(letter)
         assert found.useful[kind] <= width * found.issued[kind]
-    assert found.useful[Work.RAYS] == len(items)
+    assert found.useful[SimulatedWork.RAYS] == len(items)
     assert np.all(found.waits >= 0)
     if width == 1:
         assert found.efficiency(*VISITS_AND_TESTS) in (1.0, None)
@@ -168,8 +170,8 @@ def test_every_step_is_done_once(items, width, organisation):
 def test_replacing_never_costs_steps(lengths, loop):
     rays = sequences(*("NLT" * length for length in lengths))
     plain, replaced = (simulate(rays, Lanes(loop=loop, replace_below=below), 8) for below in (0.0, 1.0))
-    assert replaced.issued[Work.NODE] <= plain.issued[Work.NODE]
-    assert replaced.issued[Work.TRIANGLE] <= plain.issued[Work.TRIANGLE]
+    assert replaced.issued[SimulatedWork.NODE] <= plain.issued[SimulatedWork.NODE]
+    assert replaced.issued[SimulatedWork.TRIANGLE] <= plain.issued[SimulatedWork.TRIANGLE]
 
 
 @pytest.mark.parametrize("name", strategy_names())

@@ -8,7 +8,7 @@ import pytest
 from tracecore.errors import KernelError
 from tracecore.kernels import strategies
 from tracecore.kernels.strategies import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +90,8 @@ def test_all_warps_of_a_resident_kernel_stay() -> None:
     assert replace(row, persistent=True).constants() != row.constants()
 
 
-def packed(stack: int) -> PackedScene:
-    return PackedScene(arrays={}, scalars={}, nodes=1, stack=stack)
+def packed(stack: int) -> PackedTree:
+    return PackedTree(arrays={}, scalars={}, nodes=1, stack=stack)
 
 
 @pytest.mark.parametrize(("need", "size"), [(0, 32), (1, 32), (32, 32), (33, 64), (64, 64), (65, 80), (81, 96)])

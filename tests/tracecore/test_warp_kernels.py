@@ -17,7 +17,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 
@@ -180,7 +180,7 @@ USUAL = 32
 def open_chain(kernel: str, levels: int, stack_size: int) -> EmulatedTracer:
     """A tracer on a chain with so many entries of stack, be they enough or not."""
 
-    def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+    def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
         return replace(bvh2.pack(chain(levels), triangles), stack=1)
 
     layout = replace(bvh2.LAYOUT, pack=pack)

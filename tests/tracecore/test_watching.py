@@ -94,7 +94,7 @@ def test_what_is_compiled_for_something_else_is_part_of_it(told: Told) -> None:
         made(lambda: {1, 3})
     made(lambda: {1})
     assert told.words == [("outer", 3), 1, 3, "end"]
-    assert watching._State.watcher is None
+    assert watching._Watch.watcher is None
 
 
 def test_what_fails_ends_too(told: Told) -> None:

@@ -20,7 +20,7 @@ from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh4, wide
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
@@ -93,7 +93,7 @@ def one_leaf(triangles: Floats) -> BinaryTree:
 def with_tree(strategy: KernelStrategy, tree: BinaryTree, stack_size: int) -> KernelStrategy:
     """The strategy on a tree of the test's own, with so many entries of stack, be they enough or not."""
 
-    def pack(_: BinaryTree, triangles: Floats) -> PackedScene:
+    def pack(_: BinaryTree, triangles: Floats) -> PackedTree:
         return replace(strategy.layout.pack(tree, triangles), stack=1)
 
     return replace(strategy, layout=replace(strategy.layout, pack=pack), stack_size=stack_size)
@@ -264,7 +264,7 @@ def test_the_deepest_stack_fits_in_shared_memory(strategy: KernelStrategy) -> No
     except DeviceError as error:
         pytest.skip(str(error))
     width = int(strategy.layout.defines["WIDTH"])
-    deepest = PackedScene(arrays={}, scalars={}, nodes=1, stack=(width - 1) * MAX_DEPTH + 1)
+    deepest = PackedTree(arrays={}, scalars={}, nodes=1, stack=(width - 1) * MAX_DEPTH + 1)
     compiled = compile_strategy(strategy, "sm_90", strategy.stack_for(deepest))
     for row in compiled.resources.values():
         assert row.shared_bytes <= STATIC_SHARED_BYTES

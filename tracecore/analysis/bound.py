@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tracecore.analysis.simulator import Schedule, Work
+from tracecore.analysis.simulator import Schedule, SimulatedWork
 from tracecore.cuda.gpus import Gpu
 
 #: Instructions by which lanes change a ray against one of a queue: 15 words (ray, hit so far, node, leaf, height of the
@@ -49,15 +49,15 @@ def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRU
     move: instructions for one change of rays between lanes and a queue.
     """
     of_work = {
-        Work.NODE: costs.node,
-        Work.LEAF: costs.leaf,
-        Work.TRIANGLE: costs.triangle,
-        Work.INSIDE: costs.inside,
-        Work.RAYS: costs.ray,
-        Work.ITERATION: costs.iteration,
-        Work.MOVE: move,
+        SimulatedWork.NODE: costs.node,
+        SimulatedWork.LEAF: costs.leaf,
+        SimulatedWork.TRIANGLE: costs.triangle,
+        SimulatedWork.INSIDE: costs.inside,
+        SimulatedWork.RAYS: costs.ray,
+        SimulatedWork.ITERATION: costs.iteration,
+        SimulatedWork.MOVE: move,
     }
-    return float(np.dot(schedule.issued, [of_work[work] for work in Work]))
+    return float(np.dot(schedule.issued, [of_work[work] for work in SimulatedWork]))
 
 
 def bound(schedule: Schedule, rays: int, costs: StepCosts, gpu: Gpu, move: float = MOVE_INSTRUCTIONS) -> float:

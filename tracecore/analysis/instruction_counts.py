@@ -100,7 +100,7 @@ ENTRY: Indices = frozenset({0})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class InstructionParts:
     """Divides the instructions that can be reached by what they are for, as in `StepInstructions`; marks are in
     none.
     """
@@ -120,7 +120,7 @@ def count(code: MachineCode) -> StepInstructions:
     return replace(_fewest(marked, parts), alu=_fewest(MarkedCode(code, code.alu), parts))
 
 
-def _fewest(marked: MarkedCode, parts: Parts) -> StepInstructions:
+def _fewest(marked: MarkedCode, parts: InstructionParts) -> StepInstructions:
     return StepInstructions(
         ray=marked.fewest_of_a_ray(parts.ray),
         node=marked.fewest(Step.NODE, parts.node, must_load=True),
@@ -131,7 +131,7 @@ def _fewest(marked: MarkedCode, parts: Parts) -> StepInstructions:
     )
 
 
-def divide(marked: MarkedCode) -> Parts:
+def divide(marked: MarkedCode) -> InstructionParts:
     """Returns the parts of the code; each instruction is in one.
 
     Of the loop around all steps, `inside` is what can only be reached through its mark. A step has what lies around it
@@ -145,7 +145,7 @@ def divide(marked: MarkedCode) -> Parts:
     triangle = steps & marked.own(Step.TRIANGLE, {Step.NODE, Step.LEAF}) - node
     leaf = steps & marked.own(Step.LEAF, {Step.NODE}) - node - triangle
     marks = marked.at(*Step, REFILL)
-    return Parts(
+    return InstructionParts(
         ray=outside - marks,
         node=node - marks,
         leaf=leaf - marks,

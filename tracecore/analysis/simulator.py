@@ -26,7 +26,7 @@ Kinds = npt.NDArray[np.uint8]
 STEP_NODE, STEP_LEAF, STEP_TRIANGLE, STEP_INSIDE = map(int, Step)
 
 
-class Work(IntEnum):
+class SimulatedWork(IntEnum):
     """Names what a warp issues: a step of each kind of `Step`; RAYS, when new rays are taken; ITERATION, once around
     the steps of the loop; MOVE, when rays change between lanes and a queue.
     """
@@ -40,7 +40,7 @@ class Work(IntEnum):
     MOVE = 6
 
 
-WORK_RAYS, WORK_ITERATION, WORK_MOVE = int(Work.RAYS), int(Work.ITERATION), int(Work.MOVE)
+WORK_RAYS, WORK_ITERATION, WORK_MOVE = int(SimulatedWork.RAYS), int(SimulatedWork.ITERATION), int(SimulatedWork.MOVE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Schedule:
     """Says what warps issued.
 
     width: lanes of a warp.
-    issued: (7,) int64, how often, by `Work`.
+    issued: (7,) int64, how often, by `SimulatedWork`.
     useful: (7,) int64, lanes with work of their own in it.
     waits: (items,) int64, visits and tests that an item's warp issued without it, from its coming until another
     replaced it.
@@ -94,7 +94,7 @@ class Schedule:
     useful: Counts
     waits: Counts
 
-    def efficiency(self, *kinds: Work | Step) -> float | None:
+    def efficiency(self, *kinds: SimulatedWork | Step) -> float | None:
         """Returns the SIMD efficiency: the share of lanes that had work of their own in such steps; None if there was
         none.
         """
@@ -105,8 +105,8 @@ class Schedule:
         """Returns means over the rays that it is a schedule of, with its efficiencies."""
         return replace(
             sequences.per_ray(strategy),
-            node_efficiency=self.efficiency(Work.NODE),
-            triangle_efficiency=self.efficiency(Work.TRIANGLE),
+            node_efficiency=self.efficiency(SimulatedWork.NODE),
+            triangle_efficiency=self.efficiency(SimulatedWork.TRIANGLE),
         )
 
 
@@ -127,7 +127,7 @@ def simulate(sequences: StepSequences, organisation: Organisation, width: int = 
         raise ValueError(f"a warp of {width} lanes does not hold items of {sequences.lanes}")
     _check(sequences)
     capacity = width // sequences.lanes
-    issued, useful = np.zeros(len(Work), np.int64), np.zeros(len(Work), np.int64)
+    issued, useful = np.zeros(len(SimulatedWork), np.int64), np.zeros(len(SimulatedWork), np.int64)
     waits = np.zeros(sequences.items, np.int64)
     record = Record(sequences.kinds, sequences.useful, sequences.starts, issued, useful, waits)
     if isinstance(organisation, Queues):
@@ -149,7 +149,7 @@ def check_loop(sequences: StepSequences, strategy: KernelStrategy) -> None:
     """
     if len(sequences.iteration_ends) == 0:
         return
-    nothing = np.zeros(len(Work), np.int64)
+    nothing = np.zeros(len(SimulatedWork), np.int64)
     record = Record(sequences.kinds, sequences.useful, sequences.starts, nothing, nothing.copy(), nothing[:0])
     loop, ends = strategy.loop, np.zeros(len(sequences.kinds), np.int64)
     count = _run_alone(record, (loop.nodes, loop.leaves, loop.tests), no_items(1), ends)

@@ -32,7 +32,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class View:
+class SquareView:
     """Says from where a square picture is seen.
 
     eye: position, world units.
@@ -112,7 +112,7 @@ def _halves(grids: Doubles) -> Doubles:
     return np.stack([np.stack([a, b, c], axis=-2), np.stack([a, c, d], axis=-2)]).reshape(-1, 3, 3)
 
 
-def camera_rays(view: View, side: int, random: np.random.Generator) -> Floats:
+def camera_rays(view: SquareView, side: int, random: np.random.Generator) -> Floats:
     """(side * side * SAMPLES, 8) rays through a square picture, jittered, tile by tile."""
     forward, up = np.array(view.forward), np.array(view.up)
     right = np.cross(forward, up)
@@ -184,7 +184,7 @@ def _disagreement(kind: str, tracer: Tracer, embree: "Embree", rays: Floats) -> 
     )
 
 
-def races(triangles: Floats, view: View, side: int, rounds: int) -> Iterator[Race | Disagreement]:
+def races(triangles: Floats, view: SquareView, side: int, rounds: int) -> Iterator[Race | Disagreement]:
     """Yields the races and differences of camera rays, then of diffuse ones. Raises `PeerError` without embreex.
 
     triangles: (t, 3, 3) float32.

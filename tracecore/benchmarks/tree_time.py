@@ -16,7 +16,7 @@ from tracecore.cuda.device_kernel import DeviceScene
 from tracecore.cuda.device_lbvh import DeviceTree
 from tracecore.errors import KernelError
 from tracecore.layout import bvh2
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import Floats
 
 #: What the trees are made for: kernels as `while-while`.
@@ -65,7 +65,7 @@ def tree_time(triangles: Floats, repeats: int) -> TreeTime:
     return TreeTime(gpu=_medians(gpu), cpu=_medians(cpu), gpu_rounds=_sums(gpu), cpu_rounds=_sums(cpu))
 
 
-def _by_cpu(triangles: Floats) -> tuple[Steps, BinaryTree, PackedScene]:
+def _by_cpu(triangles: Floats) -> tuple[Steps, BinaryTree, PackedTree]:
     """Returns the wall seconds of each step, and what the first two make."""
     start = time.perf_counter()
     tree = lbvh.build(triangles, max_leaf=LEAVES.max_leaf, triangle_block=LEAVES.block)
@@ -76,7 +76,7 @@ def _by_cpu(triangles: Floats) -> tuple[Steps, BinaryTree, PackedScene]:
     return {"build": built - start, "pack": ready - built, "upload": time.perf_counter() - ready}, tree, packed
 
 
-def check_same(made: DeviceTree, tree: BinaryTree, packed: PackedScene) -> None:
+def check_same(made: DeviceTree, tree: BinaryTree, packed: PackedTree) -> None:
     """Raises `KernelError`, with names, where arrays that a GPU has made are not those of the CPU, bit for bit."""
     fetched = made.fetched()
     there = {name: getattr(fetched, name) for name in made.arrays}

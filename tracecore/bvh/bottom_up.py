@@ -20,7 +20,7 @@ from tracecore.rays import Floats, Ids
 TOO_DEEP = -1
 
 
-class Nodes(NamedTuple):
+class JoinedNodes(NamedTuple):
     """Holds the nodes: first the triangles, in the order of the curve, then those that were joined, children first.
 
     box: (n, 8) float32, as in `boxes`.
@@ -31,10 +31,10 @@ class Nodes(NamedTuple):
     children: Any
 
 
-#: Joins the triangles of `Nodes`, two subtrees at a time, until there is one: writes the children of all nodes behind
-#: them. It also takes where the triangles are along the curve, (t,) uint64, ascending. The boxes of the nodes that it
-#: makes are fitted later.
-Join = Callable[[Nodes, Codes], object]
+#: Joins the triangles of `JoinedNodes`, two subtrees at a time, until there is one: writes the children of all nodes
+#: behind them. It also takes where the triangles are along the curve, (t,) uint64, ascending. The boxes of the nodes
+#: that it makes are fitted later.
+Join = Callable[[JoinedNodes, Codes], object]
 
 
 class Leaves(NamedTuple):
@@ -63,13 +63,13 @@ def grown(triangles: Floats, leaves: Leaves, join: Join) -> BinaryTree:
     return replace(tree, build_seconds=time.perf_counter() - start)
 
 
-def _joined(triangles: Floats, join: Join) -> tuple[Nodes, Ids]:
+def _joined(triangles: Floats, join: Join) -> tuple[JoinedNodes, Ids]:
     """Returns the nodes, and which triangle each of the first is, (t,) uint32."""
     boxes = boxes_of(triangles)
     codes = curve_codes(boxes)
     order = np.argsort(codes, kind="stable").astype(np.uint32)
     count = max(2 * len(boxes) - 1, 1)
-    nodes = Nodes(np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32))
+    nodes = JoinedNodes(np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32))
     np.take(boxes, order, axis=0, out=nodes.box[: len(boxes)], mode="clip")  # with "raise" NumPy copies twice
     del boxes
     if len(order):
@@ -80,7 +80,7 @@ def _joined(triangles: Floats, join: Join) -> tuple[Nodes, Ids]:
 class _Shape(NamedTuple):
     """Says how nodes hang together, the root last.
 
-    children: (n, 2) int32, as in `Nodes`.
+    children: (n, 2) int32, as in `JoinedNodes`.
     order: (t,) uint32, which triangle each of the first nodes is.
     below: (n,) int32, triangles below each node.
     is_leaf: (n,) bool, whether a node is one leaf with all that is below it.
@@ -92,7 +92,7 @@ class _Shape(NamedTuple):
     is_leaf: Any
 
 
-class _Links(NamedTuple):
+class _NodeLinks(NamedTuple):
     """Holds what `BinaryTree` has of these names, of a tree whose nodes are numbered as there.
 
     old: (m,) int32, which node each was before.
@@ -105,14 +105,14 @@ class _Links(NamedTuple):
     old: Any
 
 
-def _numbered(nodes: Nodes, order: Ids, leaves: Leaves) -> BinaryTree | None:
+def _numbered(nodes: JoinedNodes, order: Ids, leaves: Leaves) -> BinaryTree | None:
     """Returns the tree, with leaves where they cost least; None where it is too deep."""
     shape = _Shape(nodes.children, order, *_chosen_leaves(nodes, leaves))
     count = _count_nodes(shape)
     if count == TOO_DEEP:
         return None
     child, first, counts, old = (np.zeros(count, np.int32) for _ in range(4))
-    links = _Links(child, first, counts, np.zeros_like(order), old)
+    links = _NodeLinks(child, first, counts, np.zeros_like(order), old)
     _number(shape, leaves.max_leaf, links)
     lower, upper = (np.empty((count, 3), np.float32) for _ in range(2))
     _copy_boxes(nodes.box, links.old, lower, upper)
@@ -127,7 +127,7 @@ def _numbered(nodes: Nodes, order: Ids, leaves: Leaves) -> BinaryTree | None:
     )
 
 
-def _chosen_leaves(nodes: Nodes, leaves: Leaves) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+def _chosen_leaves(nodes: JoinedNodes, leaves: Leaves) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
     """Returns `below` and `is_leaf` of a `_Shape`, and fits the boxes."""
     below, is_leaf = np.ones(len(nodes.box), np.int32), np.ones(len(nodes.box), np.bool_)
     _choose_leaves(nodes, leaves, below, is_leaf, np.empty(len(below)))
@@ -180,7 +180,7 @@ def _count_nodes(shape: Any) -> int:
 
 @compiled
 def _number(shape: Any, max_leaf: int, links: Any) -> None:
-    """Numbers the nodes depth first, siblings side by side. links: `_Links`, zeros; written."""
+    """Numbers the nodes depth first, siblings side by side. links: `_NodeLinks`, zeros; written."""
     stack = np.zeros(MAX_DEPTH + 3, np.int64)
     inside = np.empty(max_leaf + 1, np.int64)
     links.old[0] = len(shape.children) - 1

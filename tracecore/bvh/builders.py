@@ -1,33 +1,49 @@
 """Registers the ways to build a tree, by name."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from functools import partial
 
-from tracecore.bvh import binned_sah, lbvh, ploc, tree_cache
-from tracecore.bvh.reinsertion import reinserted
+from tracecore.bvh import tree_cache
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
+from tracecore.on_demand import OnDemand
 from tracecore.rays import Floats
 
 #: Takes triangles, (t, 3, 3) float32, finite, and as keywords `max_leaf` and `triangle_block`, as `binned_sah.build`.
 Builder = Callable[..., BinaryTree]
 
-
-def _reinserted(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
-    return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
-
-
 #: The default first.
-BUILDERS: Mapping[str, Builder] = {
-    "reinserted": _reinserted,
-    "ploc": ploc.build,
-    "binned": binned_sah.build,
-    "lbvh": lbvh.build,
-}
+BUILDERS: OnDemand[Builder] = OnDemand(
+    {
+        "reinserted": "tracecore.bvh.reinsertion:build",
+        "ploc": "tracecore.bvh.ploc:build",
+        "binned": "tracecore.bvh.binned_sah:build",
+        "lbvh": "tracecore.bvh.lbvh:build",
+    }
+)
+
+#: Those whose trees are kept, as they change with this package alone.
+_KEPT = frozenset(BUILDERS)
+
+
+def register_builder(name: str, build: Builder) -> None:
+    """Makes a builder known by a name.
+
+    build: takes and returns what `binned_sah.build` does; the tree has no more than `max_leaf` triangles in a leaf.
+
+    Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise KernelError(f"a builder's name is made of letters, digits and - _ . , got {name!r}")
+    if name in BUILDERS:
+        raise KernelError(f"builder {name!r} is registered already; choose another name")
+    BUILDERS[name] = build
 
 
 def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
-    """Returns the tree that a builder makes, or has made of the same triangles before (`tree_cache`).
+    """Returns the tree that a builder makes, or one of this package has made of the same triangles before
+    (`tree_cache`).
 
     name: of `BUILDERS`; None for the default.
     triangles: (t, 3, 3) float32, checked.
@@ -39,4 +55,6 @@ def build_by(name: str | None, triangles: Floats, *, max_leaf: int = 4, triangle
     if name not in BUILDERS:
         raise KernelError(f"unknown builder {name!r}; there are {', '.join(BUILDERS)}")
     build = partial(BUILDERS[name], triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+    if name not in _KEPT:
+        return build()
     return tree_cache.kept(triangles, f"{name}, max_leaf {max_leaf}, triangle_block {triangle_block}", build)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.bvh.bottom_up import Leaves, Nodes, grown
+from tracecore.bvh.bottom_up import JoinedNodes, Leaves, grown
 from tracecore.bvh.morton import CODE_BITS, Codes
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
@@ -39,7 +39,7 @@ def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> B
     return grown(triangles, Leaves(max_leaf, triangle_block), _join_all)
 
 
-def _join_all(nodes: Nodes, codes: Codes) -> None:
+def _join_all(nodes: JoinedNodes, codes: Codes) -> None:
     """Joins subtrees until there is one: a `bottom_up.Join`."""
     _join(codes, nodes.children)
 
@@ -50,7 +50,7 @@ def _join(codes: Any, children: Any) -> None:
     less from it than what follows does. What waits differs by ever lower bits, so that there is room for all.
 
     codes: (t,) uint64, ascending, t > 0.
-    children: (n, 2) int32, as in `Nodes`; written.
+    children: (n, 2) int32, as in `JoinedNodes`; written.
     """
     stack = np.zeros((CODE_BITS + PLACE_BITS + 1, 2), np.int64)  # a subtree, and its difference from what follows
     waiting, made = 0, len(codes)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracecore.bvh.bottom_up import Leaves, Nodes, grown
+from tracecore.bvh.bottom_up import JoinedNodes, Leaves, grown
 from tracecore.bvh.morton import Codes, unit_boxes
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
@@ -51,7 +51,7 @@ def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1, thre
     return grown(triangles, Leaves(max_leaf, triangle_block), partial(_join_all, threads or usable_cores()))
 
 
-class _Row(NamedTuple):
+class _Subtrees(NamedTuple):
     """Holds the subtrees that are not joined yet, in order.
 
     box: (6, m) float32, x, y, z of their lower and then of their upper corners; all of them fit in a cube of edge 1.
@@ -64,10 +64,10 @@ class _Row(NamedTuple):
     nearest: Any
 
 
-def _join_all(threads: int, nodes: Nodes, codes: Codes) -> None:
+def _join_all(threads: int, nodes: JoinedNodes, codes: Codes) -> None:
     """Joins subtrees until there is one: a `bottom_up.Join`."""
     length = made = len(codes)
-    row = _Row(unit_boxes(nodes.box[:length]), np.arange(length, dtype=np.int32), np.zeros(length, np.int32))
+    row = _Subtrees(unit_boxes(nodes.box[:length]), np.arange(length, dtype=np.int32), np.zeros(length, np.int32))
     with ThreadPoolExecutor(threads) as pool:
         while length > 1:
             list(pool.map(partial(_find_nearest, row, length), range(0, length, CHUNK)))
@@ -75,7 +75,7 @@ def _join_all(threads: int, nodes: Nodes, codes: Codes) -> None:
             length, made = length - joined, made + joined
 
 
-def _find_nearest(row: _Row, length: int, first: int) -> None:
+def _find_nearest(row: _Subtrees, length: int, first: int) -> None:
     _search(row.box, row.nearest, length, first, min(first + CHUNK, length))
 
 

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh import binned_sah
 from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.tree_top import Top, put_under, top_of
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, greatest, least, less, load4, splat4
 from tracecore.cores import usable_cores
+from tracecore.rays import Floats
 
 #: Subtrees are moved within the top of a tree: they and their new siblings have parents whose surface is above so many
 #: times the mean of all boxes. Where it is above the second number, a place is searched for in every round.
@@ -45,6 +47,11 @@ NOWHERE = 0
 NEGLIGIBLE = 1e-9
 
 Flags = npt.NDArray[np.bool_]
+
+
+def build(triangles: Floats, *, max_leaf: int, triangle_block: int) -> BinaryTree:
+    """Returns the tree of `binned_sah.build`, which takes the same, made cheaper."""
+    return reinserted(binned_sah.build(triangles, max_leaf=max_leaf, triangle_block=triangle_block))
 
 
 def reinserted(tree: BinaryTree, *, threads: int | None = None) -> BinaryTree:

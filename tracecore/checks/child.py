@@ -23,7 +23,7 @@ OPENING_SECONDS = 900.0
 ENDLESS = "an endless loop?"
 
 
-class Finding(NamedTuple):
+class ChildFinding(NamedTuple):
     """Holds what came out of a case. text: one line of what is wrong, None if nothing is."""
 
     name: str
@@ -48,7 +48,7 @@ class Check:
     seconds: float
 
 
-def findings(check: Check, names: Sequence[str]) -> Iterator[Finding]:
+def findings(check: Check, names: Sequence[str]) -> Iterator[ChildFinding]:
     """Yields what comes out of cases, in their order: of all, but where the first fails or one does not end of those
     so far. A case that ends its process is followed by the others in another process.
     """
@@ -56,7 +56,7 @@ def findings(check: Check, names: Sequence[str]) -> Iterator[Finding]:
     while left:
         with _Child(check, left) as child:
             while left and child.is_there:
-                finding = Finding(left.pop(0), child.next_case())
+                finding = ChildFinding(left.pop(0), child.next_case())
                 yield finding
                 if finding.text and (finding.name == names[0] or ENDLESS in finding.text):
                     return

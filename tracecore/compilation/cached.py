@@ -22,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from tracecore.collector import collector_paused
 from tracecore.compilation.cache_file import CodeCache
 from tracecore.compilation.cache_folder import cache_folder
-from tracecore.compilation.merging import Merged, Whole
+from tracecore.compilation.merging import Merged, MergedFunction
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
@@ -36,7 +36,7 @@ except ImportError:  # not on Windows
 Kept = TypeVar("Kept", bound="Cached")
 
 
-class Cached(Whole):
+class Cached(MergedFunction):
     """Is a function whose machine code is kept on disk. Of several processes that need it one compiles, and the others
     wait for its code.
     """

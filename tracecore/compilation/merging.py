@@ -98,7 +98,7 @@ class PartCompiler(Compiler):
         return [pipeline]
 
 
-class Whole(CPUDispatcher):
+class MergedFunction(CPUDispatcher):
     """Is a function that Python calls, and that does not call itself. Compiled code that calls it is merged with its
     part.
 
@@ -134,7 +134,7 @@ class Merged:
     @cached_property
     def whole(self) -> Any:
         """Returns what Python and Numba call."""
-        return Whole(self.py_func, self._is_inlined)
+        return MergedFunction(self.py_func, self._is_inlined)
 
     @property
     def _numba_type_(self) -> Any:

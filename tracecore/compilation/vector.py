@@ -4,7 +4,7 @@ LLVM does not turn loops over eight boxes or four triangles into vector instruct
 intrinsics emit its vector types directly. It lowers them to what the processor has: one AVX instruction or two of SSE
 for eight elements.
 
-A `Vector` lives inside compiled functions only. `+ - * /` and unary `-` work element by element, each rounded once to
+A vector lives inside compiled functions only. `+ - * /` and unary `-` work element by element, each rounded once to
 nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per element, element 0 the
 lowest; NaN compares false.
 """
@@ -28,7 +28,7 @@ I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 
 
-class Vector(types.Type):
+class VectorType(types.Type):
     """Is Numba's type of a vector of so many float32 elements."""
 
     def __init__(self, elements: int) -> None:
@@ -36,17 +36,17 @@ class Vector(types.Type):
         self.elements = elements
 
 
-@register_model(Vector)
+@register_model(VectorType)
 class VectorModel(models.PrimitiveModel):
     """Says that a vector is one LLVM value."""
 
-    def __init__(self, manager: Any, kind: Vector) -> None:
+    def __init__(self, manager: Any, kind: VectorType) -> None:
         super().__init__(manager, kind, ir.VectorType(FLOAT, kind.elements))
 
 
-FLOAT4 = Vector(4)
-FLOAT8 = Vector(8)
-FLOAT16 = Vector(16)
+FLOAT4 = VectorType(4)
+FLOAT8 = VectorType(8)
+FLOAT16 = VectorType(16)
 
 
 def emitting(emitter: Callable[..., Any]) -> Any:
@@ -168,7 +168,7 @@ def _splat(elements: int) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return all_elements(builder, arguments[0], elements)
 
-    return Vector(elements)(types.float32), emit
+    return VectorType(elements)(types.float32), emit
 
 
 @emitting
@@ -205,11 +205,11 @@ def _operator(function: Callable[..., Any], instruction: str, arity: int) -> Non
     @infer_global(function)
     class Template(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
-            if len(args) == arity and isinstance(args[0], Vector) and all(kind == args[0] for kind in args):
+            if len(args) == arity and isinstance(args[0], VectorType) and all(kind == args[0] for kind in args):
                 return signature(args[0], *args)
             return None
 
-    @lower_builtin(function, *[Vector] * arity)
+    @lower_builtin(function, *[VectorType] * arity)
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return getattr(builder, instruction)(*arguments)
 
@@ -260,11 +260,11 @@ def _ternary(builder: Any, name: str, arguments: Any) -> Any:
 @emitting
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """Returns a * b + c, rounded once, of vectors of one width or of three float32."""
-    kind = a if isinstance(a, Vector) else types.float32
+    kind = a if isinstance(a, VectorType) else types.float32
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _ternary(
-            builder, f"llvm.fma.v{kind.elements}f32" if isinstance(kind, Vector) else "llvm.fma.f32", arguments
+            builder, f"llvm.fma.v{kind.elements}f32" if isinstance(kind, VectorType) else "llvm.fma.f32", arguments
         )
 
     return kind(kind, kind, kind), emit

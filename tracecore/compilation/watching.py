@@ -23,7 +23,7 @@ class Watcher(Protocol):
         """It is compiled, or has failed."""
 
 
-class _State:
+class _Watch:
     """Holds who watches in this process, and what is compiled.
 
     missing: functions that were not looked at yet, None where nothing is compiled; parts: how many there were.
@@ -38,14 +38,14 @@ class _State:
 @contextmanager
 def watched_by(watcher: Watcher) -> Iterator[None]:
     """Has a watcher told of what is compiled during the block, unless there is one already."""
-    if _State.watcher is not None:
+    if _Watch.watcher is not None:
         yield
         return
-    _State.watcher = watcher
+    _Watch.watcher = watcher
     try:
         yield
     finally:
-        _State.watcher = None
+        _Watch.watcher = None
 
 
 @contextmanager
@@ -55,19 +55,19 @@ def making(name: str, parts: Callable[[], set[Any]] = set) -> Iterator[None]:
     name: what it is called.
     parts: returns the functions that it may be made of, by `reached`.
     """
-    with _State.lock:
-        watcher = _State.watcher if _State.missing is None else None
+    with _Watch.lock:
+        watcher = _Watch.watcher if _Watch.missing is None else None
         if watcher is not None:
-            _State.missing = parts()
-            _State.parts = len(_State.missing)
+            _Watch.missing = parts()
+            _Watch.parts = len(_Watch.missing)
     if watcher is None:
         yield
         return
-    watcher.begin(name, _State.parts)
+    watcher.begin(name, _Watch.parts)
     try:
         yield
     finally:
-        _State.missing = None
+        _Watch.missing = None
         watcher.end()
 
 
@@ -76,11 +76,11 @@ def made(parts: Callable[[], set[Any]]) -> None:
 
     parts: returns them; it is not called if nobody wants to know.
     """
-    if _State.missing:
-        before = len(_State.missing)
-        _State.missing -= parts()
-        if _State.watcher is not None and len(_State.missing) < before:
-            _State.watcher.move(_State.parts - len(_State.missing))
+    if _Watch.missing:
+        before = len(_Watch.missing)
+        _Watch.missing -= parts()
+        if _Watch.watcher is not None and len(_Watch.missing) < before:
+            _Watch.watcher.move(_Watch.parts - len(_Watch.missing))
 
 
 def reached(function: Any, is_left_out: Callable[[Any], bool]) -> set[Any]:

@@ -80,7 +80,7 @@ class CpuTree(NamedTuple):
     cutouts: Any
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """Describes words of 32 bits in memory. A row is a ray or a hit, and may lie in one piece or as a structure of
     arrays.
 
@@ -93,7 +93,7 @@ class Table(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """Describes one row of a `Table`: the address of its first word, and the bytes from word to word."""
+    """Describes one row of a `WordTable`: the address of its first word, and the bytes from word to word."""
 
     address: Any
     word: Any
@@ -134,7 +134,7 @@ class _Slabs(NamedTuple):
     planes_out: Any
 
 
-class _Shear(NamedTuple):
+class _ShearedRay(NamedTuple):
     """Holds a ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
 
     axes: Any
@@ -145,7 +145,7 @@ class _Shear(NamedTuple):
 
 
 @compiled
-def trace(tree: CpuTree, rays: Table, hits: Table, count: int, any_hit: bool, endless: bool) -> int:
+def trace(tree: CpuTree, rays: WordTable, hits: WordTable, count: int, any_hit: bool, endless: bool) -> int:
     """Traces rays. Returns how many were invalid.
 
     tree: the scene, and a stack of this thread.
@@ -353,7 +353,7 @@ def _shear(ray: Any) -> Any:
     kx = kz + 1 if kz < 2 else 0
     ky = kx + 1 if kx < 2 else 0
     along = _word(ray, DIRECTION + kz)
-    return _Shear(
+    return _ShearedRay(
         (kx * AXIS_BYTES, ky * AXIS_BYTES, kz * AXIS_BYTES),
         (splat8(_word(ray, kx)), splat8(_word(ray, ky)), splat8(_word(ray, kz))),
         splat8(-(_word(ray, DIRECTION + kx) / along)),
@@ -434,10 +434,10 @@ def _texel(coordinate: Any, size: int, is_clamped: bool) -> int:
     return int(scaled) if scaled < np.float32(size - 1) else size - 1
 
 
-def table(address: int, words: int) -> Table:
+def table(address: int, words: int) -> WordTable:
     """Returns a table of rows of so many words, each row in one piece.
 
     address: of the first row.
     words: how many words of 32 bits a row has.
     """
-    return Table(address, 4 * words, 4)
+    return WordTable(address, 4 * words, 4)

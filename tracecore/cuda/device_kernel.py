@@ -10,7 +10,7 @@ from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 from tracecore.errors import KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import Query
 
 #: Names of the entry points of streamed dispatch, by `Query`, and that of resident dispatch.
@@ -27,7 +27,7 @@ class DeviceScene:
     def __init__(
         self,
         device: CudaDevice,
-        packed: PackedScene,
+        packed: PackedTree,
         dtype: np.dtype[np.void],
         made: Mapping[str, DeviceMemory] | None = None,
     ) -> None:

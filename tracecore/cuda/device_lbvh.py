@@ -19,7 +19,7 @@ from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 from tracecore.cuda.device_program import DeviceProgram, Members
 from tracecore.kernels.lbvh_records import DIGIT_BITS, PROGRAM, SUBTREE, TILE_KEYS
 from tracecore.layout.bvh2 import MAX_TRIANGLES, NODE
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 from tracecore.rays import Floats
 from tracecore.triangles import check_finite
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     prim_ids: DeviceMemory
 
 
-class Hierarchy(NamedTuple):
+class DeviceHierarchy(NamedTuple):
     """Holds subtrees side by side.
 
     subtrees: two `SUBTREE` a split.
@@ -74,7 +74,7 @@ class DeviceTree:
     arrays: Mapping[str, DeviceMemory]
     triangle_block: int
     memory: Mapping[str, DeviceMemory]
-    packed: PackedScene
+    packed: PackedTree
     sah_cost: float
     step_seconds: Mapping[str, float]
 
@@ -170,7 +170,7 @@ class _LinearBuild:
             arrays={**of_tree, "order": row.prim_ids},
             triangle_block=self._leaves.block,
             memory=memory,
-            packed=PackedScene(
+            packed=PackedTree(
                 arrays={},
                 scalars={"extent": max(0.0, *root["upper"].tolist(), *(-root["lower"]).tolist())},
                 nodes=int(root["inner"]),
@@ -209,10 +209,10 @@ class _LinearBuild:
             row, other = other, row
         return row
 
-    def _joined(self, row: Row, greatest: DeviceMemory) -> Hierarchy:
+    def _joined(self, row: Row, greatest: DeviceMemory) -> DeviceHierarchy:
         """Returns the hierarchy of triangles in a row. greatest: their bounds."""
         splits = self._count - 1
-        hierarchy = Hierarchy(
+        hierarchy = DeviceHierarchy(
             subtrees=self._memory(2 * splits * SUBTREE.itemsize),
             slots=self._memory(splits * INDEX_BYTES),
             root=self._memory(SUBTREE.itemsize),
@@ -232,7 +232,7 @@ class _LinearBuild:
         )
         return hierarchy
 
-    def _numbered(self, hierarchy: Hierarchy, inner: int) -> dict[str, DeviceMemory]:
+    def _numbered(self, hierarchy: DeviceHierarchy, inner: int) -> dict[str, DeviceMemory]:
         """Returns the arrays of `NODE_BYTES`. inner: how many inner nodes there are."""
         self._check_room(nodes_of(inner) * sum(NODE_BYTES.values()))
         arrays = {name: self._memory(nodes_of(inner) * size) for name, size in NODE_BYTES.items()}

@@ -26,7 +26,7 @@ from tracecore.dispatch.port import (
 )
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, TracerLimits, TracerStatistics
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
@@ -205,9 +205,9 @@ class DirectTracer(Closing, ABC):
             invalid_rays=total.invalid,
         )
 
-    def limits(self, _rays: Floats) -> Limits:
+    def limits(self, _rays: Floats) -> TracerLimits:
         """Returns how fast all threads together traced so far, whatever the rays; there is no bus."""
-        return Limits(kernel_rays_per_second=self.statistics().kernel_rays_per_second, bus_bytes_per_second=None)
+        return TracerLimits(kernel_rays_per_second=self.statistics().kernel_rays_per_second, bus_bytes_per_second=None)
 
     def close(self) -> None:
         """End the threads. Statistics can still be read."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import give_way, nanoseconds
 from tracecore.compilation.vector import address, fetch_add, load_acquire, store_release
-from tracecore.cpu.traversal import CpuTree, Table, trace
+from tracecore.cpu.traversal import CpuTree, WordTable, trace
 from tracecore.cutouts import no_cutouts
 from tracecore.dispatch.ring import RingMemory, ring_doorbell
 from tracecore.errors import KernelError
@@ -110,8 +110,8 @@ def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) ->
     start = nanoseconds()
     _end_shading(port, start)
     column = 4 * port.rays.shape[2]
-    rays = Table(address(port.rays) + slot * 8 * column, 4, column)
-    hits = Table(address(port.hits) + slot * 4 * column, 4, column)
+    rays = WordTable(address(port.rays) + slot * 8 * column, 4, column)
+    hits = WordTable(address(port.hits) + slot * 4 * column, 4, column)
     invalid = trace(port.tree, rays, hits, count, options & ANY_HIT != 0, options & ENDLESS != 0)
     port.doorbells[slot] = number << np.uint64(32)
     port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)

@@ -58,7 +58,7 @@ class TracerStatistics:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class TracerLimits:
     """How fast parts of a tracer are alone. kernel_rays_per_second: tracing without anything around it.
     bus_bytes_per_second: from the host to the device, the way that rays take; None where there is no bus."""
 
@@ -111,7 +111,7 @@ class Tracer(Protocol):
     def statistics(self) -> TracerStatistics:
         """Returns what has been done so far."""
 
-    def limits(self, rays: Floats) -> Limits:
+    def limits(self, rays: Floats) -> TracerLimits:
         """Returns how fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus is.
 
         On a device it measures, so nothing should be in flight; on a CPU it gives what was measured all along.

@@ -17,9 +17,7 @@ struct Site {
 };
 
 // Returns, as a default argument, where the call is in the source.
-constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return {file, line};
-}
+constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct Warp;
 
@@ -77,7 +75,7 @@ struct Block {
     Warp* warp;  // the one that runs
     Lane* lane;  // and its lane
     uint32_t warps_count;
-    uint32_t runnable;  // bit set of warps that have a ready lane
+    uint32_t runnable;   // bit set of warps that have a ready lane
     Extent block_index;  // `blockIdx`
     Extent size;         // `blockDim`
     Extent grid;         // `gridDim`
@@ -92,13 +90,9 @@ struct Block {
 
 inline Block block;
 
-inline Site place_of(const Lane& lane) {
-    return {lane.file, lane.wait.line};
-}
+inline Site place_of(const Lane& lane) { return {lane.file, lane.wait.line}; }
 
-inline int lane_index() {
-    return block.lane->thread.x % LANES;
-}
+inline int lane_index() { return block.lane->thread.x % LANES; }
 
 // Marsaglia: Xorshift RNGs, 2003.
 inline uint32_t next_random() {
@@ -109,9 +103,7 @@ inline uint32_t next_random() {
     return block.random = x;
 }
 
-inline uint32_t all_warps() {
-    return ~0u >> (MAX_WARPS - block.warps_count);
-}
+inline uint32_t all_warps() { return ~0u >> (MAX_WARPS - block.warps_count); }
 
 // Calls visit(i) for every i of a bit set, from the lowest. Most sets are full.
 template <class Visit>

@@ -54,9 +54,7 @@ inline void combine_least(Warp& warp, uint32_t lanes) {
 }
 
 // Hands memory over, and is the only one that does.
-inline void combine_sync(Warp&, uint32_t lanes) {
-    hand_over_in_warp(lanes);
-}
+inline void combine_sync(Warp&, uint32_t lanes) { hand_over_in_warp(lanes); }
 
 inline constexpr Collective SYNC = {"__syncwarp", false, combine_sync};
 inline constexpr Collective SHUFFLE = {"__shfl_sync", true, combine_shuffle};
@@ -93,13 +91,9 @@ inline int segment(int width, Site site) {
 
 namespace cuda {
 
-inline void __syncwarp(unsigned mask = ~0u, Site site = here()) {
-    meet(SYNC, mask, 0, 0, site);
-}
+inline void __syncwarp(unsigned mask = ~0u, Site site = here()) { meet(SYNC, mask, 0, 0, site); }
 
-inline void __syncthreads(Site site = here()) {
-    wait_at_barrier(site);
-}
+inline void __syncthreads(Site site = here()) { wait_at_barrier(site); }
 
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = LANES, Site site = here()) {
@@ -147,9 +141,7 @@ inline int __reduce_min_sync(unsigned mask, int value, Site site = here()) {
 }
 
 // The least that CUDA promises: only the lane that asks.
-inline unsigned __activemask() {
-    return block.lane->bit;
-}
+inline unsigned __activemask() { return block.lane->bit; }
 
 }  // namespace cuda
 }  // namespace emulator

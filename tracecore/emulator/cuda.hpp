@@ -27,8 +27,7 @@
 // compiler does not see.
 #define __shared__ __attribute__((section("tracecore_shared"), used))
 
-#define assert(condition) \
-    ((condition) ? void() : emulator::fail(emulator::here(), "assertion failed: %s", #condition))
+#define assert(condition) ((condition) ? void() : emulator::fail(emulator::here(), "assertion failed: %s", #condition))
 
 namespace emulator {
 
@@ -110,9 +109,7 @@ struct Same {
     using Type = T;
 };
 
-inline uint64_t joined(unsigned low, unsigned high) {
-    return uint64_t(high) << 32 | low;
-}
+inline uint64_t joined(unsigned low, unsigned high) { return uint64_t(high) << 32 | low; }
 
 namespace cuda {
 
@@ -163,7 +160,7 @@ EMULATOR_STORE(__stwt, Reader::DEVICE)
 EMULATOR_ATOMIC(atomicAdd, old + value)
 EMULATOR_ATOMIC(atomicSub, old - value)
 EMULATOR_ATOMIC(atomicOr, old | value)
-EMULATOR_ATOMIC(atomicAnd, old & value)
+EMULATOR_ATOMIC(atomicAnd, (old & value))
 EMULATOR_ATOMIC(atomicXor, old ^ value)
 EMULATOR_ATOMIC(atomicExch, value)
 EMULATOR_ATOMIC(atomicMin, value < old ? value : old)
@@ -184,13 +181,9 @@ inline T atomicCAS(T* address, typename Same<T>::Type expected, typename Same<T>
 
 inline void __threadfence_block() {}
 
-inline void __threadfence() {
-    commit_for_device();
-}
+inline void __threadfence() { commit_for_device(); }
 
-inline void __threadfence_system() {
-    commit_for_all();
-}
+inline void __threadfence_system() { commit_for_all(); }
 
 // ---------------------------------------------------------------------------------------------------------- hand-overs
 
@@ -258,13 +251,9 @@ inline void count_up(unsigned long long& variable, Site site = here()) {
 // ------------------------------------------------------------------------------------------------------------- control
 
 // All other threads of the block go first. Without it, a thread that waits for one of another warp waits forever.
-inline void __nanosleep(unsigned, Site site = here()) {
-    sleep(site);
-}
+inline void __nanosleep(unsigned, Site site = here()) { sleep(site); }
 
-inline void __trap(Site site = here()) {
-    fail(site, "__trap");
-}
+inline void __trap(Site site = here()) { fail(site, "__trap"); }
 
 // ---------------------------------------------------------------------------------------------------------------- bits
 

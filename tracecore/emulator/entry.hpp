@@ -15,7 +15,7 @@ struct Request {
     uint32_t blocks;
     uint32_t threads;  // of a block
     Order order;
-    uint64_t time_limit;  // nanoseconds
+    uint64_t time_limit;     // nanoseconds
     const Memory* memories;  // that loads and stores may touch
     uint32_t memories_count;
     uint32_t seed;  // of the shuffled order, and of weak memory

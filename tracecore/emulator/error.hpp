@@ -8,9 +8,7 @@
 
 namespace emulator {
 
-inline bool is_one(uint32_t lanes) {
-    return (lanes & (lanes - 1)) == 0;
-}
+inline bool is_one(uint32_t lanes) { return (lanes & (lanes - 1)) == 0; }
 
 // The error so far, cut where it gets too long.
 struct Text {

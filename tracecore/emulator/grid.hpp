@@ -30,9 +30,7 @@ struct Stacks {
     char* memory;
     uint32_t threads;
 
-    char* stack(uint32_t thread) const {
-        return memory + (thread + 1) * LANE_BYTES - STACK_BYTES;
-    }
+    char* stack(uint32_t thread) const { return memory + (thread + 1) * LANE_BYTES - STACK_BYTES; }
 
     // Also for a sanitizer, to which frames of lanes that ended or failed are there still.
     void poison() {
@@ -109,9 +107,7 @@ class BlockOrder {
         }
     }
 
-    uint32_t next() {
-        return index = (factor * index + step) & mask;
-    }
+    uint32_t next() { return index = (factor * index + step) & mask; }
 
    private:
     uint32_t mask, factor, step, index;

@@ -70,9 +70,9 @@ struct Line {
 struct WeakMemory {
     bool is_on;
     bool is_host_next;
-    void (*act_as_host)();  // may be null
-    uint64_t looks;         // at the clock
-    uint64_t time;          // acquires of new values from the host
+    void (*act_as_host)();                  // may be null
+    uint64_t looks;                         // at the clock
+    uint64_t time;                          // acquires of new values from the host
     uint64_t host_views[MAX_WARPS][LANES];  // words of the host that are older are not seen any more
     uint32_t waiting;
     uint32_t released_count;
@@ -92,13 +92,9 @@ struct WeakMemory {
 
 inline WeakMemory weak;
 
-inline uint32_t running_warp() {
-    return block.warp - block.warps;
-}
+inline uint32_t running_warp() { return block.warp - block.warps; }
 
-inline bool owns(const Store& store) {
-    return store.owners[running_warp()] & block.lane->bit;
-}
+inline bool owns(const Store& store) { return store.owners[running_warp()] & block.lane->bit; }
 
 inline bool has_owner(const Store& store) {
     uint32_t owners = 0;
@@ -106,9 +102,7 @@ inline bool has_owner(const Store& store) {
     return owners != 0;
 }
 
-inline uint64_t& host_view() {
-    return weak.host_views[running_warp()][lane_index()];
-}
+inline uint64_t& host_view() { return weak.host_views[running_warp()][lane_index()]; }
 
 // ------------------------------------------------------------------------------------------------------------ commits
 

@@ -9,7 +9,7 @@ from tracecore.dispatch.ring import RingMemory
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.emulator.tracer import TIMEOUT, EmulatedScene, memory_ranges
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 
 
 class EmulatedRing:
@@ -26,7 +26,7 @@ class EmulatedRing:
     def __init__(
         self,
         kernel: KernelStrategy,
-        packed: PackedScene,
+        packed: PackedTree,
         shape: tuple[int, int],
         *,
         has_cutouts: bool = False,

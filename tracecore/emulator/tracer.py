@@ -18,7 +18,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
 #: In which order lanes run between two collectives, and warps between two barriers; and how blocks follow each other.
@@ -179,7 +179,7 @@ def _index(order: str) -> int:
 class EmulatedScene:
     """Holds a packed scene. `record` is the kernel's `struct Scene`."""
 
-    def __init__(self, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
+    def __init__(self, packed: PackedTree, dtype: np.dtype[np.void]) -> None:
         self._memory = {name: _copied(array) for name, array in packed.arrays.items()}
         self.record = np.zeros(1, dtype)
         for name, memory in self._memory.items():

@@ -90,9 +90,7 @@ inline unsigned long long wall_nanoseconds() {
 }
 
 // The clock as kernels see it. That of a weak memory goes by how often it is looked at: the same in every run.
-inline unsigned long long nanoseconds() {
-    return weak.is_on ? ++weak.looks * LOOK_NANOSECONDS : wall_nanoseconds();
-}
+inline unsigned long long nanoseconds() { return weak.is_on ? ++weak.looks * LOOK_NANOSECONDS : wall_nanoseconds(); }
 
 [[gnu::cold, gnu::noinline]] inline void look_at_time(Site site) {
     block.ticks_left = TICKS;

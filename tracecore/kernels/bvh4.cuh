@@ -161,7 +161,8 @@ __device__ inline int child_of(const int4& nodes, int key) {
 // The last child that is entered, or NONE; the others wait on the stack. It has the most surface
 // (tracecore/layout/occlusion_order.py). is_entered: tells by a key.
 template <class IsEntered>
-__device__ inline int last_of(const int4& nodes, const int4& keys, Entry* stack, int& top, const IsEntered& is_entered) {
+__device__ inline int last_of(const int4& nodes, const int4& keys, Entry* stack, int& top,
+                              const IsEntered& is_entered) {
     int last = NONE;
     const auto replace = [&](int node, int key) {
         if (!is_entered(key)) return;

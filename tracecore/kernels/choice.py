@@ -12,7 +12,8 @@ from enum import Enum
 #: The word that names no kernel and has one chosen.
 AUTO = "auto"
 
-#: What is used where nothing is known to be faster: good for all kinds of rays and for small launches (NOTES.md).
+#: What is used where nothing is known to be faster: good for all kinds of rays and for small launches
+#: (docs/lab/kernel-variants.md).
 DEFAULT_KERNEL = "while-while"
 
 #: A kernel that is faster by no more than this share does not count as faster: that may be the machine's mood.
@@ -32,7 +33,7 @@ class RayClass(Enum):
     OCCLUSION = "occlusion"
 
 
-class Way(Enum):
+class RayWay(Enum):
     """Says how rays reach a kernel, which is compiled otherwise for each.
 
     RING: in batches that queues and ports hand over, whatever the dispatch.
@@ -54,7 +55,7 @@ class RateFacts:
     """
 
     architecture: str
-    way: Way
+    way: RayWay
     rays: RayClass
     rates: Mapping[str, float]
     source: str
@@ -76,9 +77,9 @@ class KernelChoice:
     reason: str
 
 
-#: Kernels that lead somewhere (NOTES.md): the default first, those with simpler trees before others. `packet-32-bvh4`,
-#: which leads for camera rays alone, is not among them: what a coherent picture has beside these, shadows and mirrors,
-#: takes twice as long in packets.
+#: Kernels that lead somewhere (docs/comparing-kernels.md): the default first, those with simpler trees before others.
+#: `packet-32-bvh4`, which leads for camera rays alone, is not among them: what a coherent picture has beside these,
+#: shadows and mirrors, takes twice as long in packets.
 CANDIDATES = (
     "while-while",
     "persistent-if-if",
@@ -89,7 +90,7 @@ CANDIDATES = (
     "replacing-compressed-bvh8",
 )
 
-_TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 7`, medians: NOTES.md, What `tune` measured"
+_TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 7`, medians: docs/lab/kernel-choice.md"
 
 #: What the program knows by itself; `tracecore tune` measures more.
 FACTS = tuple(
@@ -101,18 +102,18 @@ FACTS = tuple(
         source=_TUNED,
     )
     for rays, way, rates in (
-        (RayClass.COHERENT, Way.RING, (935, 1071, 1124, 988, 1062, 1109, 1067)),
-        (RayClass.COHERENT, Way.LAUNCH, (6572, 6496, 6824, 5622, 7397, 5793, 4866)),
-        (RayClass.INCOHERENT, Way.RING, (1088, 1283, 1311, 1039, 1196, 1330, 1049)),
-        (RayClass.INCOHERENT, Way.LAUNCH, (3632, 3696, 3786, 3763, 4326, 3218, 4786)),
-        (RayClass.OCCLUSION, Way.RING, (1148, 1314, 1308, 1137, 1240, 1298, 1124)),
-        (RayClass.OCCLUSION, Way.LAUNCH, (8599, 7511, 7520, 9966, 10810, 6049, 10390)),
+        (RayClass.COHERENT, RayWay.RING, (935, 1071, 1124, 988, 1062, 1109, 1067)),
+        (RayClass.COHERENT, RayWay.LAUNCH, (6572, 6496, 6824, 5622, 7397, 5793, 4866)),
+        (RayClass.INCOHERENT, RayWay.RING, (1088, 1283, 1311, 1039, 1196, 1330, 1049)),
+        (RayClass.INCOHERENT, RayWay.LAUNCH, (3632, 3696, 3786, 3763, 4326, 3218, 4786)),
+        (RayClass.OCCLUSION, RayWay.RING, (1148, 1314, 1308, 1137, 1240, 1298, 1124)),
+        (RayClass.OCCLUSION, RayWay.LAUNCH, (8599, 7511, 7520, 9966, 10810, 6049, 10390)),
     )
 )
 
 
 def choose_kernel(
-    architecture: str, rays: RayClass | None, way: Way = Way.RING, tuned: Sequence[RateFacts] = ()
+    architecture: str, rays: RayClass | None, way: RayWay = RayWay.RING, tuned: Sequence[RateFacts] = ()
 ) -> KernelChoice:
     """Returns the kernel that is fastest for what is to be traced, as far as is known.
 

@@ -201,7 +201,8 @@ struct NodeRay {
 
 // Appends a bit for each of four positions, the last one first: whether the ray misses its box in [t_min, t_max]. Where the
 // ray is before t = 0 it may be said to hit what it misses, as by `slab_test` of box.cuh. No number here is NaN.
-__device__ inline unsigned append_misses(unsigned misses, const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
+__device__ inline unsigned append_misses(unsigned misses, const Quad& quad, const NodeRay& ray, float t_min,
+                                         float t_max) {
     const bool up_x = ray.octant & 1, up_y = ray.octant & 2, up_z = ray.octant & 4;
     const unsigned near_x = up_x ? quad.lower_x : quad.upper_x, far_x = up_x ? quad.upper_x : quad.lower_x;
     const unsigned near_y = up_y ? quad.lower_y : quad.upper_y, far_y = up_y ? quad.upper_y : quad.lower_y;

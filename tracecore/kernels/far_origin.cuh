@@ -19,7 +19,8 @@ __device__ inline float entry_time(float origin, float direction, float edge) {
 
 // The same along all axes; 0 where it never comes near. Apart, as few rays need it.
 __device__ __noinline__ float entry_time(float3 o, float3 d, float edge) {
-    const float before = fmaxf(fmaxf(entry_time(o.x, d.x, edge), entry_time(o.y, d.y, edge)), entry_time(o.z, d.z, edge));
+    const float before =
+        fmaxf(fmaxf(entry_time(o.x, d.x, edge), entry_time(o.y, d.y, edge)), entry_time(o.z, d.z, edge));
     return finite({fmaf(before, d.x, o.x), fmaf(before, d.y, o.y), fmaf(before, d.z, o.z)}) ? before : 0.0f;
 }
 

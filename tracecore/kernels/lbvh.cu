@@ -317,7 +317,7 @@ static_assert(sizeof(Number) == NUMBER_BYTES, "Number differs from the NUMBER of
 
 // Where the node of a split is.
 struct Position {
-    bool is_inner;     // neither a leaf nor inside one
+    bool is_inner;  // neither a leaf nor inside one
     bool is_root;
     unsigned rank;     // inner nodes that come before it, depth first
     unsigned pending;  // inner nodes to the right of the way from the root to it

@@ -67,7 +67,8 @@ struct Packet : PacketRay<ANY_HIT> {
     }
 
     __device__ int any_of(const int4& children, const int4& keys) {
-        const int last = last_of(children, keys, stack, top, [](int key) { return __any_sync(WHOLE_WARP, key != MISSED); });
+        const int last =
+            last_of(children, keys, stack, top, [](int key) { return __any_sync(WHOLE_WARP, key != MISSED); });
         return last != NONE ? last : pop();
     }
 

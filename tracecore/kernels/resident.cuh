@@ -56,7 +56,7 @@ struct Ring {
     Word* flags;            // host
     const Word* stop;       // host
     Word* busy;             // host: nanoseconds with a request at hand
-    Word patience;          // nanoseconds in which no request is finished, though there are some, until the scout gives up
+    Word patience;  // nanoseconds in which no request is finished, though there are some, until the scout gives up
     RingState* state;
     Request* requests;  // one a slot
     unsigned* entries;  // slots of the last requests, at the number of the entry modulo `entry_count`
@@ -195,7 +195,7 @@ __device__ inline void fetch(const Ring& ring, unsigned first, bool endless) {
 }
 
 __device__ inline Ray fetched_ray(unsigned index) {
-    const float(*rows)[WARP_LANES] = fetched[warp_index()];
+    const float (*rows)[WARP_LANES] = fetched[warp_index()];
     const unsigned i = index % WARP_LANES;
     float words[8];
 #pragma unroll

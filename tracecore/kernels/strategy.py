@@ -13,7 +13,7 @@ from tracecore.kernels import launch_records, ring_records, step_records
 from tracecore.kernels.loop import WHILE_WHILE, Loop
 from tracecore.kernels.step_records import WARP_LANES
 from tracecore.layout.ahead import packed
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.rays import Floats
 
 #: Entries of a stack that is compiled for no scene in particular.
@@ -119,7 +119,7 @@ class KernelStrategy:
         """Returns whether the kernel's layout has room for the leaves of a tree, which may be built for another one."""
         return self.layout.max_leaf is None or int(tree.count.max(initial=0)) <= self.layout.max_leaf
 
-    def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedScene:
+    def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedTree:
         """Returns what the kernel reads of a scene.
 
         tree: built over the triangles.
@@ -129,7 +129,7 @@ class KernelStrategy:
         """
         return self.with_cutouts(packed(self.layout.pack, tree, triangles), tables)
 
-    def with_cutouts(self, packed: PackedScene, tables: CutoutTables | None) -> PackedScene:
+    def with_cutouts(self, packed: PackedTree, tables: CutoutTables | None) -> PackedTree:
         """Returns a packed scene with tables of its cut-outs, None if all are solid. Raises `KernelError` where the
         kernel traces none.
         """
@@ -142,7 +142,7 @@ class KernelStrategy:
             )
         return replace(packed, arrays={**packed.arrays, **tables._asdict()})
 
-    def stack_for(self, packed: PackedScene) -> int:
+    def stack_for(self, packed: PackedTree) -> int:
         """Returns how many entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is
         too small.
         """

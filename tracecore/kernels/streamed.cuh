@@ -114,7 +114,8 @@ __device__ void answer(const Scene& scene, const Launch& launch) {
     finish(launch);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS) closest_hit(const Scene scene, const Launch launch) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS)
+    closest_hit(const Scene scene, const Launch launch) {
     answer<false>(scene, launch);
 }
 

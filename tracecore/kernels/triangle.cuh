@@ -119,7 +119,8 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
 // The same for a query. Of the first hit of an any-hit query no more is kept than that there is one, which takes fewer
 // registers and instructions.
 template <bool ANY_HIT>
-__device__ inline bool offer(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts, Hit& best) {
+__device__ inline bool offer(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts,
+                             Hit& best) {
     if (!ANY_HIT) return intersect(triangle, ray, shear, cutouts, best);
     Hit first = nothing_before(ray.t_max);
     if (!intersect(triangle, ray, shear, cutouts, first)) return false;

@@ -14,7 +14,7 @@ from tracecore.compilation.cached import compiled
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.centre_box import centre_and_half
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.precision import padded
@@ -32,7 +32,7 @@ NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
-def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     """Returns nodes and triangles as the kernel reads them.
 
     tree: built over the triangles.
@@ -42,7 +42,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     _check_limits(tree, triangles)
     extent = float(extent_of(triangles))
     nodes = _pack_nodes(tree, surface_below(tree, triangles, extent))
-    return PackedScene(
+    return PackedTree(
         arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": extent},
         nodes=len(nodes),

@@ -15,7 +15,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import surface_below
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.precision import padded
@@ -34,7 +34,7 @@ NODE = np.dtype([("planes", "<f4", (3, 3, WIDTH)), ("child", "<i4", WIDTH)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
-def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     """Returns nodes and triangles as the kernel reads them.
 
     tree: built over the triangles.
@@ -44,7 +44,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     extent = float(extent_of(triangles))
     wide = _by_surface(optimal_collapse(tree, width=WIDTH, max_leaf=1), surface_below(tree, triangles, extent))
     _check_limits(wide, triangles)
-    return PackedScene(
+    return PackedTree(
         arrays={"nodes": _pack_nodes(tree, wide), "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": extent},
         nodes=len(wide.binary),

@@ -17,7 +17,7 @@ from tracecore.bvh.wide import EMPTY, Ints, WideTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.precision import padded
 from tracecore.rays import Floats, Ids
@@ -60,7 +60,7 @@ SETS = 1 << WIDTH
 Doubles = npt.NDArray[np.float64]
 
 
-def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     """Returns nodes and triangles as the kernel reads them.
 
     tree: built over the triangles.
@@ -72,7 +72,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     extent = float(extent_of(triangles))
     nodes, order, stack = _pack_nodes(tree, wide, extent), _order(tree, wide), _stack_need(wide.wide)
     del wide  # its memory is for the triangles
-    return PackedScene(
+    return PackedTree(
         arrays={"nodes": nodes, "triangles": pack_triangles(order, triangles)},
         scalars={"extent": extent},
         nodes=len(nodes),

@@ -12,7 +12,7 @@ from tracecore.rays import Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PackedScene:
+class PackedTree:
     """Holds a tree and its triangles as a kernel reads them.
 
     arrays: by the names of the pointers in the kernel's `struct Scene`.
@@ -48,6 +48,6 @@ class DeviceLayout:
     name: str
     scene: np.dtype[np.void]
     defines: Mapping[str, str]
-    pack: Callable[[BinaryTree, Floats], PackedScene]
+    pack: Callable[[BinaryTree, Floats], PackedTree]
     max_leaf: int | None = None
     gpu_builders: tuple[str, ...] = ()

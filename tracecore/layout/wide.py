@@ -13,7 +13,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import ROW
 from tracecore.precision import padded
 from tracecore.rays import Floats, Ids
@@ -39,7 +39,7 @@ def node_of(width: int) -> np.dtype[np.void]:
     return np.dtype([("xy", "<f4", (width, 4)), ("z", z, width)])
 
 
-def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
+def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedTree:
     """Returns nodes and triangles as the kernel reads them.
 
     tree: built over the triangles.
@@ -49,7 +49,7 @@ def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
     """
     wide = collapse(tree, width=width, max_leaf=width)
     _check_limits(wide, triangles)
-    return PackedScene(
+    return PackedTree(
         arrays={"nodes": _pack_nodes(tree, wide), "rows": _pack_rows(wide, tree.order, triangles)},
         scalars={"extent": float(extent_of(triangles))},
         nodes=len(wide.binary),

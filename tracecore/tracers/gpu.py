@@ -34,7 +34,7 @@ from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, PORT_RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, TracerLimits, TracerStatistics
 from tracecore.dispatch.whole_arrays import CopiedRays, LaunchContext, WorkCounters
 from tracecore.errors import KernelError, TraceError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
@@ -222,7 +222,7 @@ class GpuTracer(Closing):
             part = slice(start, min(start + LAUNCH_RAYS, len(rays)))
             self._work_counters.add(part.stop - start, room.trace(rays[part], hits[part], query))
 
-    def limits(self, rays: Floats) -> Limits:
+    def limits(self, rays: Floats) -> TracerLimits:
         """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
 
         The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
@@ -231,7 +231,7 @@ class GpuTracer(Closing):
         self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu("cannot measure what limits the GPU"):
-            return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
+            return TracerLimits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
 
     def _kernel_rate(self, rays: Floats) -> float:
         if len(rays) == 0:

@@ -28,7 +28,7 @@ from tracecore.dispatch.port import (
     waiting_slots,
 )
 from tracecore.dispatch.queue import RayQueue
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, Tracer, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import WrongHitError
 from tracecore.kernels.ring_records import FAULT_SHIFT
 from tracecore.rays import BATCH_RAYS, MISS, Floats, Query, checked_rays
@@ -248,7 +248,7 @@ class VerifiedTracer(Closing):
         verified = self._verified_batches + sum(one.verified_batches for one in self._ports)
         return replace(self._tracer.statistics(), verified_batches=verified)
 
-    def limits(self, rays: Floats) -> Limits:
+    def limits(self, rays: Floats) -> TracerLimits:
         """Returns what the tracer within does."""
         return self._tracer.limits(rays)
 

@@ -1,5 +1,5 @@
 """This module is a model of what many photons and large scenes take, bytes and seconds, for docs/scale.md, whose tables
-`python -m renderer.run.scale` prints.
+`python docs/scale.py` prints.
 
 Bytes are those of arrays that stay while rays are traced. `renderer.run.memory` estimates the peak, with what comes and
 goes while a scene is read and its tree is built.
@@ -30,7 +30,7 @@ PIXEL_BYTES = 24
 PICTURE_RATE = 8 * 4_000_000 / 1.01
 
 #: Rays a second of a photon run there, real materials and plain, and rays for each photon that is stored
-#: (tracecore/NOTES.md, docs/comparing-kernels.md).
+#: (docs/lab/resident-dispatch.md, docs/lab/barczak-2016.md).
 RUN_RATE, PLAIN_RUN_RATE, RAYS_PER_STORED = 345e6, 1081e6, 1.08
 
 #: Bytes a second of a network of 10 Gbit/s, over which the passes of other hosts come.
@@ -39,7 +39,7 @@ NETWORK_RATE = 10e9 / 8
 #: Bytes of passes that are added to the film in a second: 50 MB in 20 ms, on two cores that others used too.
 FILM_RATE = 2.5e9
 
-#: Processor seconds in which the default builder makes the tree of a million triangles (tracecore/NOTES.md).
+#: Processor seconds in which the default builder makes the tree of a million triangles (docs/lab/reinsertion.md).
 BUILDING_SECONDS, BUILDING_TRIANGLES = 0.321, 1_000_000
 
 
