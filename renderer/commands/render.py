@@ -323,7 +323,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     order = replace(sequence_of(arguments, plan, path), clock=clock, timeline_path=settings.timeline)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     check_fits(plan.estimate(first, is_frame=True), REMEDY)
-    plan.note_blindness(first)
+    plan.note_unseen_light(first)
     clock.begin("pilot")
     with nothing_saved():
         plan = with_exposure(plan, is_shown=is_shown)

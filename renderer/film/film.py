@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Mapping
 from functools import reduce
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +70,7 @@ class Exposure(NamedTuple):
     total: RunningSum
     second: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
-    carried: Mapping[str, Doubles] = MappingProxyType({})
+    carried: Mapping[str, Doubles] | None = None
 
     def looked_at(self) -> "Exposure":
         """Returns the same for somebody who keeps the sums."""
@@ -93,10 +92,11 @@ class Film:
         self._exposed = Exposure(0, RunningSum(black), RunningSum(black[..., :LAYER_ALBEDO]))
 
     def __copy__(self) -> "Film":
-        """Returns a film that stays as this one is now."""
+        """Returns a film that stays as this one is now, and does not go on."""
         copied = Film(self.width, self.height, 0)
         copied.seconds = self.seconds
-        copied._exposed = self._exposed = self._exposed.looked_at()
+        self._exposed = self._exposed.looked_at()
+        copied._exposed = self._exposed._replace(carried=None)
         return copied
 
     @property
@@ -119,7 +119,7 @@ class Film:
         radiance, counts = sifted(radiance, passes, self._clamp, counts)
         if half_of(passes) == 1:
             second = second.plus(radiance[..., :LAYER_ALBEDO])
-        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts, carried or {})
+        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts, carried)
         self.seconds += time.perf_counter() - start
 
     @property
@@ -142,7 +142,7 @@ class Film:
     @property
     def carried(self) -> dict[str, Doubles]:
         """Returns what the next pass needs of those before it."""
-        return dict(self._exposed.carried)
+        return dict(self._exposed.carried or {})
 
     def resume(self, passes: int, sums: dict[str, Doubles], carried: Mapping[str, Doubles] | None = None) -> None:
         """Make this film, which is as large, the one that had these sums after so many passes.
@@ -156,7 +156,7 @@ class Film:
             if name not in sums or sums[name].shape != expected:
                 raise ValueError(f"expected the sum '{name}' with the shape {expected}")
         counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
-        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts, carried or {})
+        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts, carried)
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:

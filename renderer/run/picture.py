@@ -26,8 +26,8 @@ from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.interrupts import held_back
 from renderer.run import statistics
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
-from renderer.run.darkness import darkness
 from renderer.run.making import Making
+from renderer.run.missing_light import missing_light
 from renderer.run.picture_files import files_of, statistics_path
 from renderer.run.plan import Plan, white_of
 from renderer.run.resuming import Resuming
@@ -210,7 +210,7 @@ class PictureRecord:
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
-            darkness=darkness(context, making.work, is_black=not film.linear.any()),
+            darkness=missing_light(context, making.work, is_black=not film.linear.any()),
             samples=film.counts,
             start_seconds=self._start_seconds,
             film_seconds=spent.film_seconds,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from renderer.drivers import DRIVERS
-from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import Driver, RenderSettings
+from renderer.drivers.unseen_light import unseen_light_note
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
@@ -143,9 +143,9 @@ class Plan:
         """Returns by which another tracer is opened where one fails; None where others share the work out."""
         return None if self.settings.is_shared else self.choice
 
-    def note_blindness(self, snapshot: Snapshot) -> None:
+    def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
-        note = None if self.settings.quiet else blindness_note(self.driver, snapshot, DRIVERS)
+        note = None if self.settings.quiet else unseen_light_note(self.driver, snapshot, DRIVERS)
         if note is not None:
             log.warning("note: %s", note)
 

@@ -195,7 +195,7 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
     check_fits(plan.estimate(snapshot), REMEDY)
     helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
     with first_run.shown(quiet=plan.settings.quiet), helped:
-        plan.note_blindness(snapshot)
+        plan.note_unseen_light(snapshot)
         with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:
             yield context
 

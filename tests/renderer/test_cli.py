@@ -663,11 +663,11 @@ def interrupt(*_):
 class Hasty(PathDriver):
     name = "hasty"
 
-    def passes(self, first, may_begin):
-        for index, image in enumerate(super().passes(first, may_begin)):
+    def passes(self, indices, carried=None):
+        for index, made in enumerate(super().passes(indices, carried)):
             if index == 2:
                 os.kill(os.getpid(), signal.{first})
-            yield image
+            yield made
 
     def close(self):
         interrupt()

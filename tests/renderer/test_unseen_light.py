@@ -8,8 +8,8 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling
 
 from renderer import cli
 from renderer.drivers import DRIVERS
-from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import Caustics
+from renderer.drivers.unseen_light import unseen_light_note
 from scenes.lights import PointLight
 from scenes.model import Material
 
@@ -25,7 +25,7 @@ def scene(*materials, lights=(LAMP,)):
 
 
 def note(driver, snapshot):
-    return blindness_note(DRIVERS[driver], snapshot, DRIVERS)
+    return unseen_light_note(DRIVERS[driver], snapshot, DRIVERS)
 
 
 def test_the_path_driver_says_what_it_cannot_see():

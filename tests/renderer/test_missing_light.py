@@ -11,7 +11,7 @@ import tracecore
 from renderer import cli
 from renderer.drivers.driver import RayCounts, Work
 from renderer.photons.counts import PhotonCounts
-from renderer.run.darkness import darkness
+from renderer.run.missing_light import missing_light
 from renderer.run.picture_files import statistics_path
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Material
@@ -39,7 +39,7 @@ def told(snapshot, *, is_black=True, met=500, emitted=1000):
     """What is said of a picture whose photons met so many surfaces."""
     work = Work(rays=RayCounts(photon=emitted + met), photons=PhotonCounts(emitted=emitted, escaped=emitted))
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        return darkness(SimpleNamespace(snapshot=snapshot, tracer=tracer), work, is_black=is_black)
+        return missing_light(SimpleNamespace(snapshot=snapshot, tracer=tracer), work, is_black=is_black)
 
 
 def test_lights_that_reach_nothing_are_named():

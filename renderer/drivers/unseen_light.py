@@ -54,7 +54,7 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
     return unseen
 
 
-def blindness_note(driver: type[Driver], snapshot: Snapshot, others: Mapping[str, type[Driver]]) -> str | None:
+def unseen_light_note(driver: type[Driver], snapshot: Snapshot, others: Mapping[str, type[Driver]]) -> str | None:
     """Returns one line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
     unseen, solid = unseen_caustics(driver, snapshot), solid_sheets(driver, snapshot)
     said = []

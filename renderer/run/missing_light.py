@@ -49,7 +49,7 @@ class Source(NamedTuple):
     shines: Bools
 
 
-def darkness(context: "RenderContext", work: "Work", *, is_black: bool) -> str:
+def missing_light(context: "RenderContext", work: "Work", *, is_black: bool) -> str:
     """Returns one line on what is wrong with the light of a picture, or nothing.
 
     context: the scene, and an open tracer of it.
