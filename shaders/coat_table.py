@@ -32,8 +32,8 @@ from shaders.albedo_table import (
     seen_facets,
 )
 from shaders.compilation import address, compiled, get
-from shaders.dielectric import fresnel
 from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.fresnel import fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
 from shaders.vector import Vec3, dot
 

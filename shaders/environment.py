@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from shaders.alias_table import ALIAS, draw_alias, pack_aliases
 from shaders.compilation import address, compiled, get
-from shaders.elementary import greatest, least, sine_cosine, turns_to
+from shaders.elementary import cosine, greatest, least, sine_cosine, turns_to
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
 from shaders.sampling import interval
-from shaders.series import cosine
 from shaders.vector import Color, Vec3
 
 Doubles = npt.NDArray[np.float64]

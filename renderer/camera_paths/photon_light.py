@@ -11,8 +11,7 @@ from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowR
 from renderer.camera_paths.task import GATHER, PARTLY
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
-from renderer.photons.light_layers import PhotonLight, Place, add_photons
-from renderer.photons.lookup import irradiance_of, radius_at
+from renderer.photons.lookup import PhotonLight, Place, add_photons, irradiance_of, radius_at
 from renderer.photons.photon_map import Found, PhotonMap
 from renderer.photons.searching import Places, Search, find_all
 from renderer.scene.media import EMPTY_STACK

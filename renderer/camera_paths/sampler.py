@@ -17,8 +17,7 @@ from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.film.halves import half_of
 from renderer.simd.columns import each, whole
 from shaders.compilation import compiled as inlined
-from shaders.random import HALF_BITS, LOW, STREAM_CAMERA, philox, random4
-from shaders.sobol import NO_PASS, sobol4, sobol_bits
+from shaders.random import HALF_BITS, LOW, NO_PASS, STREAM_CAMERA, philox, random4, sobol4, sobol_bits
 from tracecore.compilation.cached import compiled
 
 #: Bounces whose numbers are Sobol's: more of them bring nothing that can be measured.

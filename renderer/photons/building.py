@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.errors import RenderError
-from renderer.photons.grid import Grid, cell_of, grid_over, most_cells
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
+from renderer.photons.photon_map import PHOTON_WORDS, Grid, PhotonMap, Words, cell_of, grid_over, most_cells
 from renderer.photons.store import STORE_COLUMNS, STORE_INDEX, Piece, new_words
 from renderer.simd.columns import (
     CHUNK,

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.building import build_photon_map
-from renderer.photons.grid import cell_of, coordinate
 from renderer.photons.photon_map import (
     DISC_THICKNESS,
     PHOTON_NORMAL,
@@ -29,6 +28,8 @@ from renderer.photons.photon_map import (
     PhotonMap,
     Words,
     alike,
+    cell_of,
+    coordinate,
     directions_of,
     dot16,
     gather,

@@ -3,8 +3,7 @@
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PATH_MEDIA, Chunk
-from renderer.photons.chunk_views import FATES, NO_FATE
+from renderer.photons.batch import FATES, NO_FATE, PATH_MEDIA, Chunk
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View

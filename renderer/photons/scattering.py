@@ -9,8 +9,8 @@ import numba
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import HIT_COLUMNS, Chunk
-from renderer.photons.chunk_views import (
+from renderer.photons.batch import (
+    HIT_COLUMNS,
     MOST_SHEETS,
     NO_FATE,
     ONE_ABSORBED,
@@ -21,6 +21,7 @@ from renderer.photons.chunk_views import (
     SHEET_SHIFT,
     SURFACE_MASK,
     WAITING_STEP,
+    Chunk,
     Landing,
     Limits,
 )

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from renderer.photons.grid import Grid
 from renderer.photons.photon_map import (
     PHOTON_DIRECTION,
     Disc,
     Found,
+    Grid,
     PhotonMap,
     Total,
     cells_around,

@@ -17,23 +17,43 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from renderer.photons.batch import PATH_WORDS, Chunk, PhotonBatch, PhotonTask
-from renderer.photons.chunk_views import MOST_BOUNCES, Landing, Limits
+from renderer.photons.batch import (
+    BLOCK_STEP,
+    FATE_BITS,
+    FATE_MASK,
+    FATES,
+    MOST_BOUNCES,
+    NO_FATE,
+    ONE_STORED,
+    PATH_DEPTH,
+    PATH_FLUX,
+    PATH_WORDS,
+    START_DEPTH,
+    WAITING_STEP,
+    Chunk,
+    Landing,
+    Limits,
+    PhotonBatch,
+    PhotonTask,
+)
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
-from renderer.photons.picking import WITH_UV, pick_fresh, pick_hits
 from renderer.photons.store import (
+    PHOTON_BLOCK_BYTES,
     PHOTON_RAYS,
+    PHOTONS_ABSORBED,
     PHOTONS_AIMED,
     PHOTONS_EMITTED,
     PHOTONS_ESCAPED,
+    PHOTONS_STORED,
+    PHOTONS_TERMINATED,
+    STORE_COLUMNS,
     PhotonOutput,
 )
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
-from renderer.shading.chunks import RECORD_BYTES, TEXTURE_BYTES, View
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, RECORD_BYTES, TEXTURE_BYTES, View
 from renderer.shading.queues import Places, Queue, Walk, count_hits, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
@@ -49,7 +69,26 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import draw_texel, paint
 from renderer.simd.bsdf_kinds import call_at
-from renderer.simd.columns import WORD_BYTES, column, each, list_indices, set_column, whole
+from renderer.simd.columns import (
+    CHUNK,
+    COLUMN_BYTES,
+    LINE_BYTES,
+    WORD_BYTES,
+    close_gaps,
+    column,
+    column_of,
+    copy_line,
+    each,
+    get_word,
+    list_indices,
+    pack_chunk,
+    pack_columns,
+    pack_numbered,
+    put,
+    set_column,
+    three,
+    whole,
+)
 from shaders.float32 import ZERO
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
 from shaders.shading_normals import shading_normal_correction
@@ -262,3 +301,131 @@ def land(i: int, chunk: Chunk) -> None:
     """Write where a photon lands, and the normal on the side that it comes from, as photons keep it."""
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
     chunk.packed_front[i] = front if face(i, chunk.distance[i], chunk) else back
+
+
+#: Surfaces that are looked at where a ray meets their triangle.
+WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
+
+
+@inlined
+def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
+    """Write rays of a queue, and their paths, side by side to the chunk until it is full. Returns how many they are,
+    and how many rays were looked at."""
+    chunk, step = view.chunk, view.step
+    rays, triangles, depth = view.rays, view.hits + HIT_ID * step, view.paths + PATH_DEPTH * step
+    sources = (
+        (view.hits, triangles, view.paths, depth)
+        + three(rays, step)
+        + three(rays + RAY_DIRECTION * step, step)
+        + three(view.paths + PATH_FLUX * step, step)
+    )
+    targets = (
+        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.depth))
+        + column_of(chunk.origin)
+        + column_of(chunk.ray)
+        + column_of(chunk.flux)
+    )
+    if queue.flags & WITH_UV:
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(view.words, queue.wanted, count, sources, targets)
+
+
+@inlined
+def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[bool, Vec3]) -> tuple[int, int]:
+    """Do as `pick_hits` does for photons on their first ray, and return the same.
+
+    rays: the photon of the first one, and how many they are.
+    alike: whether all fresh photons carry the same flux, and which; else it is in columns.
+    """
+    (photon, count), (is_alike, only_flux) = rays, alike
+    chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
+    origins, directions = three(view.rays, step), three(view.rays + RAY_DIRECTION * step, step)
+    sources = (view.hits, view.hits + HIT_ID * step) + origins + directions
+    targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
+    if queue.flags & WITH_UV:
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        columns = (sources + uv, targets + chunk_uv)
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, columns)
+    else:
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, (sources, targets))
+    each(take_first_step, whole(hits), chunk)
+    if is_alike:
+        each(carry_flux, whole(hits), (chunk, only_flux))
+    else:
+        flux = three(view.paths + PATH_FLUX * step, step)
+        pack_columns(view.words, queue.wanted, taken, flux, column_of(chunk.flux))
+    return hits, taken
+
+
+@inlined
+def take_first_step(i: int, chunk: Chunk) -> None:
+    """Write the depth of a fresh photon."""
+    chunk.depth[i] = START_DEPTH
+
+
+@inlined
+def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
+    """Write the flux of a fresh photon of the only light."""
+    set_column(data[0].flux, i, data[1])
+
+
+@inlined
+def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
+    last = photons + 6 * WAITING_STEP
+    columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
+    waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
+    if waits >= CHUNK:
+        waits -= CHUNK
+        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)
+        output.filled[0] += 1
+    output.waits[0] = waits
+
+
+@inlined
+def fill_block(waiting: int, block: int, rest: int) -> None:
+    """Move photons that wait to a block, and the rest of them to the front."""
+    for word in range(STORE_COLUMNS):
+        for line in range(0, BLOCK_STEP, LINE_BYTES):
+            copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
+    each(move_photon, whole(rest), waiting)
+
+
+@inlined
+def move_photon(i: int, waiting: int) -> None:
+    """Copy a photon that waits behind a whole block to the front."""
+    for word in range(STORE_COLUMNS):
+        first = waiting + word * WAITING_STEP
+        put(first, i, get_word(first, CHUNK + i))
+
+
+@inlined
+def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk."""
+    total = NO_FATE
+    for i in range(count):
+        total = np.uint32(total + chunk.counters[i])
+    for counter in (PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_TERMINATED):
+        output.counters[counter] += np.int64(total & FATE_MASK)
+        total >>= FATE_BITS
+
+
+@inlined
+def keep_paths(view: View, count: int) -> int:
+    """Move the paths that go on behind those before; returns how many they are.
+
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
+    """
+    chunk, step = view.chunk, view.step
+    sources = column_of(chunk.position) + column_of(chunk.wi) + column_of(chunk.flux)
+    targets = (
+        three(view.kept_rays, step)
+        + three(view.kept_rays + RAY_DIRECTION * step, step)
+        + three(view.kept_paths + PATH_FLUX * step, step)
+    )
+    numbers = (address(chunk.photon), address(chunk.depth))
+    kept = (view.kept_paths, view.kept_paths + PATH_DEPTH * step)
+    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources + numbers, targets + kept)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, no_base
 from shaders.compilation import compiled
-from shaders.dielectric import fresnel, refract
 from shaders.float32 import ONE, ZERO
+from shaders.fresnel import fresnel, refract
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.vector import Color, Vec3, chosen, scale

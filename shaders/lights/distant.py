@@ -11,18 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.elementary import cosine as cosine_of
 from shaders.environment import Sky
 from shaders.float32 import HALF, ONE, ZERO
 from shaders.lights import outside
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
+    Doubles,
     Emission,
     Emitter,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Sphere,
@@ -30,10 +34,8 @@ from shaders.lights.arrays import (
     outer_row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2, Bits4, unit32
 from shaders.sampling import uniform_cap, uniform_cone
-from shaders.series import cosine as cosine_of
 from shaders.vector import BLACK, Color, Vec3, add, dot, frame, scale, to_world
 
 DISTANT = 3.0

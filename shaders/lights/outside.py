@@ -8,8 +8,9 @@ import numpy as np
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
 from shaders.float32 import ONE
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
+    Doubles,
     Emission,
     Emitter,
     LightArrays,
@@ -17,7 +18,6 @@ from shaders.lights.arrays import (
     Source,
     outer_radius,
 )
-from shaders.lights.kind import Doubles
 from shaders.random import unit32
 from shaders.vector import BLACK, Color, Vec3, add, frame, scale, to_world
 

@@ -11,18 +11,20 @@ import numpy.typing as npt
 
 from shaders.compilation import called, compiled
 from shaders.lights import triangle
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_KIND,
     LIGHT_OWN,
     LIGHT_STRENGTH,
+    Doubles,
     Emission,
+    Extent,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import uniform_triangle
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, lookup
 from shaders.vector import BLACK, Color, Vec3, add, multiply, scale

@@ -22,23 +22,25 @@ from shaders.environment import (
 )
 from shaders.float32 import ONE, Float32
 from shaders.lights import outside
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
+    Doubles,
     Emission,
     Emitter,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Sphere,
     outer_row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2, Bits4
 from shaders.vector import Color, Vec3, mean, scale, to_local, to_world
 

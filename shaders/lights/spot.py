@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.elementary import greatest, least, power, sine_cosine
+from shaders.elementary import cosine, greatest, least, power, sine_cosine
 from shaders.environment import Sky
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
 from shaders.lights import point
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
+    Doubles,
     Emission,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Source,
@@ -29,10 +32,8 @@ from shaders.lights.arrays import (
     row_of,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2
 from shaders.sampling import LEAST_SQUARE
-from shaders.series import cosine
 from shaders.vector import Color, Vec3, add, dot, frame, scale, subtract, to_world
 
 SPOT = 2.0

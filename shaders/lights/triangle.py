@@ -6,21 +6,23 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
+    Doubles,
     Emission,
+    Extent,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     row_of,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import cosine_hemisphere, uniform_triangle
 from shaders.surface import clearance
 from shaders.vector import BLACK, Color, Vec3, add, dot, frame, length, scale, subtract, to_world

@@ -6,8 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from shaders.random import STREAM_CAMERA, STREAM_LIGHT
-from shaders.sobol import pascal, reversed_bits, sobol4
+from shaders.random import STREAM_CAMERA, STREAM_LIGHT, pascal, reversed_bits, sobol4
 
 
 @numba.njit
