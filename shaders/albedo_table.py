@@ -167,8 +167,7 @@ class Cell(NamedTuple):
 
 @compiled
 def index_of(x: float, size: int) -> tuple[int, float]:
-    """Returns the int32 index in a table's axis before x in 0..1, and how far it is to the next one, as a share of
-    their distance."""
+    """Returns the int32 index in a table's axis before x in 0..1, and the share of the way from it to the next one."""
     scaled = min(max(x, ZERO), ONE) * Float32(size - 1)
     index = max(min(Int(scaled), Int(size - 2)), Int(0))  # also of what is no number
     return index, scaled - Float32(index)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from shaders.albedo_table import (
     MISSED,
     Doubles,
-    SeenFacets,
     between,
     cell_at,
     column_cosines,
@@ -70,13 +69,9 @@ def tabulated() -> Shorts:
     for alpha in row_alphas():
         facets = seen_facets(alpha, column_cosines(alpha))
         kept = kept_by_reflection(alpha, facets)
-        rows.append([_kept_share(facets, kept, ior_at(layer)) for layer in range(LAYERS)])
+        reflections = [kept * reflected(facets.at_facet, ior_at(layer)) for layer in range(LAYERS)]
+        rows.append([facets.mean(reflection) / facets.mean(kept) for reflection in reflections])
     return np.rint(np.array(rows).swapaxes(0, 1) / UNIT).astype(np.uint16)
-
-
-def _kept_share(facets: SeenFacets, kept: Doubles, ior: float) -> Doubles:
-    share: Doubles = facets.mean(kept * reflected(facets.at_facet, ior)) / facets.mean(kept)
-    return share
 
 
 def smooth_means() -> Doubles:

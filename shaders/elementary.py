@@ -12,7 +12,6 @@ they take a number or an array, and are right to 3e-16 and, of -20..20, to 2e-15
 # mypy: disable-error-code="misc, no-untyped-call"
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,12 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
-from shaders.compilation import compiled
+from shaders.compilation import compiled, emitting
 from shaders.float32 import HALF, ONE, TWO_PI, ZERO, Float32, Int
 
 #: LLVM's names of the instruction.
 _NAMES = {types.float32: "llvm.fma.f32", types.float64: "llvm.fma.f64"}
-
-
-def emitting(emitter: Callable[..., Any]) -> Any:
-    """Returns Numba's decorator without a type, since what is called is not what is written here."""
-    return intrinsic(emitter)
 
 
 @emitting
@@ -56,12 +49,8 @@ _SINE = (Float32(-0.16666664666), Float32(0.0083327489425), Float32(-0.000195880
 _COSINE = (Float32(0.041666665432), Float32(-0.0013888339222), Float32(2.4550726773e-05))
 
 #: Up to tan(pi / 8), atan x = 2 pi x (...) with square = x^2: a minimax polynomial, right to 2e-8 of itself.
-_ARC_TANGENT = (
-    Float32(0.15915494022),
-    Float32(-0.053050797278),
-    Float32(0.031790346047),
-    Float32(-0.02204616459),
-    Float32(0.012710890772),
+_ARC_TANGENT = tuple(
+    Float32(x) for x in (0.15915494022, -0.053050797278, 0.031790346047, -0.02204616459, 0.012710890772)
 )
 _TAN_EIGHTH, _EIGHTH = Float32(math.tan(math.pi / 8.0)), Float32(0.125)
 
@@ -141,10 +130,7 @@ def sine_cosine(turns: float) -> tuple[float, float]:
     swapped = (quarter & np.int32(1)) != 0
     a = cosine if swapped else sine
     b = sine if swapped else cosine
-    return (
-        -a if (quarter & np.int32(2)) != 0 else a,
-        -b if ((quarter + np.int32(1)) & np.int32(2)) != 0 else b,
-    )
+    return (-a if (quarter & np.int32(2)) != 0 else a, -b if ((quarter + np.int32(1)) & np.int32(2)) != 0 else b)
 
 
 @compiled

@@ -73,8 +73,7 @@ def solid_angles(height: int, width: int) -> Doubles:
 
 
 def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
-    """Packs an image (h, w, 3) with the shares of its texels, by the mean of its channels. An image of no rows is no
-    sky."""
+    """Packs an image (h, w, 3) with the shares of its texels, by the mean of channels; one of no rows is no sky."""
     height, width, _ = radiance.shape
     edges, columns = edges_of(height), radiance.mean(axis=2, dtype=np.float64)
     rows = columns.sum(axis=1) * solid_angles(height, width) if height else np.zeros(0)
@@ -142,8 +141,7 @@ def texel_of(environment: EnvironmentArrays, direction: Vec3) -> Texel:
 
 @compiled
 def seen_texel(sky: Sky, direction: Vec3) -> Color:
-    """Returns the radiance of the texel that `texel_of` returns, for vector loops. The direction may have any
-    length."""
+    """Returns the radiance of the texel of `texel_of`, for vector loops. The direction may have any length."""
     x, y, z = direction
     down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
     row, column = step_of(down, Int(sky.height)), step_of(right, Int(sky.width))

@@ -19,6 +19,9 @@ MEAN_COSINES = tuple(Float32(0.5 + offset * math.sqrt(0.15)) for offset in (-1.0
 MEAN_WEIGHTS = tuple(Float32(share / 9.0) * cosine for share, cosine in zip((5.0, 8.0, 5.0), MEAN_COSINES, strict=True))
 
 
+_FOUR = Float32(4.0)
+
+
 @compiled
 def fresnel(cosine: float, eta: float) -> float:
     """Returns the reflected share of unpolarised light.
@@ -49,9 +52,6 @@ def refract(wo: Vec3, eta: float) -> Vec3:
     `fresnel(wo[2], eta) < 1`."""
     sine2 = (ONE - wo[2] * wo[2]) / (eta * eta)
     return (-wo[0] / eta, -wo[1] / eta, -math.sqrt(max(ZERO, ONE - sine2)))
-
-
-_FOUR = Float32(4.0)
 
 
 @compiled

@@ -38,6 +38,19 @@ Bits4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON = range(5)
 
 
+#: A pass that there never is: its counters are those of seeds.
+NO_PASS = LOW
+
+#: Bits whose number lacks the bit 1, 2, 4, 8 or 16.
+LACKING_1, LACKING_2, LACKING_4 = np.uint32(0x55555555), np.uint32(0x33333333), np.uint32(0x0F0F0F0F)
+LACKING_8, LACKING_16 = np.uint32(0x00FF00FF), np.uint32(0x0000FFFF)
+ONE, TWO, FOUR, EIGHT, SIXTEEN = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8), np.uint32(16)
+
+#: Even multipliers: in x ^ x m no bit of x has an effect on a lower one. They are Burley's.
+EVEN_1, EVEN_2 = np.uint32(0x6C50B47C), np.uint32(0xB82F1E52)
+EVEN_3, EVEN_4 = np.uint32(0xC7AFE638), np.uint32(0x8D22F6E6)
+
+
 @compiled
 def philox(
     counter: tuple[np.uint64, np.uint64, np.uint64, np.uint64], key: tuple[np.uint64, np.uint64]
@@ -84,8 +97,7 @@ def random4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) 
 
 @compiled
 def hash_key(seed: np.uint64, sequence: int, stream: int) -> Bits4:
-    """Returns the key of `hash4` for a seed, a pass and a purpose: Philox spreads every bit of them over the whole
-    key."""
+    """Returns the key of `hash4` for a seed, a pass and a purpose, which Philox spreads over the whole key."""
     bits = philox(
         (LOW, LOW, np.uint64(sequence) & LOW, np.uint64(stream)), (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS)
     )
@@ -112,8 +124,7 @@ def _step_on(x: np.uint32) -> np.uint32:
 
 @compiled
 def more4(bits: Bits4) -> Bits4:
-    """Returns four times 32 more bits from those of `hash4`: the lower bits that `unit32` leaves are not random
-    enough."""
+    """Returns 4 x 32 more bits from those of `hash4`: the lower bits that `unit32` leaves are not random enough."""
     return _stir(_folded(bits[0]), _folded(bits[1]), _folded(bits[2]), _folded(bits[3]))
 
 
@@ -142,41 +153,10 @@ def unit32(word: np.uint32) -> float:
     return fma(Float32(np.int32(word >> LOWER_BITS)), UNIT_STEP, HALF_STEP)
 
 
-#: A pass that there never is: its counters are those of seeds.
-NO_PASS = LOW
-
-#: Bits whose number lacks the bit 1, 2, 4, 8 or 16.
-LACKING_1, LACKING_2, LACKING_4 = np.uint32(0x55555555), np.uint32(0x33333333), np.uint32(0x0F0F0F0F)
-LACKING_8, LACKING_16 = np.uint32(0x00FF00FF), np.uint32(0x0000FFFF)
-ONE, TWO, FOUR, EIGHT, SIXTEEN = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8), np.uint32(16)
-
-#: Even multipliers: in x ^ x m no bit of x has an effect on a lower one. They are Burley's.
-EVEN_1, EVEN_2 = np.uint32(0x6C50B47C), np.uint32(0xB82F1E52)
-EVEN_3, EVEN_4 = np.uint32(0xC7AFE638), np.uint32(0x8D22F6E6)
-
-
-@compiled
-def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Returns four uniform numbers in (0, 1): two independent points of the unit square, each evenly spread over a
-    sequence.
-
-    Every aligned run of 2^k numbers has one point in each elementary interval of area 2^-k; the sequences of other
-    indices, streams and steps are independent.
-
-    sequence: number of the points in their sequence, 0..2^32-1. The other arguments are those of `random4`.
-    """
-    words = philox(
-        (np.uint64(index) & LOW, np.uint64(step) & LOW, NO_PASS, np.uint64(stream)),
-        (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS),
-    )
-    seeds = (np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3]))
-    bits = sobol_bits(np.uint32(sequence), seeds)
-    return unit(np.uint64(bits[0])), unit(np.uint64(bits[1])), unit(np.uint64(bits[2])), unit(np.uint64(bits[3]))
-
-
 @compiled
 def sobol_bits(number: np.uint32, seeds: Bits4) -> Bits4:
-    """Returns two independent points `number` of their sequences, 32 bits for each coordinate.
+    """Returns two independent points `number` of their sequences, 32 bits for each coordinate: every aligned run of 2^k
+    numbers has one point in each elementary interval of area 2^-k.
 
     seeds: random bits, by which the sequences are shuffled and scrambled.
     """

@@ -53,9 +53,7 @@ def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
     """Returns the reflectance of a facet at the cosine of incidence."""
     measured = conductor_reflectance(min(cosine, ONE), specular_lobe.eta, specular_lobe.k)
     return chosen(
-        is_measured(specular_lobe),
-        multiply(specular_lobe.color, measured),
-        schlick(specular_lobe.color, cosine),
+        is_measured(specular_lobe), multiply(specular_lobe.color, measured), schlick(specular_lobe.color, cosine)
     )
 
 
@@ -106,8 +104,7 @@ def facets_pdf(alpha: float, wi: Vec3, wo: Vec3) -> float:
 
 @compiled
 def sample_facets(alpha: float, wo: Vec3, u1: float, u2: float) -> Vec3:
-    """Draws a direction that one facet mirrors wo to; it may lie below the surface. A smooth one mirrors it to the
-    bit."""
+    """Draws a direction that a facet, a smooth one to the bit, mirrors wo to; it may lie below the surface."""
     width = alpha if alpha >= LEAST_ALPHA else ZERO
     x, y, z = mirrored_at(wo, sample_seen(wo, width, u1, u2))
     is_rough = alpha >= LEAST_ALPHA

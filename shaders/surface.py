@@ -9,18 +9,7 @@ from shaders.compilation import compiled
 from shaders.float32 import ONE
 from shaders.maps import Patch, footprint
 from shaders.textures import TextureArrays, filtered, lookup
-from shaders.vector import (
-    Color,
-    Vec3,
-    add,
-    cross,
-    dot,
-    largest_magnitude,
-    multiply,
-    normalize,
-    scale,
-    subtract,
-)
+from shaders.vector import Color, Vec3, add, cross, dot, largest_magnitude, multiply, normalize, scale, subtract
 
 Floats = npt.NDArray[np.float32]
 
@@ -28,14 +17,8 @@ Floats = npt.NDArray[np.float32]
 #: through: share of light that goes straight through a sheet. texture, emission_map, through_map: textures that
 #: multiply backdrop, emission, and through, or -1.
 MATERIAL = np.dtype(
-    [
-        ("emission", "<f8", 3),
-        ("backdrop", "<f8", 3),
-        ("through", "<f8", 3),
-        ("texture", "<i8"),
-        ("emission_map", "<i8"),
-        ("through_map", "<i8"),
-    ]
+    [(name, "<f8", 3) for name in ("emission", "backdrop", "through")]
+    + [(name, "<i8") for name in ("texture", "emission_map", "through_map")]
 )
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.

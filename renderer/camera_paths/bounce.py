@@ -21,29 +21,20 @@ from renderer.camera_paths.lighting import add_shadow_rays, light_vertices
 from renderer.camera_paths.media import absorb_throughput, keep_eye_media
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
-    AFTER_DIFFUSE,
     DEPTH_MASK,
-    EYE_BEHIND,
     EYE_COLUMNS,
-    EYE_CONE,
-    EYE_PDF,
+    EYE_MEDIA,
     EYE_PIXEL,
-    EYE_THROUGHPUT,
-    EYE_UNMAPPED,
     EYE_WORDS,
     LOOKUP_NANOSECONDS,
-    MOST_SHEETS,
-    ONE_SHEET,
-    SHEET_SHIFT,
-    SPECULAR_ONLY,
-    SPREAD_MASK,
-    SPREAD_SHIFT,
     EyeBatch,
     EyeChunk,
     EyeJob,
     ShadowRays,
     bounces_of,
     limit_ray,
+    state_after,
+    state_through,
 )
 from renderer.camera_paths.photon_light import add_photon_light
 from renderer.camera_paths.sampler import draw
@@ -64,12 +55,11 @@ from renderer.camera_paths.vertices import (
     width_at,
 )
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.batch import ONE_BOUNCE
 from renderer.photons.media import go_through_borders, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
-from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, RAY_DIRECTION, Long, View
+from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View, ray_columns
 from renderer.shading.queues import Places, Queue, Walk, shade_queue, shade_queues, triangles_of
 from renderer.shading.scattering import (
     ALBEDO,
@@ -95,8 +85,8 @@ from renderer.simd.columns import (
     each,
     list_indices,
     pack_columns,
+    rows,
     set_column,
-    three,
     whole,
 )
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
@@ -111,11 +101,22 @@ from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS
 
+#: Bounces after which Russian roulette may end a path of the path driver.
+SURE_BOUNCES = Int(3)
+
+#: A scattered ray stands for one of so many parts of its lobe, a tenth as wide as the lobe, so that what is blurred by
+#: textures is little beside what the lobe blurs; and for a cone that gets no wider than so much over a distance of 1.
+CONES, MOST_SPREAD = Float32(100.0), Float32(0.3)
+
+#: Densities smaller than this are raised to it where something is divided by them.
+LEAST_PDF = Float32(2.0**-80)
+
+#: Columns of the path that goes on, all that a path has but its pixel.
+NEXT_COLUMNS = EYE_MEDIA - 1
+
 
 class Bounce(NamedTuple):
-    """What a bounce of eye paths needs, and what it adds to: the image of the job, the counters of the batch's thread,
-    and shadow rays to trace.
-    """
+    """What a bounce of eye paths needs, and what it adds to: the job's image, the batch's counters, and shadow rays."""
 
     job: EyeJob
     rules: Rules
@@ -191,12 +192,6 @@ def places_of(batch: EyeBatch) -> Places:
     return Places(address(rays), address(hits), address(paths), EYE_WORDS, address(batch.spare), step)
 
 
-@inlined
-def all_hits(places: Places, flags: np.uint32) -> Queue:
-    """Returns all rays of a batch that hit something, to look at no numbers of their BSDFs. flags: of the scene."""
-    return Queue(triangles_of(places), (MISS_BIT, NO_BITS), np.uint32(flags & (BENT | MAPPED)), 0, 0)
-
-
 @compiled
 def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit.
@@ -208,7 +203,8 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     """
     job, batch = borrowed(job), borrowed(batch)
     places = places_of(batch)
-    queue = all_hits(places, job.scene.photon_scene.flags)
+    flags = np.uint32(job.scene.photon_scene.flags & (BENT | MAPPED))
+    queue = Queue(triangles_of(places), (MISS_BIT, NO_BITS), flags, 0, 0)  # all hits, no numbers of their BSDFs
     walk = Walk(job.scene, places, batch.scratch[0], active, active)
     return shade_queue(occlude, (job, batch), walk, queue, (0, True))
 
@@ -245,7 +241,7 @@ def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
     """Move the occlusion rays of a chunk behind those before. Returns how many they are. reach: how far they go."""
     chunk, step, rays = view.chunk, view.step, view.kept_rays
     sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
-    targets = three(rays, step) + three(rays + RAY_DIRECTION * step, step) + (view.kept_paths + EYE_PIXEL * step,)
+    targets = ray_columns(rays, step) + (view.kept_paths + EYE_PIXEL * step,)
     kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, reach))
     return kept
@@ -267,42 +263,11 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = Fa
     make_shaders_ready(table, AT_POINT, chunk)
 
 
-#: Bounces after which Russian roulette may end a path of the path driver.
-SURE_BOUNCES = Int(3)
-
-#: A scattered ray stands for one of so many parts of its lobe, a tenth as wide as the lobe, so that what is blurred by
-#: textures is little beside what the lobe blurs; and for a cone that gets no wider than so much over a distance of 1.
-CONES, MOST_SPREAD = Float32(100.0), Float32(0.3)
-
-#: Densities smaller than this are raised to it where something is divided by them.
-LEAST_PDF = Float32(2.0**-80)
-
-#: All bits of a state but SPECULAR_ONLY.
-NOT_SPECULAR = np.uint32(0xFFFFFFFF ^ int(SPECULAR_ONLY))
-
-
 @inlined
 def cone_spread(pdf: float) -> float:
     """Returns how much wider the cone of a scattered ray gets over a distance of 1; pdf is 0 for one without spread."""
     spread = min(math.sqrt(ONE / (CONES * max(pdf, LEAST_PDF))), MOST_SPREAD)
     return spread if pdf > ZERO else ZERO
-
-
-@inlined
-def state_after(state: np.uint32, is_specular: bool, is_diffuse: bool) -> np.uint32:
-    """Returns the state of a path behind a vertex. is_specular, is_diffuse: which lobe has scattered it."""
-    spreads = np.uint32(state >> SPREAD_SHIFT) & SPREAD_MASK
-    more = np.uint32(0) if is_specular | (spreads == np.uint32(2)) else np.uint32(1 << 18)
-    ahead = np.uint32(state + ONE_BOUNCE + more)
-    ahead = ahead if is_specular else np.uint32(ahead & NOT_SPECULAR)
-    return np.uint32(ahead | AFTER_DIFFUSE) if is_diffuse else ahead
-
-
-@inlined
-def state_through(state: np.uint32) -> np.uint32:
-    """Returns the state of a path behind a sheet that it went straight through."""
-    is_counted = (state >> SHEET_SHIFT) < MOST_SHEETS
-    return np.uint32(state + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
 
 
 @unit(types.none)
@@ -328,9 +293,8 @@ def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
     chunk, rules, wi = data.chunk, data.rules, ahead.wi
     is_specular, state = ahead.lobe == LOBE_SHARP, chunk.state[i]
     goes_straight = ahead.is_straight & ((chunk.kind[i] & SHEET) != 0)
-    next_state = state_after(state, is_specular, ahead.lobe == LOBE_BASE)
-    through = state_through(state)
-    next_state = through if goes_straight else next_state
+    through, spread = state_through(state), state_after(state, is_specular, ahead.lobe == LOBE_BASE)
+    next_state = through if goes_straight else spread
     # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
     most = rules.max_depth + max(Int(is_specular), rules.unlit)
     is_lost = (ahead.lobe == LOBE_NONE) | (not (largest(ahead.weight) > ZERO)) | (bounces_of(next_state) >= most)
@@ -376,23 +340,8 @@ def keep_paths(view: View, hits: int) -> int:
 
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
-    chunk, step, rays, paths = view.chunk, view.step, view.kept_rays, view.kept_paths
-    sources = (
-        column_of(chunk.start)
-        + column_of(chunk.wi)
-        + (address(chunk.pixel), address(chunk.next_state), address(chunk.next_pdf))
-        + column_of(chunk.next_throughput)
-        + (address(chunk.next_cone), address(chunk.next_cone) + COLUMN_BYTES)
-        + column_of(chunk.next_unmapped)
-        + (address(chunk.next_behind),)
-    )
-    targets = (
-        three(rays, step)
-        + three(rays + RAY_DIRECTION * step, step)
-        + (paths, paths + step, paths + EYE_PDF * step)
-        + three(paths + EYE_THROUGHPUT * step, step)
-        + (paths + EYE_CONE * step, paths + (EYE_CONE + 1) * step)
-        + three(paths + EYE_UNMAPPED * step, step)
-        + (paths + EYE_BEHIND * step,)
-    )
+    chunk, step = view.chunk, view.step
+    path = (address(chunk.pixel),) + rows(address(chunk.next_state), COLUMN_BYTES, NEXT_COLUMNS)
+    sources = column_of(chunk.start) + column_of(chunk.wi) + path
+    targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, EYE_MEDIA)
     return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)

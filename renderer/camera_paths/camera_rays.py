@@ -23,12 +23,12 @@ from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
 from renderer.shading.chunks import RAY_DIRECTION, Long
 from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
-from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -198,16 +198,9 @@ def camera_ray(camera: CameraArrays, position: tuple[float, float], lens: tuple[
     of the picture meet where its middle ray meets the plane in focus.
     """
     eye, direction = ray_through(camera, position)
-    offset = lens_offset(camera, lens)
-    return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
-
-
-@inlined
-def lens_offset(camera: CameraArrays, lens: tuple[float, float]) -> Vec3:
-    """Returns the offset from the lens' middle to a point of it, uniform over its area."""
     a, b = concentric_disc(lens[0], lens[1])
-    across, down = camera.lens[0], camera.lens[1]
-    return (a * across[0] + b * down[0], a * across[1] + b * down[1], a * across[2] + b * down[2])
+    offset = add(scale(triple_of(camera.lens[0]), a), scale(triple_of(camera.lens[1]), b))
+    return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
 
 
 @inlined

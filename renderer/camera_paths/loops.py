@@ -62,6 +62,10 @@ SHARE, LEAST_PIXELS = 2, 256
 Longs = npt.NDArray[np.int64]
 
 
+#: So many passes are enough: features have little noise.
+FEATURE_PASSES = 16
+
+
 class EyeBatches(NamedTuple):
     """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
 
@@ -170,7 +174,7 @@ def shadows_at(port: Port, batches: EyeBatches, index: int) -> ShadowRays:
 
 @inlined
 def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: int) -> None:
-    """Fill a batch up with camera rays of the next pixels, behind the `kept` rays of paths that go on."""
+    """Have a batch traced: the `kept` rays of paths that go on, and behind them camera rays of the next pixels."""
     pixels = take_pixels(job, port.capacity - kept, batches.threads)
     start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
     if job.scene.photon_scene.flags & HAS_MEDIA:
@@ -179,6 +183,8 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
     batches.live[index] = batches.active[index]
     batches.counters[BOUNCE] += kept
     batches.counters[CAMERA] += pixels[1]
+    if batches.active[index] > 0:
+        submit(port, index * batches.slots, batches.active[index], NO_OPTIONS)
 
 
 @compiled
@@ -207,8 +213,6 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
         add_unshadowed(shadows, answers, job.image)
     kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
     fill_batch(job, port, batches, index, kept)
-    if batches.active[index] > 0:
-        submit(port, first, batches.active[index], NO_OPTIONS)
     submit_shadows(port, batches, index, NO_OPTIONS if job.scene.photon_scene.flags & SHEET else ANY_HIT)
 
 
@@ -240,33 +244,12 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
             if kept > 0:
                 submit(port, index, kept, ANY_HIT)
         else:
-            add_open_sky(job, batches.paths[index], batches.words[index, HIT_ID], active)
+            for i in range(active):
+                if batches.words[index, HIT_ID, i] == MISS:
+                    add_radiance(job.image, Long(batches.paths[index, EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
             fill_batch(job, port, batches, index, 0)
-            if batches.active[index] > 0:
-                submit(port, index, batches.active[index], NO_OPTIONS)
         index = next_batch(port, batches.live, batches.slots)
     return index
-
-
-@inlined
-def add_open_sky(job: EyeJob, paths: Ids, prim_ids: Ids, count: int) -> None:
-    """Add the light of occlusion rays that met nothing."""
-    for i in range(count):
-        if prim_ids[i] == MISS:
-            add_radiance(job.image, Long(paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
-
-
-#: So many passes are enough: features have little noise.
-FEATURE_PASSES = 16
-
-
-@compiled
-def add_features(job: EyeJob, batch: EyeBatch, active: int) -> None:
-    """Add the features of what the camera rays of a batch met to their columns of the job's image."""
-    job, batch = borrowed(job), borrowed(batch)
-    for i in range(active):
-        job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
-    shade_queues(add_features_of, job, Walk(job.scene, places_of(batch), batch.scratch[0], active, active))
 
 
 @inlined
@@ -293,9 +276,10 @@ def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
-        add_features(job, batch_at(port, batches, index), batches.active[index])
+        batch, active = batch_at(port, batches, index), batches.active[index]
+        for i in range(active):
+            job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
+        shade_queues(add_features_of, job, Walk(job.scene, places_of(batch), batch.scratch[0], active, active))
         fill_batch(job, port, batches, index, 0)
-        if batches.active[index] > 0:
-            submit(port, index, batches.active[index], NO_OPTIONS)
         index = next_batch(port, batches.live, batches.slots)
     return index

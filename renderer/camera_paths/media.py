@@ -36,23 +36,12 @@ from renderer.scene.media import (
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
 from renderer.shading.chunks import ALL_BITS, HIT_ID, RAY_DIRECTION, Long, View
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    each,
-    get,
-    get3,
-    get_word,
-    pack_columns,
-    put3,
-    set_column,
-    whole,
-)
-from shaders.compilation import compiled as inlined
+from renderer.simd.columns import WORD_BYTES, column, each, get, get3, get_word, pack_columns, put3, set_column, whole
 from shaders.float32 import ONE, ZERO
-from shaders.surface import SurfaceArrays, blend, share_through, triangle_clearance, winding_normal
+from shaders.surface import blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS, Floats, Ids
@@ -74,8 +63,7 @@ class ShadowsInside(NamedTuple):
 def absorb_throughput(
     wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int], tables: MediaTables
 ) -> None:
-    """Take from the paths of a chunk what is absorbed on the way to their vertices. For the arguments see
-    `pick_media`."""
+    """Take from the paths of a chunk what is absorbed on the way to their vertices; see `pick_media`."""
     pick_media(EYE_MEDIA, wanted, view, counts)
     each(absorb_from_path, whole(counts[0]), (view.chunk, tables))
 
@@ -90,8 +78,7 @@ def absorb_from_path(i: int, data: Inside) -> None:
 
 @inlined
 def absorb_endless_ray(paths: int, step: int, row: int, tables: MediaTables) -> None:
-    """Take all light from a path that leaves the scene in a medium that absorbs it. paths: address of the first
-    word."""
+    """Take all light from a path that leaves the scene in a medium that absorbs it. paths: address of the rows."""
     absorption = absorption_of(get_word(paths + EYE_MEDIA * step, row), tables)
     throughput = get3(paths + EYE_THROUGHPUT * step, step, row)
     left = (
@@ -174,7 +161,10 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
     direction = vector_of(rays, 4, i)
     triangle, u, v = Long(words[slot, HIT_ID, i]), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
     carried = multiply(carried_by(shadows, slot, i), share_through(scene.surfaces, triangle, (u, v)))
-    start = behind_triangle(scene.surfaces, triangle, (u, v), direction)
+    positions = scene.surfaces.positions
+    normal, clearance = winding_normal(positions, triangle), triangle_clearance(positions, triangle)
+    side = clearance if dot(normal, direction) >= 0.0 else -clearance
+    start = along(blend(positions, triangle, u, v), normal, side)
     rest = subtract(add(vector_of(rays, 0, i), direction), start)
     for channel in range(3):
         shadows.radiance[slot, channel, index] = carried[channel]
@@ -193,14 +183,6 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
 
 
 @inlined
-def behind_triangle(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], direction: Vec3) -> Vec3:
-    """Returns where a ray in a direction goes on behind the point at barycentric coordinates of a triangle."""
-    normal, clearance = winding_normal(surfaces.positions, triangle), triangle_clearance(surfaces.positions, triangle)
-    side = clearance if dot(normal, direction) >= 0.0 else -clearance
-    return along(blend(surfaces.positions, triangle, uv[0], uv[1]), normal, side)
-
-
-@inlined
 def enter_medium(
     scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], place: tuple[int, float, float], direction: Vec3
 ) -> bool:
@@ -211,16 +193,10 @@ def enter_medium(
     medium = scene.photon_scene.media.of_materials[Long(material)]
     if medium == NOTHING:
         return True
-    is_outside = is_outer_side(scene.surfaces, triangle, (u, v), direction)
+    is_outside = dot(blend(scene.surfaces.normals, triangle, u, v), direction) < 0.0  # as the corners' normals have it
     inner, outer = sides_of(shadows.paths[slot, SHADOW_MEDIA, i], medium, is_outside)
     shadows.paths[slot, SHADOW_MEDIA, i] = inner if is_outside else outer
     return index_inside(inner, outer, tables) == ONE
-
-
-@inlined
-def is_outer_side(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], direction: Vec3) -> bool:
-    """Returns whether a ray in a direction comes from the side that the corners' normals call outside."""
-    return dot(blend(surfaces.normals, triangle, uv[0], uv[1]), direction) < 0.0
 
 
 @inlined

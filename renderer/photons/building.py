@@ -32,9 +32,8 @@ from renderer.simd.columns import (
 )
 from renderer.simd.rows import gather_columns
 from renderer.simd.sixteen import ROWS, prefetch_line, put_rows
-from shaders.compilation import compiled as inlined
 from tracecore.compilation.borrowing import borrowed
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, element, greatest, least, load16, splat16
 from tracecore.workers.pool import CallingThread, Helpers
 
@@ -129,8 +128,7 @@ class SortScratch(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Photons whose cells are to be found: addresses of a column of positions, `step` bytes before the next, and of the
-    cells."""
+    """Photons whose cells are to be found: addresses of positions, in columns `step` bytes apart, and of the cells."""
 
     positions: int
     step: int

@@ -38,11 +38,10 @@ from renderer.photons.photon_map import (
 )
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
 from renderer.simd.sixteen import first_elements
-from shaders.compilation import compiled as inlined
 from shaders.float32 import Float32
 from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, element, fetch_add, less_equal, lowest_bit, splat16
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
 from tracecore.workers.pool import Loop, Worker, Workers
@@ -233,7 +232,4 @@ def span(places: PhotonMap, center: Vec3, reach: float, axis: int) -> tuple[int,
     """Returns the first and the last cell along an axis that has what is no farther than `reach`."""
     grid, value, away = places.grid, center[axis], Float32(reach) + abs(center[axis]) * ROUNDING
     low, count = grid.low[axis], grid.shape[axis]
-    return (
-        coordinate(value - away, low, grid.per_cell, count),
-        coordinate(value + away, low, grid.per_cell, count),
-    )
+    return (coordinate(value - away, low, grid.per_cell, count), coordinate(value + away, low, grid.per_cell, count))

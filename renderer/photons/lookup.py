@@ -23,8 +23,11 @@ from renderer.photons.building import build_photon_map
 from renderer.photons.irradiance import IrradianceMap, no_irradiance
 from renderer.photons.photon_map import PHOTON_WORDS, Found, PhotonMap, find, irradiance
 from shaders.compilation import called
-from shaders.compilation import compiled as inlined
 from shaders.vector import Color, Vec3, mean, subtract
+from tracecore.compilation.cached import inlined
+
+#: By how much the inner disc of a bias estimate is smaller than that of the search.
+INNER_RADIUS = math.sqrt(0.5)
 
 
 class PhotonParts(NamedTuple):
@@ -98,10 +101,6 @@ def irradiance_of(lookup: PhotonLookup, photon_map: PhotonMap, found: Found, sea
     if len(lookup.found) > 0:
         lookup.found[pixel] += found.photons
     return irradiance(photon_map, found, radius)
-
-
-#: By how much the inner disc of a bias estimate is smaller than that of the search.
-INNER_RADIUS = math.sqrt(0.5)
 
 
 class Place(NamedTuple):

@@ -26,11 +26,11 @@ from renderer.simd.sixteen import (
     sum_of,
     three_columns,
 )
-from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, fma, power_of_two
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16, store
 
 #: A grid never has more cells than this, nor, where photons are few, more than these for each of them and some; larger
@@ -252,7 +252,10 @@ def find(
 
     between: surfaces between this one and the eye.
     """
-    return find_in(photon_map, disc_at(point, geom_normal, shading_normal, radius, between))
+    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
+    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
+    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
+    return find_in(photon_map, Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between)))
 
 
 @inlined
@@ -264,7 +267,8 @@ def find_in(photon_map: PhotonMap, disc: Disc) -> Found:
     the map alone.
     """
     grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
-    step, waiting, waits = WORD_BYTES * photon_map.columns.shape[1], waiting_words(), 0
+    step, waits = WORD_BYTES * photon_map.columns.shape[1], 0
+    waiting = three(three_columns(), 2 * ELEMENTS * WORD_BYTES)  # of directions, normals and fluxes
     (x0, x1), (y0, y1), (z0, z1) = cells_around(grid, disc, 0), cells_around(grid, disc, 1), cells_around(grid, disc, 2)
     total = Total(splat16(ZERO), splat16(ZERO), splat16(ZERO), 0)
     for z in range(z0, z1 + 1):
@@ -289,12 +293,6 @@ def total_of(total: Total) -> Found:
 
 
 @inlined
-def waiting_words() -> tuple[int, int, int]:
-    """Returns addresses of columns in which directions, normals and fluxes of photons wait."""
-    return three(three_columns(), 2 * ELEMENTS * WORD_BYTES)
-
-
-@inlined
 def move_sixteen(waiting: tuple[int, int, int]) -> None:
     """Moves the words behind the first sixteen to the front."""
     for column in waiting:
@@ -313,15 +311,6 @@ def with_sixteen(total: Total, waiting: tuple[int, int, int], disc: Disc, count:
         total.blue + only(elements, blue * correction),
         total.photons + count_elements(elements),
     )
-
-
-@inlined
-def disc_at(point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int) -> Disc:
-    """Returns the disc of a search."""
-    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
-    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
-    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
-    return Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between))
 
 
 @inlined

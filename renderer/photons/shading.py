@@ -25,8 +25,8 @@ from renderer.photons.batch import (
     MOST_BOUNCES,
     NO_FATE,
     ONE_STORED,
-    PATH_DEPTH,
     PATH_FLUX,
+    PATH_MEDIA,
     PATH_WORDS,
     START_DEPTH,
     WAITING_STEP,
@@ -52,8 +52,8 @@ from renderer.photons.store import (
 )
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
-from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, RECORD_BYTES, TEXTURE_BYTES, View
+from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED
+from renderer.shading.chunks import HIT_ID, RECORD_BYTES, TEXTURE_BYTES, View, ray_columns
 from renderer.shading.queues import Places, Queue, Walk, count_hits, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
@@ -85,6 +85,7 @@ from renderer.simd.columns import (
     pack_columns,
     pack_numbered,
     put,
+    rows,
     set_column,
     three,
     whole,
@@ -102,6 +103,10 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
 
 
+#: Surfaces that are looked at where a ray meets their triangle.
+WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
+
+
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & WITH_UV)
@@ -111,7 +116,7 @@ class Hits(NamedTuple):
     """What shading the hits of a batch needs, and what it writes to.
 
     fresh: of the batch.
-    alike: see `fresh_flux`.
+    alike: whether all fresh photons carry the same flux, and which.
     """
 
     scene: PackedScene
@@ -160,7 +165,9 @@ def shade_rays(
     )
     places = places_of(batch)
     output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
-    hits = Hits(scene, limits, batch.fresh, fresh_flux(scene.photon_scene, task), output)
+    is_alike = is_all_alike(scene.photon_scene)
+    alike = (is_alike, only_light(scene.photon_scene, task).flux if is_alike else (ZERO, ZERO, ZERO))
+    hits = Hits(scene, limits, batch.fresh, alike, output)
     walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
     kept = shade_queues(shade_chunk, hits, walk)
     photon, fresh = take(supply, batch.capacity - kept)
@@ -176,13 +183,6 @@ def places_of(batch: PhotonBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
     return Places(address(rays), address(hits), address(paths), PATH_WORDS, address(batch.scratch.spare), step)
-
-
-@inlined
-def fresh_flux(scene: PhotonScene, task: PhotonTask) -> tuple[bool, Vec3]:
-    """Returns whether all fresh photons carry the same flux, and which."""
-    is_alike = is_all_alike(scene)
-    return is_alike, only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
 
 
 @inlined
@@ -303,33 +303,30 @@ def land(i: int, chunk: Chunk) -> None:
     chunk.packed_front[i] = front if face(i, chunk.distance[i], chunk) else back
 
 
-#: Surfaces that are looked at where a ray meets their triangle.
-WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
+@inlined
+def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
+    """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
+    rays, hits = columns_of_hits(view)
+    sources = rays + rows(view.paths, view.step, PATH_MEDIA)
+    targets = hits + rows(address(view.chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    if queue.flags & WITH_UV:
+        uv, chunk_uv = columns_of_uv(view)
+        return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(view.words, queue.wanted, count, sources, targets)
 
 
 @inlined
-def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
-    """Write rays of a queue, and their paths, side by side to the chunk until it is full. Returns how many they are,
-    and how many rays were looked at."""
+def columns_of_hits(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the addresses of rays, distances and triangles of a batch, and of where a chunk has them."""
     chunk, step = view.chunk, view.step
-    rays, triangles, depth = view.rays, view.hits + HIT_ID * step, view.paths + PATH_DEPTH * step
-    sources = (
-        (view.hits, triangles, view.paths, depth)
-        + three(rays, step)
-        + three(rays + RAY_DIRECTION * step, step)
-        + three(view.paths + PATH_FLUX * step, step)
-    )
-    targets = (
-        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.depth))
-        + column_of(chunk.origin)
-        + column_of(chunk.ray)
-        + column_of(chunk.flux)
-    )
-    if queue.flags & WITH_UV:
-        uv = (view.hits + step, view.hits + 2 * step)
-        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
-    return pack_chunk(view.words, queue.wanted, count, sources, targets)
+    sources = ray_columns(view.rays, step) + (view.hits, view.hits + HIT_ID * step)
+    return sources, rows(address(chunk.origin), COLUMN_BYTES, 6) + (address(chunk.distance), address(chunk.triangle))
+
+
+@inlined
+def columns_of_uv(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the addresses of barycentric coordinates of a batch, and of where a chunk has them."""
+    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), COLUMN_BYTES, 2)
 
 
 @inlined
@@ -341,12 +338,9 @@ def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[boo
     """
     (photon, count), (is_alike, only_flux) = rays, alike
     chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
-    origins, directions = three(view.rays, step), three(view.rays + RAY_DIRECTION * step, step)
-    sources = (view.hits, view.hits + HIT_ID * step) + origins + directions
-    targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
+    sources, targets = columns_of_hits(view)
     if queue.flags & WITH_UV:
-        uv = (view.hits + step, view.hits + 2 * step)
-        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        uv, chunk_uv = columns_of_uv(view)
         columns = (sources + uv, targets + chunk_uv)
         hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, columns)
     else:
@@ -375,8 +369,7 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 @inlined
 def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
-    last = photons + 6 * WAITING_STEP
-    columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
+    columns = rows(photons, WAITING_STEP, STORE_COLUMNS)
     waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
@@ -420,12 +413,6 @@ def keep_paths(view: View, count: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step = view.chunk, view.step
-    sources = column_of(chunk.position) + column_of(chunk.wi) + column_of(chunk.flux)
-    targets = (
-        three(view.kept_rays, step)
-        + three(view.kept_rays + RAY_DIRECTION * step, step)
-        + three(view.kept_paths + PATH_FLUX * step, step)
-    )
-    numbers = (address(chunk.photon), address(chunk.depth))
-    kept = (view.kept_paths, view.kept_paths + PATH_DEPTH * step)
-    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources + numbers, targets + kept)
+    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)
+    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources, targets)

@@ -43,8 +43,7 @@ def eta(glass: Any, is_outside: bool) -> float:
 
 @compiled
 def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
-    """Returns a direction behind a clear border, or the mirrored one, as a uniform number says. A border without any
-    change of index is straight, to the bit."""
+    """Returns a direction behind a clear border, or the mirrored one, by a number; with eta 1 straight, to the bit."""
     refracted = refract(wo, eta)
     through = chosen(eta == ONE, (-wo[0], -wo[1], -wo[2]), refracted)
     reflects = (number < fresnel(wo[2], eta)) & (eta != ONE)

@@ -26,6 +26,9 @@ from shaders.vector import Color, Vec3, add, chosen, dot, frame, largest, scale,
 HALF_MIRROR_EXPONENT = 100.0
 
 
+PER_TWO_PI = 1 / TWO_PI
+
+
 class Nff(NamedTuple):
     """Reflectances in 0..1 of four lobes, and what shapes them.
 
@@ -157,9 +160,6 @@ BSDF = Bsdf(
     may_lack=("phong", "exponent", "transmission"),
     is_linear=True,
 )
-
-
-PER_TWO_PI = 1 / TWO_PI
 
 
 @compiled

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shaders.albedo_table import COSINES, Cell, between, index_of, read
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
@@ -36,8 +37,8 @@ _LEAST_COSINE = Float32(1e-4)
 
 _FOUR, _LOG2_E = Float32(4.0), Float32(math.log2(math.e))
 
-#: Rows of the table, from LEAST_ALPHA to 1, and its columns, from cosine 0 to 1.
-ALPHAS, COSINES = 16, 48
+#: Rows of the table, from LEAST_ALPHA to 1; its columns, as many as other tables have, go from cosine 0 to 1.
+ALPHAS = 16
 FILE = Path(__file__).with_suffix(".npy")
 
 
@@ -57,12 +58,6 @@ class Sheen(NamedTuple):
 def pack(material: Any) -> Sheen:
     """Returns `diffuse` below fibres of the colour `sheen`; alpha is the square of `roughness`."""
     return Sheen(material.diffuse, material.own.get("sheen", KEYS["sheen"].default), material.roughness**2)
-
-
-@compiled
-def between(a: float, b: float, share: float) -> float:
-    """Returns what is a share of the way from a to b."""
-    return a + (b - a) * share
 
 
 @compiled
@@ -153,17 +148,8 @@ def row_at(alpha: float) -> tuple[int, float]:
 @compiled
 def caught_share(alpha: float, cosine: float) -> float:
     """Returns the share of light at a cosine that white fibres reflect."""
-    row, down = row_at(alpha)
-    scaled = math.sqrt(min(max(cosine, ZERO), ONE)) * Float32(COSINES - 1)
-    column = min(max(Int(scaled), Int(0)), Int(COSINES - 2))
-    along, table = scaled - Float32(column), address(CAUGHT)
-    index = Int(row * Int(COSINES) + column)
-    below = Int(index + Int(COSINES))
-    return between(
-        between(get(table, index), get(table, Int(index + Int(1))), along),
-        between(get(table, below), get(table, Int(below + Int(1))), along),
-        down,
-    )
+    (row, down), (column, along) = row_at(alpha), index_of(math.sqrt(min(max(cosine, ZERO), ONE)), COSINES)
+    return read(address(CAUGHT), Int(0), Cell(Int(row * Int(COSINES) + column), down, along))
 
 
 @compiled

@@ -19,16 +19,8 @@ from shaders.vector import Color, Vec3, dot
 
 #: Columns of a packed light: kind; position (or first corner); two edges; radiance (or intensity); unit normal; area;
 #: and ten that mean what the light's kind says.
-LIGHT_KIND, LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_STRENGTH, LIGHT_NORMAL, LIGHT_AREA, LIGHT_OWN = (
-    0,
-    1,
-    4,
-    7,
-    10,
-    13,
-    16,
-    17,
-)
+LIGHT_KIND, LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2 = 0, 1, 4, 7
+LIGHT_STRENGTH, LIGHT_NORMAL, LIGHT_AREA, LIGHT_OWN = 10, 13, 16, 17
 LIGHT_COLUMNS = LIGHT_OWN + 10
 
 #: One of `LightArrays.rows`.
@@ -175,36 +167,9 @@ class Extent(enum.Enum):
 
 
 @compiled
-def no_density(_lights: LightArrays, _index: int, _direction: Vec3, _distance: float) -> float:
-    """Returns the density of a light that no ray meets."""
-    return 0.0
-
-
-@compiled
 def cosine_density(_lights: LightArrays, source: Source, direction: Vec3) -> float:
     """Returns the density of a surface's photons, which leave it by the cosine, per unit of solid angle."""
     return greatest(dot(direction, source.axis), 0.0) / math.pi
-
-
-@compiled
-def half_space(_lights: LightArrays, _source: Source) -> float:
-    """Returns the cosine of the angle that a surface shines up to."""
-    return 0.0
-
-
-def no_row(_light: Any, _sphere: Sphere) -> Row:
-    """Raises TypeError: triangles and the environment are lights too, but none that a scene lists."""
-    raise TypeError("a light of this kind comes from a surface or the environment")
-
-
-def no_record(_rows: Doubles, _probability: Doubles) -> dict[str, Doubles]:
-    """Returns that nothing more is read of lights than their rows."""
-    return {}
-
-
-def never_met(rows: Doubles) -> npt.NDArray[np.bool_]:
-    """Returns (n,) bool for lights that no ray meets which leaves the scene."""
-    return np.zeros(len(rows), np.bool_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,12 +190,14 @@ class LightKind:
         names of its fields, and an array for each.
     meet: (light, sky, direction), what a ray meets that leaves the scene in a unit direction, and the pdf_solid_angle
         with which `arrive` draws it: for vector loops, as `arrive`. Kinds that rays meet so have one.
-    row: from a light of the scene and the sphere around it to its row.
+    row: from a light of the scene and the sphere around it to its row; None of triangles and the environment, which
+        are lights too, but none that a scene lists.
     density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
-        the light.
+        the light; None where no ray meets it.
     photon_density: (lights, source, direction), that of `emit`: per unit of solid angle, or of area of a light outside.
-    reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere.
-    is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows.
+    reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere,
+        None of a surface, which shines up to its plane.
+    is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows; None where none can.
     brightest: from rows to the power (n, 3) in W of lights that were everywhere as bright as they are at most; None
         where that is their power.
     """
@@ -244,10 +211,10 @@ class LightKind:
     leave: Callable[[Emitter, Sky, Bits4], Emission] | None = None
     arrive: Callable[[Light, Sky, Vec3, Bits2], LightSample] | None = None
     meet: Callable[[Light, Sky, Vec3], tuple[Color, float]] | None = None
-    record: Callable[[Doubles, Doubles], dict[str, Doubles]] = no_record
-    row: Callable[[Any, Sphere], Row] = no_row
-    density: Callable[[LightArrays, int, Vec3, float], float] = no_density
+    record: Callable[[Doubles, Doubles], dict[str, Doubles]] = lambda rows, probability: {}
+    row: Callable[[Any, Sphere], Row] | None = None
+    density: Callable[[LightArrays, int, Vec3, float], float] | None = None
     photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
-    reach: Callable[[LightArrays, Source], float] = half_space
-    is_met: Callable[[Doubles], npt.NDArray[np.bool_]] = never_met
+    reach: Callable[[LightArrays, Source], float] | None = None
+    is_met: Callable[[Doubles], npt.NDArray[np.bool_]] | None = None
     brightest: Callable[[Doubles], Doubles] | None = None

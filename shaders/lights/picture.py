@@ -31,13 +31,7 @@ from shaders.vector import BLACK, Color, Vec3, add, multiply, scale
 
 PICTURE = 5.0
 
-LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (
-    LIGHT_OWN,
-    LIGHT_OWN + 1,
-    LIGHT_OWN + 3,
-    LIGHT_OWN + 5,
-    LIGHT_OWN + 7,
-)
+LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (LIGHT_OWN + k for k in (0, 1, 3, 5, 7))
 
 #: Strips of a triangle over which the mean of its picture is taken, at most.
 MOST_STRIPS = 256

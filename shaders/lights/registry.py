@@ -46,24 +46,18 @@ MODULES = (point, triangle, spot, distant, sky, picture)
 KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
 
 
+#: The image of no sky.
+NO_SKY = np.zeros((0, 0, 3), np.float32)
+
+
 def numbers_of(extent: Extent) -> tuple[float, ...]:
     """Returns the numbers of the kinds that fill what `extent` says."""
     return tuple(kind.number for kind in KINDS if kind.extent is extent)
 
 
-def leaving() -> tuple[LightKind, ...]:
-    """Returns the kinds whose photons leave in vector loops, each by its `leave`."""
-    return tuple(kind for kind in KINDS if kind.leave is not None)
-
-
-def arriving() -> tuple[LightKind, ...]:
-    """Returns the kinds whose light arrives in vector loops, each by its `arrive`."""
-    return tuple(kind for kind in KINDS if kind.arrive is not None)
-
-
-def meeting() -> tuple[LightKind, ...]:
-    """Returns the kinds that rays meet which leave the scene, each by its `meet`."""
-    return tuple(kind for kind in KINDS if kind.meet is not None)
+def kinds_with(field: str) -> tuple[LightKind, ...]:
+    """Returns the kinds that have a function in a field of `LightKind`, such as `leave`, `arrive` or `meet`."""
+    return tuple(kind for kind in KINDS if getattr(kind, field) is not None)
 
 
 def light_row(light: Any, sphere: Sphere) -> Row:
@@ -73,15 +67,12 @@ def light_row(light: Any, sphere: Sphere) -> Row:
 
     Raises `UnknownLightError` where no kind has this name.
     """
-    for kind in KINDS:
-        if kind.name == light.kind:
-            return kind.row(light, sphere)
-    names = ", ".join(kind.name for kind in KINDS)
+    rows = {kind.name: kind.row for kind in KINDS if kind.row is not None}
+    if light.kind in rows:
+        return rows[light.kind](light, sphere)
+    names = ", ".join(rows)
     raise UnknownLightError(f"unknown kind of light {light.kind!r}; registered: {names}")
 
-
-#: The image of no sky.
-NO_SKY = np.zeros((0, 0, 3), np.float32)
 
 #: The textures of lights without pictures.
 NO_TEXTURES = pack_textures([])
@@ -116,8 +107,9 @@ def are_met(rows: Doubles) -> npt.NDArray[np.bool_]:
     """Returns whether a ray that leaves the scene can meet lights, (n,) bool."""
     met = np.zeros(len(rows), np.bool_)
     for kind in KINDS:
-        own = rows[:, LIGHT_KIND] == kind.number
-        met[own] = kind.is_met(rows[own])
+        if kind.is_met is not None:
+            own = rows[:, LIGHT_KIND] == kind.number
+            met[own] = kind.is_met(rows[own])
     return met
 
 
@@ -155,11 +147,11 @@ OUTSIDE, SURFACE, PLACE = (numbers_of(extent) for extent in (Extent.OUTSIDE, Ext
 
 def by_kind(field: str) -> Any:
     """Returns a function for compiled code, which takes the number of a kind and the arguments of the kind's function
-    in a field of `LightKind`, and calls that; what two kinds share is there once. Kinds without one are left out."""
+    in a field of `LightKind`, and calls that; what two kinds share is there once. Of kinds without one all that is
+    returned is 0."""
     numbers: dict[Any, list[float]] = {}
-    for kind in KINDS:
+    for kind in kinds_with(field):
         numbers.setdefault(getattr(kind, field), []).append(kind.number)
-    numbers.pop(None, None)
 
     def of_kind(typing: Any, number: Any, *arguments: Any) -> Any:
         functions = [function._numba_type_ for function in numbers]
@@ -217,16 +209,9 @@ def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float)
 
 
 @compiled
-def emit(lights: LightArrays, pick: float, u: tuple[float, float, float, float]) -> Emission:
-    """Emits a photon from a light chosen by pick, its origin and direction by u. Its mean flux is the lights' power.
-    All lights must be of kinds that have `emit`."""
-    return emit_from(lights, choose(lights, pick), u)
-
-
-@compiled
 def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
     """Returns a photon from one light of a kind that has `emit`, its direction by u[0] and u[1], its place by u[2] and
-    u[3]."""
+    u[3]. Over lights by their probabilities, its mean flux is the lights' power."""
     return emit_of_kind(lights.rows[index, LIGHT_KIND], lights, index, u)
 
 
@@ -239,8 +224,7 @@ def photon_density(lights: LightArrays, source: Source, direction: Vec3) -> floa
 
 @compiled
 def light_reach(lights: LightArrays, source: Source) -> float:
-    """Returns the cosine of the angle from its axis up to which a source that is in the scene shines; -inf where that
-    is everywhere."""
+    """Returns the cosine of the angle from its axis up to which a source in the scene shines; -inf where everywhere."""
     return reach_of_kind(source.kind, lights, source)
 
 

@@ -110,8 +110,7 @@ def arrive(light: Light, _sky: Sky, place: Vec3, _bits: Bits2) -> LightSample:
 
 @compiled
 def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
-    """Returns the share of a spot's intensity along its axis: between the cosines it is the smooth step 3 t^2 - 2
-    t^3."""
+    """Returns the share of a spot's intensity along its axis, between the cosines the smooth step 3 t^2 - 2 t^3."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     if cosine >= inner:
         return 1.0
