@@ -21,11 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import address, compiled, get
-from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, ZERO, Doubles, Float32, Floats, Int
 from shaders.ggx import LEAST_ALPHA
-
-Doubles = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
 
 #: Rows and columns of all tables of facets, and points of quadrature of the sampled normals' two numbers.
 ALPHAS, COSINES = 32, 48

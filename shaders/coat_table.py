@@ -12,11 +12,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.albedo_table import (
     MISSED,
-    Doubles,
     between,
     cell_at,
     column_cosines,
@@ -31,12 +29,10 @@ from shaders.albedo_table import (
     seen_facets,
 )
 from shaders.compilation import address, compiled, get
-from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int, Shorts
 from shaders.fresnel import fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
 from shaders.vector import Vec3, dot
-
-Shorts = npt.NDArray[np.uint16]
 
 #: The index of lacquer, whose layer is LACQUER_LAYER; LAYERS of them, up to an index of 9.
 LACQUER, LACQUER_LAYER, LAYERS = Float32(1.5), 16, 33

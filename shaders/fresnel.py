@@ -60,7 +60,7 @@ def conductor_fresnel(cosine: float, eta: float, k: float) -> float:
 
     cosine: of the angle of incidence, > 0.
     eta: refractive index, >= 0.
-    k: extinction coefficient, >= 0; with 0 this is `shaders.dielectric.fresnel`.
+    k: extinction coefficient, >= 0; with 0 this is `fresnel`.
     """
     cosine2 = cosine * cosine
     sine2 = ONE - cosine2

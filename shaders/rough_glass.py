@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.albedo_table import (
     LEAST_MISSED,
     Cell,
-    Doubles,
     between,
     cell_at,
     column_cosines,
@@ -37,7 +35,7 @@ from shaders.albedo_table import (
 )
 from shaders.coat_table import reflected
 from shaders.compilation import address, compiled
-from shaders.float32 import HALF, ONE, PI, ZERO, Int
+from shaders.float32 import HALF, ONE, PI, ZERO, Doubles, Int, Shorts
 from shaders.fresnel import fresnel, mean_fresnel
 from shaders.ggx import (
     LEAST_ALPHA,
@@ -50,8 +48,6 @@ from shaders.ggx import (
 )
 from shaders.sampling import cosine_hemisphere
 from shaders.vector import Vec3, add, chosen, dot, scale
-
-Shorts = npt.NDArray[np.uint16]
 
 #: Layers along eta, from media that let nothing in to those that let nothing out.
 ETAS = 65

@@ -6,12 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.float32 import ONE
+from shaders.float32 import ONE, Doubles, Floats, Ints, Words
 from shaders.maps import Patch, footprint
 from shaders.textures import TextureArrays, filtered, lookup
 from shaders.vector import Color, Vec3, add, cross, dot, largest_magnitude, multiply, normalize, scale, subtract
-
-Floats = npt.NDArray[np.float32]
 
 #: What lamps and sheets are by their material. emission, backdrop: radiances, of which the second lights nothing.
 #: through: share of light that goes straight through a sheet. texture, emission_map, through_map: textures that
@@ -40,10 +38,10 @@ class SurfaceArrays(NamedTuple):
     positions: Floats
     normals: Floats
     uvs: Floats
-    material_ids: npt.NDArray[np.int32]
+    material_ids: Ints
     materials: npt.NDArray[np.void]
-    flags: npt.NDArray[np.uint32]
-    emitter_ids: npt.NDArray[np.int32]
+    flags: Words
+    emitter_ids: Ints
     textures: TextureArrays
 
 
@@ -151,6 +149,6 @@ def share_through(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float
 
 
 @compiled
-def three_of(numbers: npt.NDArray[np.float64]) -> Vec3:
+def three_of(numbers: Doubles) -> Vec3:
     """Returns three numbers of a record."""
     return (numbers[0], numbers[1], numbers[2])

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import address, called, compiled, get, get_int
 from shaders.elementary import floor, log2
-from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, ZERO, Float32, Floats, Int, Ints
 from shaders.vector import Color
 
 #: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, the row of the
@@ -23,8 +22,6 @@ from shaders.vector import Color
 TEXTURE_OFFSET, TEXTURE_WIDTH, TEXTURE_HEIGHT, TEXTURE_CLAMPS = range(4)
 TEXTURE_FILTER, TEXTURE_COARSER, TEXTURE_LEVELS, TEXTURE_COLUMNS = range(4, 8)
 BILINEAR, NEAREST, MIP = range(3)
-
-Floats = npt.NDArray[np.float32]
 
 
 class Look(NamedTuple):
@@ -46,7 +43,7 @@ class TextureArrays(NamedTuple):
     """
 
     texels: Floats
-    table: npt.NDArray[np.int32]
+    table: Ints
 
 
 class Images(NamedTuple):

@@ -26,6 +26,7 @@ from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, 
 from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
+from shaders.surface import three_of
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
@@ -74,7 +75,7 @@ def start_eye_paths(
     first: index in the batch of the first path.
     """
     camera, batch = borrowed(camera), borrowed(batch)
-    down = triple_of(camera.down)
+    down = three_of(camera.down)
     side = Float32(2.0 * length(down) / size[1])
     for done in range(0, pixels[1], CHUNK):
         start = Start(
@@ -85,21 +86,15 @@ def start_eye_paths(
             step=WORD_BYTES * batch.rays.shape[1],
             width=np.float64(size[0]),
             height=np.float64(size[1]),
-            eye=triple_of(camera.eye),
-            right=triple_of(camera.right),
+            eye=three_of(camera.eye),
+            right=three_of(camera.right),
             down=down,
-            forward=triple_of(camera.forward),
+            forward=three_of(camera.forward),
             near=camera.near,
             is_parallel=camera.is_parallel,
             cone=(side, ZERO) if camera.is_parallel else (ZERO, side),
         )
         start_chunk(camera, task, start, min(CHUNK, pixels[1] - done))
-
-
-@inlined
-def triple_of(vector: "np.typing.NDArray[np.float64]") -> Vec3:
-    """Returns the numbers of an array (3,)."""
-    return (vector[0], vector[1], vector[2])
 
 
 @inlined
@@ -199,7 +194,7 @@ def camera_ray(camera: CameraArrays, position: tuple[float, float], lens: tuple[
     """
     eye, direction = ray_through(camera, position)
     a, b = concentric_disc(lens[0], lens[1])
-    offset = add(scale(triple_of(camera.lens[0]), a), scale(triple_of(camera.lens[1]), b))
+    offset = add(scale(three_of(camera.lens[0]), a), scale(three_of(camera.lens[1]), b))
     return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
 
 

@@ -7,7 +7,6 @@ denoise by.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.camera_paths.bounce import advance_eye_paths, places_of, start_occlusion_rays
 from renderer.camera_paths.camera_rays import start_eye_paths
@@ -43,7 +42,7 @@ from renderer.shading.queues import Queue, Walk, shade_queues
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import WORD_BYTES, column
-from shaders.float32 import ONE
+from shaders.float32 import ONE, Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, fetch_add, load_acquire
@@ -58,8 +57,6 @@ EYE_COUNTERS = LOOKUP_NANOSECONDS + 1
 #: A thread takes this share of its part of the pixels that are left, and no fewer than so many: what is left to the end
 #: is little, so that all threads have some.
 SHARE, LEAST_PIXELS = 2, 256
-
-Longs = npt.NDArray[np.int64]
 
 
 #: So many passes are enough: features have little noise.

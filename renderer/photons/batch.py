@@ -3,14 +3,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.photon_map import Words
 from renderer.photons.store import WAITING_COLUMN
 from renderer.scene.photon_scene import Records
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import CHUNK, WORD_BYTES, fields
-from shaders.float32 import Int
+from shaders.float32 import Int, Longs
 from shaders.random import Bits4
 from tracecore.compilation.cached import inlined
 from tracecore.rays import RAY_FLOATS, Floats
@@ -116,7 +115,7 @@ class PhotonBatch(NamedTuple):
     rays: Floats
     hits: Floats
     paths: Words
-    fresh: npt.NDArray[np.int64]
+    fresh: Longs
     scratch: PhotonScratch
     capacity: int
 

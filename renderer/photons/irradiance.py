@@ -17,7 +17,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.building import build_photon_map
 from renderer.photons.photon_map import (
@@ -38,7 +37,7 @@ from renderer.photons.photon_map import (
 )
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
 from renderer.simd.sixteen import first_elements
-from shaders.float32 import Float32
+from shaders.float32 import Doubles, Float32, Longs
 from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled, inlined
@@ -62,8 +61,6 @@ MOST_RADII = 16
 #: Places that a thread takes at a time.
 SHARE = 512
 
-Longs = npt.NDArray[np.int64]
-
 
 class IrradianceMap(NamedTuple):
     """Irradiance at some photons.
@@ -76,7 +73,7 @@ class IrradianceMap(NamedTuple):
 
     samples: PhotonMap
     others: PhotonMap
-    values: npt.NDArray[np.float64]
+    values: Doubles
     radius: float
 
 

@@ -6,7 +6,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.film.layers import (
     CAUSTIC_LIGHT,
@@ -23,6 +22,7 @@ from renderer.photons.building import build_photon_map
 from renderer.photons.irradiance import IrradianceMap, no_irradiance
 from renderer.photons.photon_map import PHOTON_WORDS, Found, PhotonMap, find, irradiance
 from shaders.compilation import called
+from shaders.float32 import Longs
 from shaders.vector import Color, Vec3, mean, subtract
 from tracecore.compilation.cached import inlined
 
@@ -56,8 +56,8 @@ class PhotonLookup(NamedTuple):
     photon_map: PhotonMap
     irradiance: IrradianceMap
     parts: PhotonParts
-    radii: npt.NDArray[np.float64]
-    found: npt.NDArray[np.int64]
+    radii: Doubles
+    found: Longs
 
 
 def look_up(

@@ -27,7 +27,7 @@ from renderer.simd.sixteen import (
     three_columns,
 )
 from shaders.elementary import binary_exponent, fma, power_of_two
-from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.float32 import ONE, ZERO, Doubles, Float32, Floats, Int, Ints
 from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import inlined
@@ -63,7 +63,7 @@ def most_cells(photons: int) -> int:
     return min(MAX_CELLS, max(LEAST_CELLS, CELLS_PER_PHOTON * photons))
 
 
-def grid_over(low: npt.NDArray[np.float32], high: npt.NDArray[np.float32], cell: float, most_cells: int) -> Grid:
+def grid_over(low: Floats, high: Floats, cell: float, most_cells: int) -> Grid:
     """Returns the grid over a box. The edge of its cells grows until there are not too many.
 
     low, high: (3,) float32, corners of the box, world units.
@@ -179,7 +179,7 @@ class PhotonMap(NamedTuple):
     """
 
     columns: Words
-    starts: npt.NDArray[np.int32]
+    starts: Ints
     grid: Grid
     photons: int
     scale: float
@@ -413,7 +413,7 @@ def flux_of(words: int) -> tuple[Any, Any, Any]:
     )
 
 
-def total_flux(photons: Words) -> npt.NDArray[np.float64]:
+def total_flux(photons: Words) -> Doubles:
     """Returns the sum of the stored flux, in its unit: (3,) float64."""
     packed = np.ascontiguousarray(photons[:, PHOTON_FLUX])
     step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)

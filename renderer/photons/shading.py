@@ -14,7 +14,6 @@ bounce: the thread, the batch and the index in it change no bit.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
 from renderer.photons.batch import (
@@ -90,7 +89,7 @@ from renderer.simd.columns import (
     three,
     whole,
 )
-from shaders.float32 import ZERO
+from shaders.float32 import ZERO, Longs
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, dot
@@ -121,7 +120,7 @@ class Hits(NamedTuple):
 
     scene: PackedScene
     limits: Limits
-    fresh: npt.NDArray[np.int64]
+    fresh: Longs
     alike: tuple[bool, Vec3]
     output: PhotonOutput
 
@@ -132,7 +131,7 @@ def shade_batch(
     task: PhotonTask,
     batch: PhotonBatch,
     active: int,
-    supply: npt.NDArray[np.int64],
+    supply: Longs,
     output: PhotonOutput,
 ) -> int:
     """Does the same as `shade_rays`, by the same machine code, for what Python passes in."""
@@ -147,7 +146,7 @@ def shade_rays(
     task: PhotonTask,
     batch: PhotonBatch,
     active: int,
-    supply: npt.NDArray[np.int64],
+    supply: Longs,
     output: PhotonOutput,
 ) -> int:
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons. All named tuples but the
@@ -186,7 +185,7 @@ def places_of(batch: PhotonBatch) -> Places:
 
 
 @inlined
-def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
+def take(supply: Longs, wanted: int) -> tuple[int, int]:
     """Take photons from what threads share. Returns the first one's index, and how many they are."""
     end = supply[1]
     if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.simd.columns import CHUNK, ELEMENTS
+from shaders.float32 import Longs
 from tracecore.compilation.cached import compiled
 from tracecore.workers.pool import Helpers
 
@@ -38,7 +38,7 @@ SEGMENT_BYTES = 16 << 20
 PHOTONS_EMITTED, PHOTONS_AIMED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(6)
 PHOTON_RAYS, PHOTON_COUNTERS = range(6, 8)
 
-Counts = npt.NDArray[np.int64]
+Counts = Longs
 
 
 class PhotonOutput(NamedTuple):

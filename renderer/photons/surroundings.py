@@ -4,11 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.projection import ENDLESS
+from shaders.float32 import Bools, Doubles
 from shaders.lights import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION, Extent, numbers_of
 from shaders.surface import SurfaceArrays
-
-Doubles = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: What is less than this share of the scene's size in front of a surface, or outside of a box, does not count as that.
 CLEARANCE = 1e-6

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.albedo_table import COSINES, Cell, between, index_of, read
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
-from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Floats, Int
 from shaders.sampling import LEAST_SQUARE, cosine_hemisphere, uniform_hemisphere
 from shaders.vector import Color, Vec3, add, chosen, dot, multiply, scale
 
@@ -92,7 +91,7 @@ def fibres(wi: Vec3, wo: Vec3, alpha: float) -> float:
 
 
 @compiled
-def caught(alpha: float, cosine: float, nodes: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> float:
+def caught(alpha: float, cosine: float, nodes: Floats, weights: Floats) -> float:
     """Returns the share of light at a cosine that white fibres reflect, by Gauss's nodes and weights in 0..1."""
     wo = (math.sqrt(ONE - cosine * cosine), ZERO, cosine)
     total = 0.0
@@ -106,7 +105,7 @@ def caught(alpha: float, cosine: float, nodes: npt.NDArray[np.float32], weights:
     return total
 
 
-def tabulated() -> npt.NDArray[np.float32]:
+def tabulated() -> Floats:
     """Returns the table (ALPHAS, COSINES) of what white fibres reflect."""
     nodes, weights = np.polynomial.legendre.leggauss(128)
     rule = (0.5 + 0.5 * nodes).astype(np.float32), (0.5 * weights).astype(np.float32)
@@ -115,7 +114,7 @@ def tabulated() -> npt.NDArray[np.float32]:
     return np.array([[caught(alpha, cosine, *rule) for cosine in cosines] for alpha in alphas], np.float32)
 
 
-def means(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def means(table: Floats) -> Floats:
     """Returns means (ALPHAS,) of the table as it is read, over light that falls in evenly from all sides."""
     nodes, weights = np.polynomial.legendre.leggauss(3)
     along, last = 0.5 + 0.5 * nodes, COSINES - 1
@@ -129,7 +128,7 @@ if __name__ == "__main__":
     np.save(FILE, tabulated())
 
 #: The table, and its means, (ALPHAS,).
-CAUGHT: npt.NDArray[np.float32] = np.load(FILE)
+CAUGHT: Floats = np.load(FILE)
 MEAN_CAUGHT = means(CAUGHT)
 
 #: From alpha to the row.

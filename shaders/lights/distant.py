@@ -8,19 +8,17 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import cosine as cosine_of
 from shaders.environment import Sky
-from shaders.float32 import HALF, ONE, ZERO
+from shaders.float32 import HALF, ONE, ZERO, Bools, Doubles
 from shaders.lights import outside
 from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Emitter,
     Extent,
@@ -67,9 +65,9 @@ def power_per_strength(rows: Doubles) -> Doubles:
     return power
 
 
-def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+def is_met(rows: Doubles) -> Bools:
     """Returns whether the lights have discs, (n,) bool."""
-    has_disc: npt.NDArray[np.bool_] = rows[:, COS_DISC] < 1.0
+    has_disc: Bools = rows[:, COS_DISC] < 1.0
     return has_disc
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import EnvironmentArrays, Sky
+from shaders.float32 import Bools, Doubles, Longs
 from shaders.random import Bits2, Bits4
 from shaders.textures import TextureArrays
 from shaders.vector import Color, Vec3, dot
@@ -24,7 +24,7 @@ LIGHT_STRENGTH, LIGHT_NORMAL, LIGHT_AREA, LIGHT_OWN = 10, 13, 16, 17
 LIGHT_COLUMNS = LIGHT_OWN + 10
 
 #: One of `LightArrays.rows`.
-Row = npt.NDArray[np.float64]
+Row = Doubles
 
 
 class LightArrays(NamedTuple):
@@ -40,12 +40,12 @@ class LightArrays(NamedTuple):
     textures: those of lights that are pictures.
     """
 
-    rows: npt.NDArray[np.float64]
-    probability: npt.NDArray[np.float64]
-    cumulative: npt.NDArray[np.float64]
+    rows: Doubles
+    probability: Doubles
+    cumulative: Doubles
     power: float
     strongest_flux: float
-    outer: npt.NDArray[np.int64]
+    outer: Longs
     environment: EnvironmentArrays
     textures: TextureArrays
 
@@ -154,9 +154,6 @@ def outer_radius(lights: LightArrays, index: int) -> float:
     return math.sqrt(lights.rows[index, LIGHT_AREA] / math.pi)
 
 
-Doubles = npt.NDArray[np.float64]
-
-
 class Extent(enum.Enum):
     """Says what a light fills: a place of no size, a surface that photons leave by the cosine, or all that is outside
     of the sphere around the scene."""
@@ -216,5 +213,5 @@ class LightKind:
     density: Callable[[LightArrays, int, Vec3, float], float] | None = None
     photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
     reach: Callable[[LightArrays, Source], float] | None = None
-    is_met: Callable[[Doubles], npt.NDArray[np.bool_]] | None = None
+    is_met: Callable[[Doubles], Bools] | None = None
     brightest: Callable[[Doubles], Doubles] | None = None

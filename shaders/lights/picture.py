@@ -7,16 +7,15 @@ and along the edges, and what radiance the texture multiplies.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import called, compiled
+from shaders.float32 import Doubles, Floats
 from shaders.lights import triangle
 from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_KIND,
     LIGHT_OWN,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Extent,
     LightArrays,
@@ -37,7 +36,7 @@ LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (LIGHT_OWN + k
 MOST_STRIPS = 256
 
 
-def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
+def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: Floats) -> Row:
     """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
     picture = row.copy()
     picture[LIGHT_KIND], picture[LIGHT_TEXTURE] = PICTURE, texture

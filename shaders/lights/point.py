@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from shaders.compilation import compiled
+from shaders.float32 import Doubles
 from shaders.lights.kind import (
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Extent,
     LightArrays,

@@ -13,7 +13,6 @@ import inspect
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -21,12 +20,12 @@ from numba.extending import intrinsic
 from shaders.compilation import compiled
 from shaders.environment import pack_environment, strongest_tint
 from shaders.errors import UnknownLightError
+from shaders.float32 import Bools, Doubles, Floats
 from shaders.lights import distant, picture, point, sky, spot, triangle
 from shaders.lights.kind import (
     LIGHT_COLUMNS,
     LIGHT_KIND,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Extent,
     LightArrays,
@@ -103,7 +102,7 @@ def brightest_powers(rows: Doubles) -> Doubles:
     return power
 
 
-def are_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+def are_met(rows: Doubles) -> Bools:
     """Returns whether a ray that leaves the scene can meet lights, (n,) bool."""
     met = np.zeros(len(rows), np.bool_)
     for kind in KINDS:
@@ -113,9 +112,7 @@ def are_met(rows: Doubles) -> npt.NDArray[np.bool_]:
     return met
 
 
-def pack_lights(
-    rows: list[Row], sky: npt.NDArray[np.float32] = NO_SKY, textures: TextureArrays = NO_TEXTURES
-) -> LightArrays:
+def pack_lights(rows: list[Row], sky: Floats = NO_SKY, textures: TextureArrays = NO_TEXTURES) -> LightArrays:
     """Packs lights with their probabilities. Rows of no power are kept and never chosen.
 
     sky: the image of a `sky_row`.

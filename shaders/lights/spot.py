@@ -12,14 +12,13 @@ import numpy as np
 from shaders.compilation import compiled
 from shaders.elementary import cosine, greatest, least, power, sine_cosine
 from shaders.environment import Sky
-from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
+from shaders.float32 import HALF, ONE, TWO, ZERO, Doubles, Float32
 from shaders.lights import point
 from shaders.lights.kind import (
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Extent,
     Light,

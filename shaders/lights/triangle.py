@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.float32 import Doubles
 from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
@@ -13,7 +13,6 @@ from shaders.lights.kind import (
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    Doubles,
     Emission,
     Extent,
     LightArrays,
@@ -33,7 +32,7 @@ TRIANGLE = 1.0
 SHADOW_END = 1.0 - 1e-4
 
 
-def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
+def triangle_row(corners: Doubles, radiance: Color) -> Row:
     """Returns the row of a triangle that glows, corners (3, 3). radiance: W/(m^2 sr)."""
     edge_1, edge_2 = corners[1] - corners[0], corners[2] - corners[0]
     normal = np.cross(edge_1, edge_2)
