@@ -27,7 +27,7 @@ from renderer.simd.sixteen import (
     three_columns,
 )
 from shaders.elementary import binary_exponent, fma, power_of_two
-from shaders.float32 import ONE, ZERO, Doubles, Float32, Floats, Int, Ints
+from shaders.float32 import ONE, ZERO, Float32, Floats, Int, Ints
 from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import inlined
@@ -411,11 +411,3 @@ def flux_of(words: int) -> tuple[Any, Any, Any]:
         part_of_words(words, np.uint32(9), mask) * step,
         part_of_words(words, np.uint32(18), mask) * step,
     )
-
-
-def total_flux(photons: Words) -> Doubles:
-    """Returns the sum of the stored flux, in its unit: (3,) float64."""
-    packed = np.ascontiguousarray(photons[:, PHOTON_FLUX])
-    step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
-    channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
-    return np.array([channel.sum() for channel in channels])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from stored_flux import total_flux
 
 from renderer.photons.building import build_photon_map
 from renderer.photons.photon_map import (
@@ -20,7 +21,6 @@ from renderer.photons.photon_map import (
     gather,
     grid_over,
     pack_flux,
-    total_flux,
     unpack_flux,
 )
 from renderer.photons.searching import MOST_RUNS, SEARCH_COLUMNS, Places, find_all
