@@ -17,6 +17,7 @@ from small_scenes import (
     lamp_in_box,
     quad,
 )
+from stored_flux import total_flux
 
 import scenes
 import tracecore
@@ -28,7 +29,7 @@ from renderer.drivers.photon import photon_task
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
-from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.photon_map import PHOTON
 from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
