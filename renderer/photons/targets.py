@@ -102,12 +102,6 @@ def with_needed(sharp: Doubles, share: float, needed: Doubles) -> tuple[Doubles,
     return np.concatenate([np.column_stack([sharp, np.full(len(sharp), density)]), needed]), own + share
 
 
-def has_lights_outside(scene: PackedScene) -> bool:
-    """Returns whether a light shines from outside of all that it can light."""
-    rows, power, is_square = join_triangles(scene.lights)
-    return bool(np.isfinite(boxes_around(scene.surfaces, rows, power > 0.0, is_square)).any())
-
-
 def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
     """Returns the boxes around what lights can light without those that no cone above a surface has in it."""
     is_bounded = np.isfinite(around).any(axis=(1, 2))
