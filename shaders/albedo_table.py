@@ -21,11 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import address, compiled, get
-from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, ZERO, Doubles, Float32, Floats, Int
 from shaders.ggx import LEAST_ALPHA
-
-Doubles = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
 
 #: Rows and columns of all tables of facets, and points of quadrature of the sampled normals' two numbers.
 ALPHAS, COSINES = 32, 48
@@ -167,8 +164,7 @@ class Cell(NamedTuple):
 
 @compiled
 def index_of(x: float, size: int) -> tuple[int, float]:
-    """Returns the int32 index in a table's axis before x in 0..1, and how far it is to the next one, as a share of
-    their distance."""
+    """Returns the int32 index in a table's axis before x in 0..1, and the share of the way from it to the next one."""
     scaled = min(max(x, ZERO), ONE) * Float32(size - 1)
     index = max(min(Int(scaled), Int(size - 2)), Int(0))  # also of what is no number
     return index, scaled - Float32(index)

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled, get_int, get_word, kept
 from shaders.elementary import least
-from shaders.float32 import ONE, Int
+from shaders.float32 import ONE, Doubles, Int, Words
 from shaders.random import unit32
 
 #: A cell: the share of it, out of 2^32, that is its own, and the index that the rest goes to.
 ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
 
-Doubles = npt.NDArray[np.float64]
 
 FULL, HALF_WORD = np.uint32(2**32 - 1), np.uint64(32)
 
@@ -31,7 +30,7 @@ def pack_aliases(probability: Doubles) -> npt.NDArray[np.void]:
 
 
 @kept
-def fill_aliases(probability: Doubles, aliases: npt.NDArray[np.uint32]) -> None:
+def fill_aliases(probability: Doubles, aliases: Words) -> None:
     """Writes the shares and aliases of rows of probabilities, (rows, n): (rows, n, 2)."""
     count = probability.shape[1]
     rest, waiting = np.empty(count), np.empty(count, np.int64)  # the poor from the start, the rich from the end

@@ -12,12 +12,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.albedo_table import (
     MISSED,
-    Doubles,
-    SeenFacets,
     between,
     cell_at,
     column_cosines,
@@ -32,12 +29,10 @@ from shaders.albedo_table import (
     seen_facets,
 )
 from shaders.compilation import address, compiled, get
-from shaders.dielectric import fresnel
-from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int, Shorts
+from shaders.fresnel import fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
 from shaders.vector import Vec3, dot
-
-Shorts = npt.NDArray[np.uint16]
 
 #: The index of lacquer, whose layer is LACQUER_LAYER; LAYERS of them, up to an index of 9.
 LACQUER, LACQUER_LAYER, LAYERS = Float32(1.5), 16, 33
@@ -70,13 +65,9 @@ def tabulated() -> Shorts:
     for alpha in row_alphas():
         facets = seen_facets(alpha, column_cosines(alpha))
         kept = kept_by_reflection(alpha, facets)
-        rows.append([_kept_share(facets, kept, ior_at(layer)) for layer in range(LAYERS)])
+        reflections = [kept * reflected(facets.at_facet, ior_at(layer)) for layer in range(LAYERS)]
+        rows.append([facets.mean(reflection) / facets.mean(kept) for reflection in reflections])
     return np.rint(np.array(rows).swapaxes(0, 1) / UNIT).astype(np.uint16)
-
-
-def _kept_share(facets: SeenFacets, kept: Doubles, ior: float) -> Doubles:
-    share: Doubles = facets.mean(kept * reflected(facets.at_facet, ior)) / facets.mean(kept)
-    return share
 
 
 def smooth_means() -> Doubles:

@@ -6,9 +6,9 @@ from typing import TypeVar, cast
 
 from tracecore.compilation.cached import compiled as kept
 from tracecore.compilation.merging import Merged
-from tracecore.compilation.vector import address, get, get_int, get_word
+from tracecore.compilation.vector import address, emitting, get, get_int, get_word
 
-__all__ = ["address", "called", "compiled", "get", "get_int", "get_word", "kept"]
+__all__ = ["address", "called", "compiled", "emitting", "get", "get_int", "get_word", "kept"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -20,6 +20,5 @@ def compiled(function: F) -> F:
 
 
 def called(function: F) -> F:
-    """Compiles a function as `compiled` does, for what few hits need: it stays out of the loops of those that do
-    not."""
+    """Compiles as `compiled` does, for what few hits need: it stays out of the loops of those that do not."""
     return cast(F, Merged(function))

@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic
 
 from shaders.bsdfs.bsdf import Bsdf, sizes_of
+from shaders.compilation import emitting
 from shaders.errors import ShaderError
 from shaders.vector import Vec3
 
@@ -135,18 +135,13 @@ def _of_numbers(own: Any, number: Any) -> Any:
     return types.BaseTuple.from_types(fields, getattr(own, "instance_class", None))
 
 
-def _emitting(emitter: Callable[..., Any]) -> Any:
-    """Returns Numba's decorator without a type, since what is called is not what is written here."""
-    return intrinsic(emitter)
-
-
-@_emitting
+@emitting
 def _in_single(typing: Any, numbers: Any) -> Any:
     """Returns tuples with all numbers in float32."""
     return _cast(numbers, types.float32)
 
 
-@_emitting
+@emitting
 def _in_double(typing: Any, numbers: Any) -> Any:
     """Returns tuples with all numbers in float64."""
     return _cast(numbers, types.float64)
@@ -169,7 +164,7 @@ def _cast(own: Any, number: Any) -> Any:
     return wanted(own), emit
 
 
-@_emitting
+@emitting
 def call_shader(typing: Any, place: Any, point: Any, parameters: Any) -> Any:
     """Returns the parameters at a point, from the function at an address that `shader_address` gave."""
     wanted = (_POINT, tuple_of(parameters.instance_class))

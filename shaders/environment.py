@@ -16,13 +16,10 @@ import numpy.typing as npt
 
 from shaders.alias_table import ALIAS, draw_alias, pack_aliases
 from shaders.compilation import address, compiled, get
-from shaders.elementary import greatest, least, sine_cosine, turns_to
-from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
+from shaders.elementary import cosine, greatest, least, sine_cosine, turns_to
+from shaders.float32 import HALF, ONE, TWO, ZERO, Doubles, Float32, Floats, Int
 from shaders.sampling import interval
-from shaders.series import cosine
 from shaders.vector import Color, Vec3
-
-Doubles = npt.NDArray[np.float64]
 
 #: Row and column.
 Texel = tuple[int, int]
@@ -42,7 +39,7 @@ class EnvironmentArrays(NamedTuple):
     sky_rows, sky_texels: (h,) SKY_ROW and (h, w) ALIAS, by which photons draw rows, and texels of a row.
     """
 
-    radiance: npt.NDArray[np.float32]
+    radiance: Floats
     edges: Doubles
     rows: Doubles
     columns: Doubles
@@ -73,9 +70,8 @@ def solid_angles(height: int, width: int) -> Doubles:
     return angles
 
 
-def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
-    """Packs an image (h, w, 3) with the shares of its texels, by the mean of its channels. An image of no rows is no
-    sky."""
+def pack_environment(radiance: Floats) -> EnvironmentArrays:
+    """Packs an image (h, w, 3) with the shares of its texels, by the mean of channels; one of no rows is no sky."""
     height, width, _ = radiance.shape
     edges, columns = edges_of(height), radiance.mean(axis=2, dtype=np.float64)
     rows = columns.sum(axis=1) * solid_angles(height, width) if height else np.zeros(0)
@@ -95,7 +91,7 @@ def running_sums(shares: Doubles) -> Doubles:
     return sums / np.where(sums[..., -1:] > 0.0, sums[..., -1:], 1.0)
 
 
-def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
+def mean_radiance(radiance: Floats) -> Doubles:
     """Returns the mean radiance (3,) over the sphere of directions."""
     height, width, _ = radiance.shape
     by_row = radiance.sum(axis=1, dtype=np.float64)
@@ -103,7 +99,7 @@ def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
     return mean
 
 
-def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
+def strongest_tint(radiance: Floats) -> float:
     """Returns the greatest value of a channel over the mean of the channels; 0 of an image that is black."""
     means = radiance.mean(axis=2, dtype=np.float64)
     bright = means > 0.0
@@ -143,8 +139,7 @@ def texel_of(environment: EnvironmentArrays, direction: Vec3) -> Texel:
 
 @compiled
 def seen_texel(sky: Sky, direction: Vec3) -> Color:
-    """Returns the radiance of the texel that `texel_of` returns, for vector loops. The direction may have any
-    length."""
+    """Returns the radiance of the texel of `texel_of`, for vector loops. The direction may have any length."""
     x, y, z = direction
     down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
     row, column = step_of(down, Int(sky.height)), step_of(right, Int(sky.width))

@@ -9,19 +9,7 @@ from typing import NamedTuple
 
 from shaders.compilation import compiled
 from shaders.float32 import ONE, TWO, ZERO, Float32
-from shaders.vector import (
-    Color,
-    Vec3,
-    add,
-    chosen,
-    cross,
-    dot,
-    frame,
-    length,
-    normalize,
-    scale,
-    subtract,
-)
+from shaders.vector import Color, Vec3, add, chosen, cross, dot, frame, length, normalize, scale, subtract
 
 Pair = tuple[float, float]
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled as inlined
+from shaders.elementary import fma
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.fma import fma
 from shaders.vector import Vec3, normalize
 
 

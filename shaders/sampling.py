@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.elementary import exp2_minus_1, greatest, inverse_root, log2, sine_cosine
+from shaders.elementary import exp2_minus_1, fma, greatest, inverse_root, log2, sine_cosine
 from shaders.float32 import ONE, TWO, ZERO, Float32
-from shaders.fma import fma
 from shaders.vector import Vec3, dot, scale
 
 #: Smaller squares of lengths than this are raised to it.

@@ -1,7 +1,7 @@
 """This module describes the specular lobe of metals: microfacets by GGX, Fresnel's or Schlick's reflectance, and all
 bounces between facets.
 
-A metal whose index is known reflects by Fresnel (`shaders.conductor`). Of others a colour alone is known, which is
+A metal whose index is known reflects by Fresnel (`shaders.fresnel`). Of others a colour alone is known, which is
 their reflectance at normal incidence; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
 Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly: Kulla,
 Conty: Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from shaders.albedo_table import MEAN_GRAZING, cell_at, grazing, grazing_at, mean_missed, missed_at
 from shaders.coat_table import geometric
 from shaders.compilation import compiled
-from shaders.conductor import conductor_reflectance
 from shaders.float32 import ONE, PI, TWO, ZERO
+from shaders.fresnel import conductor_reflectance
 from shaders.ggx import LEAST_ALPHA, density, halfway, mirrored_at, sample_seen, stretch, unhidden_over_cosines
 from shaders.vector import Color, Vec3, add, chosen, dot, largest, multiply, scale
 
@@ -53,9 +53,7 @@ def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
     """Returns the reflectance of a facet at the cosine of incidence."""
     measured = conductor_reflectance(min(cosine, ONE), specular_lobe.eta, specular_lobe.k)
     return chosen(
-        is_measured(specular_lobe),
-        multiply(specular_lobe.color, measured),
-        schlick(specular_lobe.color, cosine),
+        is_measured(specular_lobe), multiply(specular_lobe.color, measured), schlick(specular_lobe.color, cosine)
     )
 
 
@@ -106,8 +104,7 @@ def facets_pdf(alpha: float, wi: Vec3, wo: Vec3) -> float:
 
 @compiled
 def sample_facets(alpha: float, wo: Vec3, u1: float, u2: float) -> Vec3:
-    """Draws a direction that one facet mirrors wo to; it may lie below the surface. A smooth one mirrors it to the
-    bit."""
+    """Draws a direction that a facet, a smooth one to the bit, mirrors wo to; it may lie below the surface."""
     width = alpha if alpha >= LEAST_ALPHA else ZERO
     x, y, z = mirrored_at(wo, sample_seen(wo, width, u1, u2))
     is_rough = alpha >= LEAST_ALPHA

@@ -6,36 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.float32 import ONE
+from shaders.float32 import ONE, Doubles, Floats, Ints, Words
 from shaders.maps import Patch, footprint
 from shaders.textures import TextureArrays, filtered, lookup
-from shaders.vector import (
-    Color,
-    Vec3,
-    add,
-    cross,
-    dot,
-    largest_magnitude,
-    multiply,
-    normalize,
-    scale,
-    subtract,
-)
-
-Floats = npt.NDArray[np.float32]
+from shaders.vector import Color, Vec3, add, cross, dot, largest_magnitude, multiply, normalize, scale, subtract
 
 #: What lamps and sheets are by their material. emission, backdrop: radiances, of which the second lights nothing.
 #: through: share of light that goes straight through a sheet. texture, emission_map, through_map: textures that
 #: multiply backdrop, emission, and through, or -1.
 MATERIAL = np.dtype(
-    [
-        ("emission", "<f8", 3),
-        ("backdrop", "<f8", 3),
-        ("through", "<f8", 3),
-        ("texture", "<i8"),
-        ("emission_map", "<i8"),
-        ("through_map", "<i8"),
-    ]
+    [(name, "<f8", 3) for name in ("emission", "backdrop", "through")]
+    + [(name, "<i8") for name in ("texture", "emission_map", "through_map")]
 )
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
@@ -57,10 +38,10 @@ class SurfaceArrays(NamedTuple):
     positions: Floats
     normals: Floats
     uvs: Floats
-    material_ids: npt.NDArray[np.int32]
+    material_ids: Ints
     materials: npt.NDArray[np.void]
-    flags: npt.NDArray[np.uint32]
-    emitter_ids: npt.NDArray[np.int32]
+    flags: Words
+    emitter_ids: Ints
     textures: TextureArrays
 
 
@@ -168,6 +149,6 @@ def share_through(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float
 
 
 @compiled
-def three_of(numbers: npt.NDArray[np.float64]) -> Vec3:
+def three_of(numbers: Doubles) -> Vec3:
     """Returns three numbers of a record."""
     return (numbers[0], numbers[1], numbers[2])

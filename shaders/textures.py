@@ -11,28 +11,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import address, called, compiled, get, get_int
 from shaders.elementary import floor, log2
-from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, ZERO, Float32, Floats, Int, Ints
 from shaders.vector import Color
 
 #: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, the row of the
 #: image that is coarser by one level, or -1, and how many coarser ones there are, whose rows follow one another.
-(
-    TEXTURE_OFFSET,
-    TEXTURE_WIDTH,
-    TEXTURE_HEIGHT,
-    TEXTURE_CLAMPS,
-    TEXTURE_FILTER,
-    TEXTURE_COARSER,
-    TEXTURE_LEVELS,
-    TEXTURE_COLUMNS,
-) = range(8)
+TEXTURE_OFFSET, TEXTURE_WIDTH, TEXTURE_HEIGHT, TEXTURE_CLAMPS = range(4)
+TEXTURE_FILTER, TEXTURE_COARSER, TEXTURE_LEVELS, TEXTURE_COLUMNS = range(4, 8)
 BILINEAR, NEAREST, MIP = range(3)
-
-Floats = npt.NDArray[np.float32]
 
 
 class Look(NamedTuple):
@@ -54,7 +43,7 @@ class TextureArrays(NamedTuple):
     """
 
     texels: Floats
-    table: npt.NDArray[np.int32]
+    table: Ints
 
 
 class Images(NamedTuple):
@@ -235,8 +224,7 @@ def blended(a: Color, b: Color, share: float) -> Color:
 
 @compiled
 def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Returns the linear colour at (u, v), see `Coordinates`. Of a mip texture only the image at this index is looked
-    up."""
+    """Returns the linear colour at (u, v), see `Coordinates`, of this image alone, also of a mip texture."""
     return look_up(images_of(textures), texture, Coordinates(u, v, ZERO, ZERO))
 
 

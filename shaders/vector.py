@@ -3,9 +3,8 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.elementary import greatest
+from shaders.elementary import fma, greatest
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.fma import fma
 
 Vec3 = tuple[float, float, float]
 Color = tuple[float, float, float]

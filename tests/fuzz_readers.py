@@ -187,9 +187,11 @@ def has_rays(path: Path) -> bool:
 
 def has_photons(path: Path) -> bool:
     """The same of a file of photons."""
+    from stored_flux import total_flux
+
     from renderer.errors import PhotonFileError
     from renderer.photons.photon_file import load_photons
-    from renderer.photons.photon_map import PHOTON, total_flux
+    from renderer.photons.photon_map import PHOTON
 
     try:
         photons, scale = load_photons(path)

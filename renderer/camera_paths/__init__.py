@@ -2,6 +2,6 @@
 
 In: the packed scene, the photons to look at, and the task of a pass. Out: an image of (pixels, columns) float64. A path
 begins in `camera_rays` with numbers from `sampler`, lies in the columns of `paths`, and goes on in `bounce`, whose
-stages are `vertices`, `lighting` and `scattering`, BSDF by BSDF, with lamps and the sky in `met_light`. `loops` runs
-many of them in one thread.
+stages are `vertices` and `lighting`, BSDF by BSDF, with lamps and the sky in `met_light`. `loops` runs many of them in
+one thread.
 """

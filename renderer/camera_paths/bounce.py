@@ -10,6 +10,7 @@ depth: the thread, the batch and the index in it change no bit.
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="no-untyped-call"
 
+import math
 from typing import NamedTuple
 
 import numba
@@ -22,6 +23,7 @@ from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_COLUMNS,
+    EYE_MEDIA,
     EYE_PIXEL,
     EYE_WORDS,
     LOOKUP_NANOSECONDS,
@@ -29,58 +31,92 @@ from renderer.camera_paths.paths import (
     EyeChunk,
     EyeJob,
     ShadowRays,
+    bounces_of,
     limit_ray,
+    state_after,
+    state_through,
 )
 from renderer.camera_paths.photon_light import add_photon_light
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.scattering import keep_paths, scatter_paths
 from renderer.camera_paths.task import FOLLOW, NOTHING
 from renderer.camera_paths.vertices import (
+    EVEN,
     Rules,
+    Seeing,
     Vertices,
     follow_bases,
     follow_first_bases,
     look_at_surfaces,
     pick_vertices,
+    radiance_gain,
     rules_of,
     show_albedos,
     show_bases,
+    width_at,
 )
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.media import go_through_borders, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
-from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED
-from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, RAY_DIRECTION, Long, View
+from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
+from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View, ray_columns
 from renderer.shading.queues import Places, Queue, Walk, shade_queue, shade_queues, triangles_of
-from renderer.shading.scattering import ALBEDO, AT_POINT, LIGHT, SCATTER, SHOW, make_shaders_ready
-from renderer.simd.bsdf_kinds import call_at, make_ready
+from renderer.shading.scattering import (
+    ALBEDO,
+    AT_POINT,
+    LIGHT,
+    SCATTER,
+    SHOW,
+    Scattered,
+    frame_at,
+    make_shaders_ready,
+    next_origin,
+    parameters_at,
+    roulette,
+    scattered,
+    seen_at,
+)
+from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
 from renderer.simd.columns import (
+    COLUMN_BYTES,
     WORD_BYTES,
     column,
     column_of,
     each,
     list_indices,
     pack_columns,
+    rows,
     set_column,
-    three,
     whole,
 )
-from shaders.float32 import INFINITY, ZERO, Float32
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
+from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
 from shaders.sampling import lambertian
-from shaders.vector import along, dot, largest
+from shaders.vector import Color, along, chosen, dot, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
+from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS
 
+#: Bounces after which Russian roulette may end a path of the path driver.
+SURE_BOUNCES = Int(3)
+
+#: A scattered ray stands for one of so many parts of its lobe, a tenth as wide as the lobe, so that what is blurred by
+#: textures is little beside what the lobe blurs; and for a cone that gets no wider than so much over a distance of 1.
+CONES, MOST_SPREAD = Float32(100.0), Float32(0.3)
+
+#: Densities smaller than this are raised to it where something is divided by them.
+LEAST_PDF = Float32(2.0**-80)
+
+#: Columns of the path that goes on, all that a path has but its pixel.
+NEXT_COLUMNS = EYE_MEDIA - 1
+
 
 class Bounce(NamedTuple):
-    """What a bounce of eye paths needs, and what it adds to: the image of the job, the counters of the batch's thread,
-    and shadow rays to trace.
-    """
+    """What a bounce of eye paths needs, and what it adds to: the job's image, the batch's counters, and shadow rays."""
 
     job: EyeJob
     rules: Rules
@@ -156,12 +192,6 @@ def places_of(batch: EyeBatch) -> Places:
     return Places(address(rays), address(hits), address(paths), EYE_WORDS, address(batch.spare), step)
 
 
-@inlined
-def all_hits(places: Places, flags: np.uint32) -> Queue:
-    """Returns all rays of a batch that hit something, to look at no numbers of their BSDFs. flags: of the scene."""
-    return Queue(triangles_of(places), (MISS_BIT, NO_BITS), np.uint32(flags & (BENT | MAPPED)), 0, 0)
-
-
 @compiled
 def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit.
@@ -173,7 +203,8 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     """
     job, batch = borrowed(job), borrowed(batch)
     places = places_of(batch)
-    queue = all_hits(places, job.scene.photon_scene.flags)
+    flags = np.uint32(job.scene.photon_scene.flags & (BENT | MAPPED))
+    queue = Queue(triangles_of(places), (MISS_BIT, NO_BITS), flags, 0, 0)  # all hits, no numbers of their BSDFs
     walk = Walk(job.scene, places, batch.scratch[0], active, active)
     return shade_queue(occlude, (job, batch), walk, queue, (0, True))
 
@@ -210,7 +241,7 @@ def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
     """Move the occlusion rays of a chunk behind those before. Returns how many they are. reach: how far they go."""
     chunk, step, rays = view.chunk, view.step, view.kept_rays
     sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
-    targets = three(rays, step) + three(rays + RAY_DIRECTION * step, step) + (view.kept_paths + EYE_PIXEL * step,)
+    targets = ray_columns(rays, step) + (view.kept_paths + EYE_PIXEL * step,)
     kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, reach))
     return kept
@@ -220,7 +251,7 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = Fa
     """Has the loops of the BSDFs of a scene be there, before eye paths call them.
 
     diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
-    has_features: whether features are looked at too (`renderer.camera_paths.features`).
+    has_features: whether features are looked at too (`renderer.camera_paths.loops`).
     """
     rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, False, ZERO, False)
     chunk = numba.from_dtype(EYE_COLUMNS)
@@ -230,3 +261,87 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = Fa
     loops |= {ALBEDO: show_albedos} if has_features else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
     make_shaders_ready(table, AT_POINT, chunk)
+
+
+@inlined
+def cone_spread(pdf: float) -> float:
+    """Returns how much wider the cone of a scattered ray gets over a distance of 1; pdf is 0 for one without spread."""
+    spread = min(math.sqrt(ONE / (CONES * max(pdf, LEAST_PDF))), MOST_SPREAD)
+    return spread if pdf > ZERO else ZERO
+
+
+@unit(types.none)
+def scatter_paths(kind: BsdfKind, chunk: EyeChunk, count: int, rules: Rules, tables: int) -> None:
+    """Draw the next directions of the first `count` vertices, and decide which paths go on."""
+    each(scatter_path, whole(count), Seeing(kind, chunk, rules, tables))
+
+
+@inlined
+def scatter_path(i: int, data: Seeing) -> None:
+    """Write the direction in which a path goes on, by which lobe, and what it keeps."""
+    chunk, kind = data.chunk, data.kind
+    own, parameters = frame_at(kind, i, chunk), parameters_at(kind, i, chunk)
+    seen = seen_at(i, own, chunk, EVEN, chunk.follow[i], data.tables)
+    u = (unit32(chunk.bits[2, i]), unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
+    ahead = scattered(kind, parameters, seen, own, column(chunk.ray, i), u)
+    go(i, ahead, radiance_gain(kind, parameters, ahead.cosine, seen), data)
+
+
+@inlined
+def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
+    """Play Russian roulette, and write the path that leaves a vertex. gain: see `radiance_gain`."""
+    chunk, rules, wi = data.chunk, data.rules, ahead.wi
+    is_specular, state = ahead.lobe == LOBE_SHARP, chunk.state[i]
+    goes_straight = ahead.is_straight & ((chunk.kind[i] & SHEET) != 0)
+    through, spread = state_through(state), state_after(state, is_specular, ahead.lobe == LOBE_BASE)
+    next_state = through if goes_straight else spread
+    # A mirror and glass show lights, which no shadow ray does: a path looks behind the last of them.
+    most = rules.max_depth + max(Int(is_specular), rules.unlit)
+    is_lost = (ahead.lobe == LOBE_NONE) | (not (largest(ahead.weight) > ZERO)) | (bounces_of(next_state) >= most)
+    is_lost |= (dot(wi, column(chunk.normal, i)) > ZERO) != (ahead.cosine > ZERO)
+    is_lost |= rules.is_sharp & (not is_specular)
+    # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
+    is_sure = (Int(state & DEPTH_MASK) < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
+    survives, more = roulette(ONE if is_sure else largest(ahead.weight), ONE, unit32(chunk.bits[3, i]))
+    goes = survives & (not is_lost)
+    kept = scale(ahead.weight, gain * more)
+    pdf = chunk.pdf[i] if goes_straight else ahead.pdf
+    chunk.goes[i] = ALL_BITS if goes else NO_BITS
+    chunk.next_state[i], chunk.next_pdf[i] = next_state, pdf
+    set_column(chunk.next_throughput, i, multiply(column(chunk.throughput, i), kept))
+    chunk.next_behind[i] = chunk.behind[i] + chunk.distance[i] if goes_straight else ZERO
+    chunk.next_cone[0, i] = width_at(i, chunk)
+    chunk.next_cone[1, i] = max(chunk.cone[1, i], cone_spread(pdf))
+    set_column(chunk.wi, i, wi)
+    set_column(chunk.start, i, next_origin(i, wi, chunk))
+    unmapped = chosen(is_specular, column(chunk.unmapped, i), (ONE, ONE, ONE))
+    # What of the light ahead the caustic map has brought is what the base would scatter.
+    is_mapped = rules.is_mapped & (chunk.is_far[i] == Int(0)) & (ahead.pdf > ZERO)
+    set_column(chunk.next_unmapped, i, chosen(is_mapped, unmapped_by(ahead), unmapped))
+
+
+@inlined
+def unmapped_by(ahead: Scattered) -> Color:
+    """Returns the shares of what is scattered that are not the base's."""
+    base, weight = ahead.base, ahead.weight
+    return (rest(base[0], weight[0]), rest(base[1], weight[1]), rest(base[2], weight[2]))
+
+
+@inlined
+def rest(part: float, whole: float) -> float:
+    """Returns the share of the whole that is not in the part."""
+    share = max(ZERO, ONE - part / max(whole, LEAST_PDF))
+    return share if whole > ZERO else ZERO
+
+
+@inlined
+def keep_paths(view: View, hits: int) -> int:
+    """Move the paths that go on behind those before. Returns how many they are.
+
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
+    """
+    chunk, step = view.chunk, view.step
+    path = (address(chunk.pixel),) + rows(address(chunk.next_state), COLUMN_BYTES, NEXT_COLUMNS)
+    sources = column_of(chunk.start) + column_of(chunk.wi) + path
+    targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, EYE_MEDIA)
+    return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)

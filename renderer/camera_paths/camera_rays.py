@@ -23,12 +23,13 @@ from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
 from renderer.shading.chunks import RAY_DIRECTION, Long
 from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
-from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
+from shaders.surface import three_of
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -74,7 +75,7 @@ def start_eye_paths(
     first: index in the batch of the first path.
     """
     camera, batch = borrowed(camera), borrowed(batch)
-    down = triple_of(camera.down)
+    down = three_of(camera.down)
     side = Float32(2.0 * length(down) / size[1])
     for done in range(0, pixels[1], CHUNK):
         start = Start(
@@ -85,21 +86,15 @@ def start_eye_paths(
             step=WORD_BYTES * batch.rays.shape[1],
             width=np.float64(size[0]),
             height=np.float64(size[1]),
-            eye=triple_of(camera.eye),
-            right=triple_of(camera.right),
+            eye=three_of(camera.eye),
+            right=three_of(camera.right),
             down=down,
-            forward=triple_of(camera.forward),
+            forward=three_of(camera.forward),
             near=camera.near,
             is_parallel=camera.is_parallel,
             cone=(side, ZERO) if camera.is_parallel else (ZERO, side),
         )
         start_chunk(camera, task, start, min(CHUNK, pixels[1] - done))
-
-
-@inlined
-def triple_of(vector: "np.typing.NDArray[np.float64]") -> Vec3:
-    """Returns the numbers of an array (3,)."""
-    return (vector[0], vector[1], vector[2])
 
 
 @inlined
@@ -198,16 +193,9 @@ def camera_ray(camera: CameraArrays, position: tuple[float, float], lens: tuple[
     of the picture meet where its middle ray meets the plane in focus.
     """
     eye, direction = ray_through(camera, position)
-    offset = lens_offset(camera, lens)
-    return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
-
-
-@inlined
-def lens_offset(camera: CameraArrays, lens: tuple[float, float]) -> Vec3:
-    """Returns the offset from the lens' middle to a point of it, uniform over its area."""
     a, b = concentric_disc(lens[0], lens[1])
-    across, down = camera.lens[0], camera.lens[1]
-    return (a * across[0] + b * down[0], a * across[1] + b * down[1], a * across[2] + b * down[2])
+    offset = add(scale(three_of(camera.lens[0]), a), scale(three_of(camera.lens[1]), b))
+    return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
 
 
 @inlined

@@ -15,18 +15,19 @@ from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
 from renderer.scene.media import NOTHING, tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, NO_BITS, RAY_DIRECTION
+from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import (
+    COLUMN_BYTES,
     WORD_BYTES,
     column,
-    column_of,
     each,
     get,
     get3,
     list_indices,
     pack_columns,
+    rows,
     set_column,
     three,
     whole,
@@ -34,15 +35,14 @@ from renderer.simd.columns import (
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
-from shaders.compilation import compiled as inlined
 from shaders.environment import EnvironmentArrays, Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, arriving, sample_light
+from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, kinds_with, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
 from shaders.vector import Vec3, along, chosen, dot, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -63,7 +63,7 @@ LIGHT_BYTES, LIGHT_QUADS = LIGHT_RECORD.itemsize, tuple(range(0, LIGHT_RECORD.it
 ONE_BY_ONE_BITS = ONE_BY_ONE.view(np.uint32)
 
 #: Calls loop(way, number, more) for each kind of light with an `arrive`, which is the way.
-for_each_arriving = for_each_way([(kind.arrive, int(kind.number)) for kind in arriving()])
+for_each_arriving = for_each_way([(kind.arrive, int(kind.number)) for kind in kinds_with("arrive")])
 
 
 class Arriving(NamedTuple):
@@ -198,8 +198,7 @@ def bring(i: int, chunk: EyeChunk, light: Light) -> None:
 
 @inlined
 def arrive_at_vertices(way: Way, number: int, more: tuple[EnvironmentArrays, int, EyeChunk, int]) -> None:
-    """Write what comes from the lights of a kind. more: also has the bits of the kinds that there are, and how many
-    vertices."""
+    """Write what comes from the lights of a kind. more: also has the bits of kinds in use, and how many vertices."""
     environment, kinds, chunk, hits = more
     if (kinds >> number) & 1 != 0:
         each(arrive_by_kind, whole(hits), Arriving(way, Float32(-number), sky_of(environment), chunk))
@@ -293,15 +292,8 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
-    sources = (
-        column_of(chunk.start)
-        + column_of(chunk.shadow_direction)
-        + column_of(chunk.radiance)
-        + (address(chunk.pixel), address(chunk.state))
-    )
-    targets = (
-        three(rays, step) + three(rays + RAY_DIRECTION * step, step) + three(radiance, step) + (paths, paths + step)
-    )
+    sources = rows(address(chunk.start), COLUMN_BYTES, 9) + (address(chunk.pixel), address(chunk.state))
+    targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))
     shadows.counts[sample] += kept

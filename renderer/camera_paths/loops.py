@@ -1,13 +1,16 @@
-"""Loops over eye paths, each run by one thread: where a path ends, that of another pixel begins, until none is left."""
+"""Loops over eye paths, each run by one thread: where a path ends, that of another pixel begins, until none is left.
+
+One of them adds what the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to
+denoise by.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
+from renderer.camera_paths.bounce import advance_eye_paths, places_of, start_occlusion_rays
 from renderer.camera_paths.camera_rays import start_eye_paths
-from renderer.camera_paths.media import absorb_shadow_rays
+from renderer.camera_paths.media import absorb_shadow_rays, pass_sheets
 from renderer.camera_paths.paths import (
     EYE_COLUMNS,
     EYE_MEDIA,
@@ -21,12 +24,25 @@ from renderer.camera_paths.paths import (
     ShadowRays,
     add_unshadowed,
 )
-from renderer.camera_paths.sheets import pass_sheets
-from renderer.film.layers import DIRECT_LIGHT, add_radiance
+from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
+from renderer.film.layers import (
+    DIRECT_LIGHT,
+    LAYER_ALBEDO,
+    LAYER_DEPTH,
+    LAYER_LOOKED,
+    LAYER_NORMAL,
+    LAYER_SEEN,
+    add_color,
+    add_radiance,
+)
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
-from renderer.shading.chunks import HIT_ID, Long
-from renderer.simd.columns import WORD_BYTES
+from renderer.shading.chunks import HIT_ID, Long, View
+from renderer.shading.queues import Queue, Walk, shade_queues
+from renderer.shading.scattering import ALBEDO
+from renderer.simd.bsdf_kinds import call_at
+from renderer.simd.columns import WORD_BYTES, column
+from shaders.float32 import ONE, Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, fetch_add, load_acquire
@@ -42,7 +58,9 @@ EYE_COUNTERS = LOOKUP_NANOSECONDS + 1
 #: is little, so that all threads have some.
 SHARE, LEAST_PIXELS = 2, 256
 
-Longs = npt.NDArray[np.int64]
+
+#: So many passes are enough: features have little noise.
+FEATURE_PASSES = 16
 
 
 class EyeBatches(NamedTuple):
@@ -153,7 +171,7 @@ def shadows_at(port: Port, batches: EyeBatches, index: int) -> ShadowRays:
 
 @inlined
 def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: int) -> None:
-    """Fill a batch up with camera rays of the next pixels, behind the `kept` rays of paths that go on."""
+    """Have a batch traced: the `kept` rays of paths that go on, and behind them camera rays of the next pixels."""
     pixels = take_pixels(job, port.capacity - kept, batches.threads)
     start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
     if job.scene.photon_scene.flags & HAS_MEDIA:
@@ -162,6 +180,8 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
     batches.live[index] = batches.active[index]
     batches.counters[BOUNCE] += kept
     batches.counters[CAMERA] += pixels[1]
+    if batches.active[index] > 0:
+        submit(port, index * batches.slots, batches.active[index], NO_OPTIONS)
 
 
 @compiled
@@ -190,8 +210,6 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
         add_unshadowed(shadows, answers, job.image)
     kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
     fill_batch(job, port, batches, index, kept)
-    if batches.active[index] > 0:
-        submit(port, first, batches.active[index], NO_OPTIONS)
     submit_shadows(port, batches, index, NO_OPTIONS if job.scene.photon_scene.flags & SHEET else ANY_HIT)
 
 
@@ -223,17 +241,42 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
             if kept > 0:
                 submit(port, index, kept, ANY_HIT)
         else:
-            add_open_sky(job, batches.paths[index], batches.words[index, HIT_ID], active)
+            for i in range(active):
+                if batches.words[index, HIT_ID, i] == MISS:
+                    add_radiance(job.image, Long(batches.paths[index, EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
             fill_batch(job, port, batches, index, 0)
-            if batches.active[index] > 0:
-                submit(port, index, batches.active[index], NO_OPTIONS)
         index = next_batch(port, batches.live, batches.slots)
     return index
 
 
 @inlined
-def add_open_sky(job: EyeJob, paths: Ids, prim_ids: Ids, count: int) -> None:
-    """Add the light of occlusion rays that met nothing."""
-    for i in range(count):
-        if prim_ids[i] == MISS:
-            add_radiance(job.image, Long(paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
+def add_features_of(queue: Queue, view: View, rays: tuple[int, int], job: EyeJob) -> tuple[int, int]:
+    """Add the features of the hits of a queue among some rays, as `shade_queues` says; no path goes on."""
+    chunk, image, table = view.chunk, job.image, job.scene.bsdfs
+    hits, looked = pick_vertices(queue, view, rays[1])
+    if hits == 0:
+        return looked, 0
+    look_at_surfaces(job.scene, queue, view, hits)
+    call_at(table.loops[queue.bsdf, ALBEDO], (chunk, hits, rules_of(job.task, 0.0), address(table.tables)))
+    for i in range(hits):
+        pixel, color = Long(chunk.pixel[i]), column(chunk.weight, i)
+        add_color(image, pixel, LAYER_ALBEDO, (min(color[0], ONE), min(color[1], ONE), min(color[2], ONE)))
+        add_color(image, pixel, LAYER_NORMAL, column(chunk.shading, i))
+        image[pixel, LAYER_DEPTH] += chunk.distance[i]
+        image[pixel, LAYER_SEEN] += 1.0
+    return looked, 0
+
+
+@compiled
+def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
+    """Trace camera rays and add features until no pixel is left. Returns as `next_batch` does."""
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
+        batch, active = batch_at(port, batches, index), batches.active[index]
+        for i in range(active):
+            job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
+        shade_queues(add_features_of, job, Walk(job.scene, places_of(batch), batch.scratch[0], active, active))
+        fill_batch(job, port, batches, index, 0)
+        index = next_batch(port, batches.live, batches.slots)
+    return index

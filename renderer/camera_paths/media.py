@@ -1,4 +1,8 @@
-"""What media take from eye paths and their shadow rays (`renderer.scene.media`)."""
+"""What media take from eye paths and their shadow rays (`renderer.scene.media`), and rays through sheets that bend no
+light: behind each of them a ray goes on, dimmed by what was let through, in the medium that is there.
+
+Where a scene has such sheets, shadow rays ask what is hit first; where it has none, whether anything is.
+"""
 
 import math
 from typing import NamedTuple
@@ -6,30 +10,41 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import EYE_MEDIA, EYE_THROUGHPUT, SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays
-from renderer.photons.media import Inside, pick_media
-from renderer.scene.media import Media, MediaTables, absorption_of, share_left, tables_of
-from renderer.scene.photon_scene import INSIDE_OF_SOLIDS
-from renderer.shading.chunks import ALL_BITS, HIT_ID, RAY_DIRECTION, View
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    each,
-    get,
-    get3,
-    get_word,
-    pack_columns,
-    put3,
-    set_column,
-    whole,
+from renderer.camera_paths.paths import (
+    EYE_MEDIA,
+    EYE_THROUGHPUT,
+    SHADOW_MEDIA,
+    SHADOW_WORDS,
+    Doubles,
+    EyeChunk,
+    ShadowRays,
+    add_carried,
+    carried_by,
+    set_ray,
 )
-from shaders.compilation import compiled as inlined
+from renderer.photons.media import Inside, pick_media
+from renderer.scene.media import (
+    NOTHING,
+    Media,
+    MediaTables,
+    absorption_of,
+    index_inside,
+    share_left,
+    sides_of,
+    tables_of,
+)
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
+from renderer.shading.chunks import ALL_BITS, HIT_ID, RAY_DIRECTION, Long, View
+from renderer.simd.columns import WORD_BYTES, column, each, get, get3, get_word, pack_columns, put3, set_column, whole
 from shaders.float32 import ONE, ZERO
-from shaders.vector import dot, multiply
+from shaders.surface import blend, share_through, triangle_clearance, winding_normal
+from shaders.vector import Vec3, add, along, dot, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-from tracecore.rays import MISS, Ids
+from tracecore.rays import MISS, Floats, Ids
 
 
 class ShadowsInside(NamedTuple):
@@ -48,8 +63,7 @@ class ShadowsInside(NamedTuple):
 def absorb_throughput(
     wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int], tables: MediaTables
 ) -> None:
-    """Take from the paths of a chunk what is absorbed on the way to their vertices. For the arguments see
-    `pick_media`."""
+    """Take from the paths of a chunk what is absorbed on the way to their vertices; see `pick_media`."""
     pick_media(EYE_MEDIA, wanted, view, counts)
     each(absorb_from_path, whole(counts[0]), (view.chunk, tables))
 
@@ -64,8 +78,7 @@ def absorb_from_path(i: int, data: Inside) -> None:
 
 @inlined
 def absorb_endless_ray(paths: int, step: int, row: int, tables: MediaTables) -> None:
-    """Take all light from a path that leaves the scene in a medium that absorbs it. paths: address of the first
-    word."""
+    """Take all light from a path that leaves the scene in a medium that absorbs it. paths: address of the rows."""
     absorption = absorption_of(get_word(paths + EYE_MEDIA * step, row), tables)
     throughput = get3(paths + EYE_THROUGHPUT * step, step, row)
     left = (
@@ -114,3 +127,85 @@ def absorb_shadow_ray(i: int, data: ShadowsInside) -> None:
     distance = math.sqrt(dot(direction, direction)) * (ONE if is_free else t)
     share = share_left(get_word(data.stacks, i), distance, data.tables)
     put3(data.radiance, data.step, i, multiply(get3(data.radiance, data.step, i), share))
+
+
+@unit(types.int64)
+def pass_sheets(scene: PackedScene, shadows: ShadowRays, words: Ids, image: Doubles) -> int:
+    """Add what those shadow rays carry that met nothing, and move those behind the sheets that met some.
+
+    scene: what the rays hit.
+    shadows: those that go on are left, in their order.
+    words: (slots, 4, column) uint32, answers of a closest-hit query.
+    image: of the pass, added to.
+    Returns how many rays go on.
+    """
+    scene, shadows = borrowed(scene), borrowed(shadows)
+    going = 0
+    for slot in range(len(shadows.counts)):
+        count, shadows.counts[slot] = shadows.counts[slot], 0
+        for i in range(count):
+            triangle = words[slot, HIT_ID, i]
+            if triangle == MISS:
+                add_carried(shadows, slot, i, image)
+            elif scene.photon_scene.records[Long(triangle)].kind & SHEET:
+                pass_sheet(scene, shadows, (slot, i), words, image)
+        going += shadows.counts[slot]
+    return going
+
+
+@inlined
+def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], words: Ids, image: Doubles) -> None:
+    """Move a shadow ray behind the sheet that it met. ray: its slot and index there."""
+    slot, i = ray
+    rays, index = shadows.rays[slot], shadows.counts[slot]
+    direction = vector_of(rays, 4, i)
+    triangle, u, v = Long(words[slot, HIT_ID, i]), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
+    carried = multiply(carried_by(shadows, slot, i), share_through(scene.surfaces, triangle, (u, v)))
+    positions = scene.surfaces.positions
+    normal, clearance = winding_normal(positions, triangle), triangle_clearance(positions, triangle)
+    side = clearance if dot(normal, direction) >= 0.0 else -clearance
+    start = along(blend(positions, triangle, u, v), normal, side)
+    rest = subtract(add(vector_of(rays, 0, i), direction), start)
+    for channel in range(3):
+        shadows.radiance[slot, channel, index] = carried[channel]
+    for word in range(SHADOW_WORDS):
+        shadows.paths[slot, word, index] = shadows.paths[slot, word, i]
+    if scene.photon_scene.flags & HAS_MEDIA and not enter_medium(
+        scene, shadows, (slot, index), (triangle, u, v), direction
+    ):
+        return
+    if dot(rest, direction) <= 0.0:  # the light is so close behind the sheet that nothing can be in between
+        add_carried(shadows, slot, index, image)
+    elif largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction):
+        set_ray(rays, index, start, rest)
+        rays[7, index] = 1.0
+        shadows.counts[slot] = index + 1
+
+
+@inlined
+def enter_medium(
+    scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], place: tuple[int, float, float], direction: Vec3
+) -> bool:
+    """Write the stack of media behind a sheet. Returns whether the ray goes on straight there: between media whose
+    indices differ the sheet bends it. place: the triangle, and barycentric coordinates."""
+    (slot, i), (triangle, u, v) = ray, place
+    tables, material = tables_of(scene.photon_scene.media), scene.photon_scene.records[triangle].kind & MATERIAL_MASK
+    medium = scene.photon_scene.media.of_materials[Long(material)]
+    if medium == NOTHING:
+        return True
+    is_outside = dot(blend(scene.surfaces.normals, triangle, u, v), direction) < 0.0  # as the corners' normals have it
+    inner, outer = sides_of(shadows.paths[slot, SHADOW_MEDIA, i], medium, is_outside)
+    shadows.paths[slot, SHADOW_MEDIA, i] = inner if is_outside else outer
+    return index_inside(inner, outer, tables) == ONE
+
+
+@inlined
+def float_of(words: Ids, slot: int, row: int, i: int) -> float:
+    """Returns a float32 that is kept as a word, in float64."""
+    return np.float64(np.uint32(words[slot, row, i]).view(np.float32))
+
+
+@inlined
+def vector_of(rays: Floats, row: int, i: int) -> Vec3:
+    """Returns three rows of a ray, in float64. rays: (8, column)."""
+    return (np.float64(rays[row, i]), np.float64(rays[row + 1, i]), np.float64(rays[row + 2, i]))

@@ -24,7 +24,6 @@ from renderer.camera_paths.paths import (
     EyeChunk,
     EyeJob,
 )
-from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.scene.media import tables_of
@@ -44,14 +43,14 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.ways import Way, call_way, for_each_way
-from shaders.compilation import compiled as inlined
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.lights import LIGHT_KIND, Light, LightArrays, light_pdf, meeting
+from shaders.lights import LIGHT_KIND, Light, kinds_with, light_pdf
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
 from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS
@@ -74,7 +73,7 @@ class MetLight(NamedTuple):
 
 
 #: Calls loop(way, number, more) for each kind of light with a `meet`, which is the way.
-for_each_meeting = for_each_way([(kind.meet, int(kind.number)) for kind in meeting()])
+for_each_meeting = for_each_way([(kind.meet, int(kind.number)) for kind in kinds_with("meet")])
 
 
 class Meeting(NamedTuple):
@@ -85,20 +84,6 @@ class Meeting(NamedTuple):
     sky: Sky
     samples: float
     chunk: EyeChunk
-
-
-@inlined
-def emission_weight(lights: LightArrays, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
-    """Returns the weight of light that a path met, beside the shadow rays that might have brought it.
-
-    ray: direction and distance.
-    emitter: index of the light that was met.
-    pdf: see `MetLight`.
-    """
-    if pdf <= 0.0 or task.light_samples == 0:
-        return 1.0
-    direction, distance = ray
-    return power_heuristic(pdf, task.light_samples * light_pdf(lights, emitter, direction, distance))
 
 
 @inlined
@@ -130,7 +115,8 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     while first < count:
         leaving, looked = pick_endless(batch, chunk, first, count)
         if has_lights and leaving > 0:
-            meet_lights(job.scene, job.task, chunk, leaving)
+            each(meet_nothing, whole(leaving), chunk)
+            for_each_meeting(meet_of_kind, (job.scene, Float32(job.task.light_samples), chunk, leaving))
         for k in range(leaving):
             add_endless(job, batch, chunk, k, has_lights)
         first += looked
@@ -146,13 +132,6 @@ def pick_endless(batch: EyeBatch, chunk: EyeChunk, first: int, count: int) -> tu
     columns = ((*directions, pdf), (*column_of(chunk.ray), address(chunk.pdf)))
     wanted = (ALL_BITS, np.uint32(MISS))
     return pack_numbered(address(batch.prim_ids) + begin, wanted, count - first, (first, address(chunk.rare)), columns)
-
-
-@inlined
-def meet_lights(scene: PackedScene, task: EyeTask, chunk: EyeChunk, count: int) -> None:
-    """Write the radiance that rays of a chunk meet outside of the scene, each light with its weight."""
-    each(meet_nothing, whole(count), chunk)
-    for_each_meeting(meet_of_kind, (scene, Float32(task.light_samples), chunk, count))
 
 
 @inlined
@@ -217,8 +196,7 @@ def met_outside(batch: EyeBatch, row: int) -> MetLight:
 
 @unit(types.none)
 def add_glow(job: EyeJob, chunk: EyeChunk, count: int) -> None:
-    """Add the light that the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of
-    them."""
+    """Add what the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of them."""
     job = borrowed(job)
     for k in range(count):
         add_glow_of(job, chunk, Long(chunk.rare[k]))
@@ -232,9 +210,11 @@ def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
     throughput = in_double(column(chunk.throughput, i))
     emission = emission_at(job.scene.surfaces, triangle, place, scale(direction, -1.0))
     if largest(emission) > 0.0:
-        ray = (direction, np.float64(chunk.behind[i]) + np.float64(chunk.distance[i]))
-        emitter, pdf = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i])
-        weight = emission_weight(job.scene.lights, job.task, ray, emitter, pdf)
+        emitter, pdf, weight = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i]), 1.0
+        if pdf > 0.0 and job.task.light_samples > 0:  # shadow rays might have brought it too
+            distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
+            other_pdf = light_pdf(job.scene.lights, emitter, direction, distance)
+            weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
         add_met_light(job, met, scale(emission, weight))

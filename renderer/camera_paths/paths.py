@@ -17,10 +17,10 @@ from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID, Long
 from renderer.shading.maps import MAP_COLUMNS
-from renderer.simd.columns import COLUMN, put
-from shaders.compilation import compiled as inlined
+from renderer.simd.columns import fields, put
 from shaders.float32 import ZERO, Int
 from shaders.vector import Color, Vec3, subtract
+from tracecore.compilation.cached import inlined
 from tracecore.rays import MISS, RAY_FLOATS, Floats, Ids
 
 Doubles = npt.NDArray[np.float64]
@@ -44,6 +44,9 @@ DEPTH_MASK, SPECULAR_ONLY, AFTER_DIFFUSE = np.uint32(0xFFFF), np.uint32(1 << 16)
 SPREAD_SHIFT, SPREAD_MASK = np.uint32(18), np.uint32(3)
 SHEET_SHIFT, ONE_SHEET, MOST_SHEETS = np.uint32(20), np.uint32(1 << 20), np.uint32(0xFFF)
 
+#: One bounce more, and all bits of a state but SPECULAR_ONLY.
+ONE_BOUNCE, NOT_SPECULAR = np.uint32(1), np.uint32(0xFFFFFFFF ^ int(SPECULAR_ONLY))
+
 #: Bounces that a path may have.
 MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 
@@ -54,55 +57,28 @@ SHARED = (
     + ("correction", "bent", "textured", "textured_triangle", "media")
 )
 
-_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
-
-#: Columns of a chunk of hits. weight: the reflectance towards the eye of what photons are stored on, where these are
-#: looked up. pixel to behind: of the path that came; next_*: of the one that goes on where goes is not 0, and lobe is
-#: what it goes on by. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
+#: Columns of a chunk of hits, from origin to triangle and from pixel to behind in the order of a batch's rows. weight:
+#: the reflectance towards the eye of what photons are stored on, where these are
+#: looked up. pixel to behind: of the path that came; next_*: of the one that goes on where goes is not 0.
+#: is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
 #: rays follow diffuse reflection, else 0. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset
 #: of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle.
 #: start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. rare: a list
 #: of indices.
 EYE_COLUMNS = np.dtype(
     [(name, HIT_COLUMNS[name]) for name in SHARED]
-    + [
-        ("pixel", "<u4", _SCALAR),
-        ("state", "<u4", _SCALAR),
-        ("throughput", "<f4", _VECTOR),
-        ("pdf", "<f4", _SCALAR),
-        ("cone", "<f4", (2, COLUMN)),
-        ("unmapped", "<f4", _VECTOR),
-        ("behind", "<f4", _SCALAR),
-        ("next_state", "<u4", _SCALAR),
-        ("next_throughput", "<f4", _VECTOR),
-        ("next_pdf", "<f4", _SCALAR),
-        ("next_cone", "<f4", (2, COLUMN)),
-        ("next_unmapped", "<f4", _VECTOR),
-        ("next_behind", "<f4", _SCALAR),
-        ("goes", "<u4", _SCALAR),
-        ("is_far", "<i4", _SCALAR),
-        ("follow", "<f4", _SCALAR),
-        ("weight", "<f4", _VECTOR),
-        ("lobe", "<i4", _SCALAR),
-        ("pick", "<f4", _SCALAR),
-        ("light", "<i4", _SCALAR),
-        ("light_position", "<f4", _VECTOR),
-        ("edge_1", "<f4", _VECTOR),
-        ("edge_2", "<f4", _VECTOR),
-        ("light_normal", "<f4", _VECTOR),
-        ("light_flux", "<f4", _VECTOR),
-        ("density", "<f4", _SCALAR),
-        ("target", "<f4", _VECTOR),
-        ("to_light", "<f4", _VECTOR),
-        ("irradiance", "<f4", _VECTOR),
-        ("light_pdf", "<f4", _SCALAR),
-        ("start", "<f4", _VECTOR),
-        ("shadow_direction", "<f4", _VECTOR),
-        ("radiance", "<f4", _VECTOR),
-        ("carries", "<u4", _SCALAR),
-        ("shadow_media", "<u4", _SCALAR),
-        ("rare", "<i4", _SCALAR),
-    ]
+    + fields("<u4", "pixel state")
+    + fields("<f4", "throughput:3 pdf cone:2 unmapped:3 behind")
+    + fields("<u4", "next_state")
+    + fields("<f4", "next_throughput:3 next_pdf next_cone:2 next_unmapped:3 next_behind")
+    + fields("<u4", "goes")
+    + fields("<i4", "is_far")
+    + fields("<f4", "follow weight:3 pick")
+    + fields("<i4", "light")
+    + fields("<f4", "light_position:3 edge_1:3 edge_2:3 light_normal:3 light_flux:3 density")
+    + fields("<f4", "target:3 to_light:3 irradiance:3 light_pdf start:3 shadow_direction:3 radiance:3")
+    + fields("<u4", "carries shadow_media")
+    + fields("<i4", "rare")
     + MAP_COLUMNS
 )
 
@@ -193,9 +169,25 @@ def bounces_of(state: np.uint32) -> int:
 
 
 @inlined
+def state_after(state: np.uint32, is_specular: bool, is_diffuse: bool) -> np.uint32:
+    """Returns the state of a path behind a vertex. is_specular, is_diffuse: which lobe has scattered it."""
+    spreads = np.uint32(state >> SPREAD_SHIFT) & SPREAD_MASK
+    more = np.uint32(0) if is_specular | (spreads == np.uint32(2)) else np.uint32(1 << 18)
+    ahead = np.uint32(state + ONE_BOUNCE + more)
+    ahead = ahead if is_specular else np.uint32(ahead & NOT_SPECULAR)
+    return np.uint32(ahead | AFTER_DIFFUSE) if is_diffuse else ahead
+
+
+@inlined
+def state_through(state: np.uint32) -> np.uint32:
+    """Returns the state of a path behind a sheet that it went straight through."""
+    is_counted = (state >> SHEET_SHIFT) < MOST_SHEETS
+    return np.uint32(state + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
+
+
+@inlined
 def limit_ray(i: int, data: tuple[int, int, float]) -> None:
-    """Have a ray begin where it starts and end at a multiple of its direction. data: addresses of t_min and t_max, and
-    that multiple."""
+    """Have a ray end at a multiple of its direction. data: addresses of t_min and t_max, and that multiple."""
     put(data[0], i, ZERO)
     put(data[1], i, data[2])
 

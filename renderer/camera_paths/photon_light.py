@@ -11,18 +11,17 @@ from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowR
 from renderer.camera_paths.task import GATHER, PARTLY
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
-from renderer.photons.light_layers import PhotonLight, Place, add_photons
-from renderer.photons.lookup import irradiance_of, radius_at
+from renderer.photons.lookup import PhotonLight, Place, add_photons, irradiance_of, radius_at
 from renderer.photons.photon_map import Found, PhotonMap
 from renderer.photons.searching import Places, Search, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
 from renderer.simd.columns import column, each, whole
-from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
 from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -40,7 +39,8 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
     add_all_found(job, job.lookup.photon_map, chunk, search, hits)
     caustics = job.lookup.parts.caustics
     if job.task.diffuse == PARTLY and caustics.photons > 0:
-        ask_caustic_radii(job, chunk, search, hits)
+        for i in range(hits):  # where diffuse reflection is followed
+            search.radius[i] = Float32(radius_of(job, chunk, i)) if chunk.follow[i] > ZERO else -ONE
         add_all_found(job, caustics, chunk, search, hits)
     if job.task.diffuse == GATHER:
         for i in range(hits):
@@ -58,14 +58,6 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
         for i in range(hits):
             if search.radius[i] >= ZERO:
                 search.radius[i] = -ONE if chunk.follow[i] > ZERO else Float32(radius_of(job, chunk, i))
-
-
-@inlined
-def ask_caustic_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
-    """Write the radii of the searches for what mirrors and glass bring, behind `ask_radii`: at vertices whose diffuse
-    reflection is followed."""
-    for i in range(hits):
-        search.radius[i] = Float32(radius_of(job, chunk, i)) if chunk.follow[i] > ZERO else -ONE
 
 
 @inlined

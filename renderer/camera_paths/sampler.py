@@ -16,13 +16,8 @@ from renderer.camera_paths.paths import DEPTH_MASK, EyeChunk
 from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.film.halves import half_of
 from renderer.simd.columns import each, whole
-from shaders.compilation import compiled as inlined
-from shaders.random import HALF_BITS, LOW, STREAM_CAMERA, philox, random4
-from shaders.sobol import NO_PASS, sobol4, sobol_bits
-from tracecore.compilation.cached import compiled
-
-#: Bounces whose numbers are Sobol's: more of them bring nothing that can be measured.
-SOBOL_BOUNCES = 1
+from shaders.random import HALF_BITS, LOW, NO_PASS, STREAM_CAMERA, philox, random4, sobol_bits
+from tracecore.compilation.cached import compiled, inlined
 
 #: Steps of an additive sequence that fills the unit square evenly: powers of the inverse of the plastic number.
 #: Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.
@@ -40,24 +35,13 @@ _half_of = inlined(half_of)
 
 @inlined
 def camera_numbers(task: EyeTask, pixel: int) -> tuple[Pair, Pair]:
-    """Returns a point of the unit square for the place in the pixel, and another one for that on the lens."""
-    if task.sampler == SOBOL:
-        u = sobol_numbers(task, pixel, STREAM_CAMERA, 0)
-        return (u[0], u[1]), (u[2], u[3])
+    """Returns a point of the unit square for the place in the pixel, and one for that on the lens; not for SOBOL."""
     offset = random4(task.seed, _half_of(task.sequence), pixel, STREAM_CAMERA, 0)
     number = task.sequence >> 1
     x = (offset[0] + number * PLASTIC_1) % 1.0
     y = (offset[1] + number * PLASTIC_2) % 1.0
     lens = random4(task.seed, task.sequence, pixel, STREAM_CAMERA, 1)
     return (x, y), (lens[0], lens[1])
-
-
-@inlined
-def sobol_numbers(task: EyeTask, pixel: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Returns two points of the unit square, (u[0], u[1]) and (u[2], u[3]), each evenly spread over a half of the
-    passes: what belongs together takes a whole point."""
-    half = _half_of(task.sequence)
-    return sobol4(task.seed, task.sequence >> 1, pixel, stream + half * SECOND_HALF, step)
 
 
 class Draw(NamedTuple):

@@ -5,22 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import (
-    AFTER_DIFFUSE,
-    EYE_BEHIND,
-    EYE_CONE,
-    EYE_PDF,
-    EYE_THROUGHPUT,
-    EYE_UNMAPPED,
-    MOST_DEPTH,
-    Doubles,
-    EyeChunk,
-    bounces_of,
-)
+from renderer.camera_paths.paths import AFTER_DIFFUSE, EYE_MEDIA, MOST_DEPTH, Doubles, EyeChunk, bounces_of
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
-from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
+from renderer.shading.chunks import Long, View, ray_columns
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import AT_POINT, frame_at, in_frame, parameters_at
 from renderer.shading.surfaces import (
@@ -34,22 +23,12 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
-from renderer.simd.columns import (
-    COLUMN_BYTES,
-    column,
-    column_of,
-    each,
-    list_indices,
-    pack_chunk,
-    set_column,
-    three,
-    whole,
-)
+from renderer.simd.columns import COLUMN_BYTES, column, each, list_indices, pack_chunk, rows, set_column, whole
 from shaders.bsdfs.bsdf import Seen
-from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.vector import Vec3, scale
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -126,30 +105,11 @@ def rules_of(task: EyeTask, near: float) -> Rules:
 
 @inlined
 def pick_vertices(queue: Queue, view: View, count: int) -> tuple[int, int]:
-    """Write rays of a queue, and their paths, side by side to the chunk until it is full. Returns how many they are,
-    and how many rays were looked at."""
+    """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
     chunk, step = view.chunk, view.step
-    triangles = view.hits + HIT_ID * step
-    sources = (
-        (triangles, view.hits, view.hits + step, view.hits + 2 * step)
-        + (view.paths, view.paths + step, view.paths + EYE_PDF * step)
-        + three(view.rays, step)
-        + three(view.rays + RAY_DIRECTION * step, step)
-        + three(view.paths + EYE_THROUGHPUT * step, step)
-        + (view.paths + EYE_CONE * step, view.paths + (EYE_CONE + 1) * step)
-        + three(view.paths + EYE_UNMAPPED * step, step)
-        + (view.paths + EYE_BEHIND * step,)
-    )
-    targets = (
-        (address(chunk.triangle), address(chunk.distance), address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        + (address(chunk.pixel), address(chunk.state), address(chunk.pdf))
-        + column_of(chunk.origin)
-        + column_of(chunk.ray)
-        + column_of(chunk.throughput)
-        + (address(chunk.cone), address(chunk.cone) + COLUMN_BYTES)
-        + column_of(chunk.unmapped)
-        + (address(chunk.behind),)
-    )
+    sources = ray_columns(view.rays, step) + rows(view.hits, step, 4) + rows(view.paths, step, EYE_MEDIA)
+    hits, paths = rows(address(chunk.origin), COLUMN_BYTES, 10), rows(address(chunk.pixel), COLUMN_BYTES, EYE_MEDIA)
+    targets = hits + paths
     return pack_chunk(view.words, queue.wanted, count, sources, targets)
 
 

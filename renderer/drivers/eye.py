@@ -11,9 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.bounce import make_eye_paths_ready
-from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
+from renderer.camera_paths.loops import (
+    BOUNCE,
+    CAMERA,
+    FEATURE_PASSES,
+    SHADOW,
+    EyeBatches,
+    run_eye_paths,
+    run_features,
+    take_eye_batches,
+)
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, within_crop

@@ -27,8 +27,8 @@ from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
-from renderer.photons.targets import NO_SPHERES, has_lights_outside, projected, specular_spheres
-from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_to_stores
+from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
+from renderer.photons.tracing import PHOTON_CODE, counted, leave_stores, trace_photons, trace_to_stores
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -46,6 +46,12 @@ STORED_GUESS = 4
 
 #: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
 SHARP_SHARE = 0.15
+
+#: Photons that a pilot sends out to see how many are stored; where more than so many are for each, as in rooms, they
+#: suffice wherever the eye looks ...
+PROBES, ENOUGH_STORED = 1 << 13, 0.4
+#: ... and where not so many times as many are stored of those sent to what is needed, these do not pay.
+AIMING_GAIN = 2.25
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -82,7 +88,7 @@ class PhotonDriver(EyeDriver):
     diffuse = INDIRECT
     caustics = Caustics.ALL
     code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
-    #: Whether photons of lights outside of the scene are sent where a pilot finds that light is needed.
+    #: Whether a pilot looks where light is needed.
     is_aimed: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -94,7 +100,7 @@ class PhotonDriver(EyeDriver):
         self._radii, self._most_stored = np.empty(0), 0
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
         self.projected_scene = self._projected(settings.guide_share)
-        if self.is_aimed and settings.projection and has_lights_outside(self.scene):
+        if self.is_aimed and settings.projection and self.scene.lights.power > 0.0:
             with closing(
                 self._in_order(lambda _, crew: self._look_about(settings, crew), 0, lambda i: i == 0)
             ) as pilot:
@@ -126,17 +132,28 @@ class PhotonDriver(EyeDriver):
         return max(footprint, photon_radius(self._area, self.emitted))
 
     def _look_about(self, settings: RenderSettings, crew: Crew) -> None:
-        """Learns in a pilot where light is needed, has photons sent there and, unless the user has named a radius or
-        the driver looks for photons in a way of its own, learns how far those are looked for.
+        """Learns in a pilot whether few photons are stored and, if so, has them sent where light is needed, if that
+        pays, and learns how far they are looked for, unless the user has named a radius or the driver looks for them in
+        a way of its own.
 
         settings: as the user has left them.
         """
+        usual = self._stored(self.projected_scene, crew)
+        if usual > ENOUGH_STORED * PROBES:
+            return
         task = photon_task(self.scene, self.settings, PILOT, min_bounces=1)
         needed = needed_spheres(self.scene, Eye(self.camera, self.tracer), task, crew)
-        share = max(settings.guide_share, SHARP_SHARE) if self._is_sharp and len(needed) else settings.guide_share
-        self.projected_scene = self._projected(share, needed)
+        share = max(settings.guide_share, SHARP_SHARE) if self._is_sharp else settings.guide_share
+        aimed = self._projected(share, needed)
+        if len(needed) and self._stored(aimed, crew) > AIMING_GAIN * usual:
+            self.projected_scene = aimed
         if settings.radius is None and self.diffuse == INDIRECT and not self.is_sequential:
             self._learn_radii(settings, crew)
+
+    def _stored(self, scene: PackedScene, crew: Crew) -> int:
+        """Returns how many photons are stored in a pilot behind the first surface that they meet."""
+        task = photon_task(scene, self.settings, PILOT, min_bounces=1)
+        return trace_photons(scene, task, crew, range(PROBES)).counts.stored
 
     def _learn_radii(self, settings: RenderSettings, crew: Crew) -> None:
         """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and

@@ -1,20 +1,21 @@
-"""Batches of photons on their way: what belongs to them, column by column, and memory to work on them."""
+"""Batches of photons on their way: what belongs to them, what becomes of their hits, and memory to work on them."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.photon_map import Words
+from renderer.photons.store import WAITING_COLUMN
 from renderer.scene.photon_scene import Records
 from renderer.shading.maps import MAP_COLUMNS
-from renderer.simd.columns import COLUMN
+from renderer.simd.columns import CHUNK, WORD_BYTES, fields
+from shaders.float32 import Int, Longs
+from shaders.random import Bits4
+from tracecore.compilation.cached import inlined
 from tracecore.rays import RAY_FLOATS, Floats
 
 #: Rows of paths.
 PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_MEDIA, PATH_WORDS = 0, 1, 2, 5, 6
-
-_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `normal` is brought to the side of the ray's
 #: origin, and packed_front becomes that. origin, ray, distance, uv, triangle, photon, depth, flux: of the ray, hit and
@@ -26,64 +27,34 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: TRIANGLE_TEXTURE, and texel: index of the one drawn. media: the stack of the path's media, in scenes with HAS_MEDIA;
 #: unabsorbed: the flux that it had before the ray.
 HIT_COLUMNS = np.dtype(
-    [
-        ("normal", "<f4", _VECTOR),
-        ("plane", "<f4", _SCALAR),
-        ("clearance", "<f4", _SCALAR),
-        ("kind", "<u4", _SCALAR),
-        ("packed_front", "<u4", _SCALAR),
-        ("packed_back", "<u4", _SCALAR),
-        ("origin", "<f4", _VECTOR),
-        ("ray", "<f4", _VECTOR),
-        ("distance", "<f4", _SCALAR),
-        ("uv", "<f4", (2, COLUMN)),
-        ("triangle", "<i4", _SCALAR),
-        ("photon", "<u4", _SCALAR),
-        ("depth", "<u4", _SCALAR),
-        ("flux", "<f4", _VECTOR),
-        ("position", "<f4", _VECTOR),
-        ("shading", "<f4", _VECTOR),
-        ("bits", "<u4", (4, COLUMN)),
-        ("draws", "<f4", _VECTOR),
-        ("wi", "<f4", _VECTOR),
-        ("is_outside", "<i4", _SCALAR),
-        ("correction", "<f4", _SCALAR),
-        ("counters", "<u4", _SCALAR),
-        ("uvs", "<f4", (6, COLUMN)),
-        ("texels", "<i4", _SCALAR),
-        ("sides", "<u4", _SCALAR),
-        ("textured", "<i4", _SCALAR),
-        ("textured_triangle", "<i4", _SCALAR),
-        ("texel", "<i4", _SCALAR),
-        ("bent", "<i4", _SCALAR),
-        ("media", "<u4", _SCALAR),
-        ("unabsorbed", "<f4", _VECTOR),
-        *MAP_COLUMNS,
-    ]
+    fields("<f4", "normal:3 plane clearance")
+    + fields("<u4", "kind packed_front packed_back")
+    + fields("<f4", "origin:3 ray:3 distance uv:2")
+    + fields("<i4", "triangle")
+    + fields("<u4", "photon depth")
+    + fields("<f4", "flux:3 position:3 shading:3")
+    + fields("<u4", "bits:4")
+    + fields("<f4", "draws:3 wi:3")
+    + fields("<i4", "is_outside")
+    + fields("<f4", "correction")
+    + fields("<u4", "counters")
+    + fields("<f4", "uvs:6")
+    + fields("<i4", "texels")
+    + fields("<u4", "sides")
+    + fields("<i4", "textured textured_triangle texel bent")
+    + fields("<u4", "media")
+    + fields("<f4", "unabsorbed:3")
+    + MAP_COLUMNS
 )
 
 #: Columns of a chunk of photons that leave lights: EMITTER, and for each photon the index of its own and how photons
 #: leave it (`PhotonScene.kinds`). listed: indices in the chunk of photons that do so in one way; owner: their emitters,
 #: whose numbers then come first in the columns of EMITTER. low and all below are `renderer.scene.projection.AIM`.
 LAUNCH_COLUMNS = np.dtype(
-    [
-        ("corner", "<f4", _VECTOR),
-        ("emitted", "<f4", _VECTOR),
-        ("normal", "<f4", _VECTOR),
-        ("edge_1", "<f4", _VECTOR),
-        ("edge_2", "<f4", _VECTOR),
-        ("size", "<f4", _SCALAR),
-        ("light", "<i4", _SCALAR),
-        ("kind", "<i4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
-        ("owner", "<i4", _SCALAR),
-        ("low", "<f4", _VECTOR),
-        ("sides", "<f4", _VECTOR),
-        ("middle", "<f4", _VECTOR),
-        ("radius", "<f4", _SCALAR),
-        ("way", "<i4", _SCALAR),
-        ("unused", "<i4", _SCALAR),
-    ]
+    fields("<f4", "corner:3 emitted:3 normal:3 edge_1:3 edge_2:3 size")
+    + fields("<i4", "light kind listed owner")
+    + fields("<f4", "low:3 sides:3 middle:3 radius")
+    + fields("<i4", "way unused")
 )
 
 #: One record of `HIT_COLUMNS` or of `LAUNCH_COLUMNS`.
@@ -149,9 +120,22 @@ class PhotonBatch(NamedTuple):
     rays: Floats
     hits: Floats
     paths: Words
-    fresh: npt.NDArray[np.int64]
+    fresh: Longs
     scratch: PhotonScratch
     capacity: int
+
+
+@inlined
+def bounces_of(depth: np.uint32) -> int:
+    """Returns how many surfaces a path has met, but for sheets that it went straight through."""
+    return Int(Int(depth & SURFACE_MASK) - Int(depth >> SHEET_SHIFT))
+
+
+@inlined
+def depth_after(depth: np.uint32, is_straight: bool) -> np.uint32:
+    """Returns the depth of a path behind a surface. is_straight: whether that is a sheet that bends nothing."""
+    is_counted = is_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
+    return np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
 
 
 def new_scratch(columns: int) -> PhotonScratch:
@@ -164,3 +148,44 @@ def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """Returns a batch over columns of a tracer, with memory for its paths."""
     paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
     return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(rays.shape[1]), capacity)
+
+
+#: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went
+#: straight through; MOST_SHEETS stands for all that are more, and further ones count as bounces.
+START_DEPTH, ONE_BOUNCE = np.uint32(0), np.uint32(1)
+SURFACE_MASK, SHEET_SHIFT = np.uint32(0xFFFF), np.uint32(16)
+ONE_SHEET, MOST_SHEETS = np.uint32(1 << 16), np.uint32(0xFFF)
+#: Bounces that a path may have.
+MOST_BOUNCES = int(SURFACE_MASK - MOST_SHEETS)
+#: Fates of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
+#: once for a chunk, which has less than 256 hits.
+FATE_BITS, FATE_MASK = np.uint32(8), np.uint32(0xFF)
+FATES = np.uint32(0xFFFFFF00)
+#: Bytes from one column of photons to the next, where they wait and in a block.
+WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
+ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
+
+
+class Limits(NamedTuple):
+    """The limits of a task, as a loop compares with them. key: of its random numbers."""
+
+    min_bounces: np.int32
+    max_bounces: np.int32
+    key: Bits4
+    only_caustics: bool
+    is_corrected: bool
+
+
+class Landing(NamedTuple):
+    """What loops over hits work on.
+
+    limits: of the task.
+    photons: where photons wait.
+    before: address of the flux that paths had before their rays.
+    tables: address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`).
+    """
+
+    limits: Limits
+    photons: int
+    before: int
+    tables: int

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.errors import RenderError
-from renderer.photons.grid import Grid, cell_of, grid_over, most_cells
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
+from renderer.photons.photon_map import PHOTON_WORDS, Grid, PhotonMap, Words, cell_of, grid_over, most_cells
 from renderer.photons.store import STORE_COLUMNS, STORE_INDEX, Piece, new_words
 from renderer.simd.columns import (
     CHUNK,
@@ -33,9 +32,9 @@ from renderer.simd.columns import (
 )
 from renderer.simd.rows import gather_columns
 from renderer.simd.sixteen import ROWS, prefetch_line, put_rows
-from shaders.compilation import compiled as inlined
+from shaders.float32 import Floats, Ints, Longs
 from tracecore.compilation.borrowing import borrowed
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, element, greatest, least, load16, splat16
 from tracecore.workers.pool import CallingThread, Helpers
 
@@ -63,9 +62,6 @@ GAPS = (*(int(701 * 2.25**k) for k in range(16, 0, -1)), 701, 301, 132, 57, 23, 
 
 #: Parts that buckets are cut into for each of several threads, so that all have work to the end.
 PARTS = 4
-
-Longs = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 
 
 class MapMemory:
@@ -130,8 +126,7 @@ class SortScratch(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Photons whose cells are to be found: addresses of a column of positions, `step` bytes before the next, and of the
-    cells."""
+    """Photons whose cells are to be found: addresses of positions, in columns `step` bytes apart, and of the cells."""
 
     positions: int
     step: int
@@ -255,7 +250,7 @@ def sort(shares: list[list[Piece]], count: int, grid: Grid, memory: MapMemory, w
 
 
 @compiled
-def add_bounds(blocks: Words, photons: int, box: npt.NDArray[np.float32]) -> None:
+def add_bounds(blocks: Words, photons: int, box: Floats) -> None:
     """Lets a box, (2, 3) float32, have in it the photons of a `Piece`."""
     step, vectors = WORD_BYTES * blocks.shape[2], photons & -ELEMENTS
     for axis in range(3):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(kw_only=True)
+@dataclass
 class PhotonCounts:
     """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
 
@@ -22,10 +22,5 @@ class PhotonCounts:
 
     def add(self, other: "PhotonCounts") -> None:
         """Add the counts of another run."""
-        self.emitted += other.emitted
-        self.aimed += other.aimed
-        self.stored += other.stored
-        self.absorbed += other.absorbed
-        self.escaped += other.escaped
-        self.terminated += other.terminated
-        self.wanting += other.wanting
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)

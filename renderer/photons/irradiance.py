@@ -17,10 +17,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.building import build_photon_map
-from renderer.photons.grid import cell_of, coordinate
 from renderer.photons.photon_map import (
     DISC_THICKNESS,
     PHOTON_NORMAL,
@@ -29,6 +27,8 @@ from renderer.photons.photon_map import (
     PhotonMap,
     Words,
     alike,
+    cell_of,
+    coordinate,
     directions_of,
     dot16,
     gather,
@@ -37,11 +37,10 @@ from renderer.photons.photon_map import (
 )
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
 from renderer.simd.sixteen import first_elements
-from shaders.compilation import compiled as inlined
-from shaders.float32 import Float32
+from shaders.float32 import Doubles, Float32, Longs
 from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, element, fetch_add, less_equal, lowest_bit, splat16
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
 from tracecore.workers.pool import Loop, Worker, Workers
@@ -62,8 +61,6 @@ MOST_RADII = 16
 #: Places that a thread takes at a time.
 SHARE = 512
 
-Longs = npt.NDArray[np.int64]
-
 
 class IrradianceMap(NamedTuple):
     """Irradiance at some photons.
@@ -76,7 +73,7 @@ class IrradianceMap(NamedTuple):
 
     samples: PhotonMap
     others: PhotonMap
-    values: npt.NDArray[np.float64]
+    values: Doubles
     radius: float
 
 
@@ -232,7 +229,4 @@ def span(places: PhotonMap, center: Vec3, reach: float, axis: int) -> tuple[int,
     """Returns the first and the last cell along an axis that has what is no farther than `reach`."""
     grid, value, away = places.grid, center[axis], Float32(reach) + abs(center[axis]) * ROUNDING
     low, count = grid.low[axis], grid.shape[axis]
-    return (
-        coordinate(value - away, low, grid.per_cell, count),
-        coordinate(value + away, low, grid.per_cell, count),
-    )
+    return (coordinate(value - away, low, grid.per_cell, count), coordinate(value + away, low, grid.per_cell, count))

@@ -4,7 +4,7 @@ from renderer.scene.photon_scene import PLAIN
 from renderer.simd.ways import for_each_way
 from shaders.environment import Sky
 from shaders.float32 import ONE
-from shaders.lights import Emission, Emitter, leaving
+from shaders.lights import Emission, Emitter, kinds_with
 from shaders.random import Bits4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import along
@@ -29,5 +29,5 @@ def leave_from_plain(light: Emitter, _sky: Sky, bits: Bits4) -> Emission:
 
 #: Calls loop(way, kind, more) for each way to leave lights, with the number that `PhotonScene.kinds` has for it.
 for_each_leaving = for_each_way(
-    [(leave_from_plain, int(PLAIN)), *((kind.leave, int(kind.number)) for kind in leaving())]
+    [(leave_from_plain, int(PLAIN)), *((kind.leave, int(kind.number)) for kind in kinds_with("leave"))]
 )

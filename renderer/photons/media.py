@@ -3,26 +3,14 @@
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PATH_MEDIA, Chunk
-from renderer.photons.chunk_views import FATES, NO_FATE
+from renderer.photons.batch import FATES, NO_FATE, PATH_MEDIA, Chunk
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View
-from renderer.simd.columns import (
-    COLUMN,
-    column,
-    each,
-    get,
-    get_int,
-    get_word,
-    pack_columns,
-    put,
-    set_column,
-    whole,
-)
-from shaders.compilation import compiled as inlined
+from renderer.simd.columns import COLUMN, column, each, get, get_int, get_word, pack_columns, put, set_column, whole
 from shaders.float32 import ZERO, Int
 from shaders.vector import dot, multiply
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -94,8 +82,7 @@ def go_through(i: int, data: Inside) -> None:
 
 @inlined
 def border_at(i: int, data: Inside) -> tuple[int, bool, tuple[np.uint32, np.uint32]]:
-    """Returns the medium inside of the surface of a hit, whether the path comes from outside, and the stacks inside and
-    outside."""
+    """Returns the medium inside of a hit's surface, whether the path comes from outside, and both sides' stacks."""
     chunk, tables = data
     material = Int(get_word(address(chunk.kind), i) & MATERIAL_MASK)
     medium, is_outside = get_int(tables.of_materials, material), get_int(address(chunk.is_outside), i) != Int(0)

@@ -4,6 +4,9 @@ A photon keeps where it landed, where it came from, the side of the surface, and
 maps of 16 bits a coordinate (Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010);
 the flux shares one exponent (Ward: Real Pixels, 1991, with nine bits of mantissa). The flux is rounded up or down at
 random, so that the sum over many photons has no bias.
+
+Photons are sorted into a uniform grid, all of it in float32: they are sorted and looked for by the same function, which
+never falls as a coordinate grows.
 """
 
 import math
@@ -12,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.photons.grid import Grid, coordinate
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements, three
 from renderer.simd.sixteen import (
     first_elements,
@@ -24,13 +26,75 @@ from renderer.simd.sixteen import (
     sum_of,
     three_columns,
 )
-from shaders.compilation import compiled as inlined
-from shaders.elementary import binary_exponent, power_of_two
-from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.fma import fma
+from shaders.elementary import binary_exponent, fma, power_of_two
+from shaders.float32 import ONE, ZERO, Float32, Floats, Int, Ints
 from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16, store
+
+#: A grid never has more cells than this, nor, where photons are few, more than these for each of them and some; larger
+#: cells take over. Sixteen photons are looked at together, and most cells have none.
+MAX_CELLS, CELLS_PER_PHOTON, LEAST_CELLS = 1 << 22, 2, 1 << 12
+
+
+class Grid(NamedTuple):
+    """Cells of one size, numbered with x fastest.
+
+    low: corner of the grid, float32, world units.
+    shape: how many cells there are along x, y and z, int32.
+    cell: edge of a cell, world units.
+    per_cell: cells for a world unit, float32.
+    """
+
+    low: Vec3
+    shape: tuple[int, int, int]
+    cell: float
+    per_cell: float
+
+    @property
+    def cells(self) -> int:
+        """Returns how many cells there are."""
+        return int(self.shape[0]) * int(self.shape[1]) * int(self.shape[2])
+
+
+def most_cells(photons: int) -> int:
+    """Returns how many cells a grid may have for so many photons."""
+    return min(MAX_CELLS, max(LEAST_CELLS, CELLS_PER_PHOTON * photons))
+
+
+def grid_over(low: Floats, high: Floats, cell: float, most_cells: int) -> Grid:
+    """Returns the grid over a box. The edge of its cells grows until there are not too many.
+
+    low, high: (3,) float32, corners of the box, world units.
+    cell: the least edge, world units.
+    most_cells: how many cells there may be.
+    """
+    size = high.astype(np.float64) - low
+    while (counts := np.floor(size / cell) + 1.0).prod() > most_cells:
+        cell *= 1.12
+    return Grid(
+        low=(low[0], low[1], low[2]),
+        shape=(Int(counts[0]), Int(counts[1]), Int(counts[2])),
+        cell=float(cell),
+        per_cell=Float32(1.0 / cell),
+    )
+
+
+@inlined
+def coordinate(value: float, low: float, per_cell: float, count: int) -> int:
+    """Returns the index of the cell along one axis, inside the grid, of a float32."""
+    return Int(min(max((value - low) * per_cell, ZERO), Float32(count) - ONE))
+
+
+@inlined
+def cell_of(grid: Grid, position: Vec3) -> int:
+    """Returns the number of the cell, int32, that a position, float32, is in, or of the nearest one."""
+    x = coordinate(position[0], grid.low[0], grid.per_cell, grid.shape[0])
+    y = coordinate(position[1], grid.low[1], grid.per_cell, grid.shape[1])
+    z = coordinate(position[2], grid.low[2], grid.per_cell, grid.shape[2])
+    return Int((z * grid.shape[1] + y) * grid.shape[0] + x)
+
 
 #: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side. The
 #: lowest bits of the normal, SURFACES_LEFT, say how many surfaces may still lie between its own and the eye.
@@ -115,7 +179,7 @@ class PhotonMap(NamedTuple):
     """
 
     columns: Words
-    starts: npt.NDArray[np.int32]
+    starts: Ints
     grid: Grid
     photons: int
     scale: float
@@ -188,7 +252,10 @@ def find(
 
     between: surfaces between this one and the eye.
     """
-    return find_in(photon_map, disc_at(point, geom_normal, shading_normal, radius, between))
+    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
+    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
+    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
+    return find_in(photon_map, Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between)))
 
 
 @inlined
@@ -200,7 +267,8 @@ def find_in(photon_map: PhotonMap, disc: Disc) -> Found:
     the map alone.
     """
     grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
-    step, waiting, waits = WORD_BYTES * photon_map.columns.shape[1], waiting_words(), 0
+    step, waits = WORD_BYTES * photon_map.columns.shape[1], 0
+    waiting = three(three_columns(), 2 * ELEMENTS * WORD_BYTES)  # of directions, normals and fluxes
     (x0, x1), (y0, y1), (z0, z1) = cells_around(grid, disc, 0), cells_around(grid, disc, 1), cells_around(grid, disc, 2)
     total = Total(splat16(ZERO), splat16(ZERO), splat16(ZERO), 0)
     for z in range(z0, z1 + 1):
@@ -225,12 +293,6 @@ def total_of(total: Total) -> Found:
 
 
 @inlined
-def waiting_words() -> tuple[int, int, int]:
-    """Returns addresses of columns in which directions, normals and fluxes of photons wait."""
-    return three(three_columns(), 2 * ELEMENTS * WORD_BYTES)
-
-
-@inlined
 def move_sixteen(waiting: tuple[int, int, int]) -> None:
     """Moves the words behind the first sixteen to the front."""
     for column in waiting:
@@ -249,15 +311,6 @@ def with_sixteen(total: Total, waiting: tuple[int, int, int], disc: Disc, count:
         total.blue + only(elements, blue * correction),
         total.photons + count_elements(elements),
     )
-
-
-@inlined
-def disc_at(point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int) -> Disc:
-    """Returns the disc of a search."""
-    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
-    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
-    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
-    return Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between))
 
 
 @inlined
@@ -358,11 +411,3 @@ def flux_of(words: int) -> tuple[Any, Any, Any]:
         part_of_words(words, np.uint32(9), mask) * step,
         part_of_words(words, np.uint32(18), mask) * step,
     )
-
-
-def total_flux(photons: Words) -> npt.NDArray[np.float64]:
-    """Returns the sum of the stored flux, in its unit: (3,) float64."""
-    packed = np.ascontiguousarray(photons[:, PHOTON_FLUX])
-    step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
-    channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
-    return np.array([channel.sum() for channel in channels])

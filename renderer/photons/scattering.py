@@ -9,20 +9,18 @@ import numba
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import HIT_COLUMNS, Chunk
-from renderer.photons.chunk_views import (
-    MOST_SHEETS,
+from renderer.photons.batch import (
+    HIT_COLUMNS,
     NO_FATE,
     ONE_ABSORBED,
-    ONE_BOUNCE,
-    ONE_SHEET,
     ONE_STORED,
     ONE_TERMINATED,
-    SHEET_SHIFT,
-    SURFACE_MASK,
     WAITING_STEP,
+    Chunk,
     Landing,
     Limits,
+    bounces_of,
+    depth_after,
 )
 from renderer.photons.photon_map import SURFACES_LEFT, pack_flux
 from renderer.scene.materials import BsdfTable
@@ -41,13 +39,16 @@ from renderer.shading.scattering import (
 from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
 from renderer.simd.columns import COLUMN_BYTES, column, each, get3, put, put3, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
-from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Int
 from shaders.octahedral import pack_unit
 from shaders.random import Bits4, unit32
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, chosen, dot, multiply, scale
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
+
+#: Nothing, float32.
+BLACK32: Vec3 = (ZERO, ZERO, ZERO)
 
 
 class Landed(NamedTuple):
@@ -66,8 +67,7 @@ def scatter_photons(kind: BsdfKind, chunk: Chunk, count: int, landing: Landing) 
 
 @inlined
 def scatter_photon(i: int, data: Landed) -> None:
-    """Write the photon of a hit, whether it stays or not, and what is left of its path: its direction, its flux, and
-    where its next ray starts."""
+    """Write the photon of a hit, whether it stays or not, and direction, flux and next origin of its path."""
     kind, chunk, limits = data.kind, data.chunk, data.landing.limits
     flux, depth, ray, flat = column(chunk.flux, i), chunk.depth[i], column(chunk.ray, i), column(chunk.normal, i)
     own, bits = frame_at(kind, i, chunk), (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
@@ -84,21 +84,17 @@ def scatter_photon(i: int, data: Landed) -> None:
         is_lost |= (dot(wi, flat) > ZERO) != (dot(wi, own.normal) > ZERO)
         above, below = abs(dot(ray, own.normal) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, own.normal))
         weight = scale(weight, shading_normal_correction(above, below))
-    is_counted = ahead.is_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
-    ahead_depth = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
+    ahead_depth = depth_after(depth, ahead.is_straight)
     is_cut = bool(bounces_of(ahead_depth) >= limits.max_bounces)
     left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, COLUMN_BYTES, i)
     goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
     fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
-    chunk.counters[i] = stored(i, bounces_of(depth), chunk, limits) + fate
+    stores = ((chunk.kind[i] & STORES) != 0) & (bounces_of(depth) >= limits.min_bounces)
+    chunk.counters[i] = (ONE_STORED if stores else NO_FATE) + fate
     chunk.depth[i] = ahead_depth
     set_column(chunk.flux, i, scale(left, gain))
     set_column(chunk.wi, i, wi)
     set_column(chunk.position, i, next_origin(i, wi, chunk))
-
-
-#: Nothing, float32.
-BLACK32: Vec3 = (ZERO, ZERO, ZERO)
 
 
 @inlined
@@ -116,19 +112,6 @@ def put_photon(i: int, bounces: int, flux: np.uint32, chunk: Chunk, landing: Lan
     put(word + WAITING_STEP, i, normal)
     put(word + 2 * WAITING_STEP, i, np.uint32(flux))
     put(word + 3 * WAITING_STEP, i, chunk.photon[i])
-
-
-@inlined
-def bounces_of(depth: np.uint32) -> int:
-    """Returns how many surfaces a path has met, but for sheets that it went straight through."""
-    return Int(Int(depth & SURFACE_MASK) - Int(depth >> SHEET_SHIFT))
-
-
-@inlined
-def stored(i: int, bounces: int, chunk: Chunk, limits: Limits) -> np.uint32:
-    """Returns the fate of a photon that stays, or none. bounces: of its path before."""
-    stores = ((chunk.kind[i] & STORES) != 0) & (bounces >= limits.min_bounces)
-    return ONE_STORED if stores else NO_FATE
 
 
 @inlined

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from renderer.photons.grid import Grid
 from renderer.photons.photon_map import (
     PHOTON_DIRECTION,
     Disc,
     Found,
+    Grid,
     PhotonMap,
     Total,
     cells_around,
@@ -28,6 +28,7 @@ from renderer.simd.columns import (
     ELEMENTS,
     WORD_BYTES,
     each,
+    fields,
     get3,
     get_int,
     prefetch,
@@ -36,8 +37,8 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.sixteen import first_elements, pack_sixteen
-from shaders.compilation import compiled as inlined
 from shaders.float32 import ZERO, Int
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, load_int, splat16
 
 #: Vertices whose photons are looked for together, and the runs of photons that one of them may have: where there are
@@ -55,21 +56,13 @@ _WAITING, _RUN_BYTES = _RUNS * ELEMENTS, _RUNS * WORD_BYTES
 #: list of the vertices around which photons are; flux, (found, 3), and photons: the sum of what these bring, and how
 #: many they are.
 SEARCH_COLUMNS = np.dtype(
-    [
-        ("radius", "<f4", (COLUMN,)),
-        ("between", "<f4", (COLUMN,)),
-        ("row", "<i4", (COLUMN,)),
-        ("width", "<i4", (COLUMN,)),
-        ("high", "<i4", (COLUMN,)),
-        ("deep", "<i4", (COLUMN,)),
-        ("runs", "<i4", (3, _RUNS)),
-        ("waiting", "<u4", (3, _WAITING)),
-        ("ends", "<i4", (GROUP,)),
-        ("crowded", "<i4", (GROUP,)),
-        ("found", "<i4", (COLUMN,)),
-        ("flux", "<f8", (COLUMN, 3)),
-        ("photons", "<i4", (COLUMN,)),
-    ]
+    fields("<f4", "radius between")
+    + fields("<i4", "row width high deep")
+    + [("runs", "<i4", (3, _RUNS)), ("waiting", "<u4", (3, _WAITING))]
+    + [("ends", "<i4", (GROUP,)), ("crowded", "<i4", (GROUP,))]
+    + fields("<i4", "found")
+    + [("flux", "<f8", (COLUMN, 3))]
+    + fields("<i4", "photons")
 )
 
 #: One record of `SEARCH_COLUMNS`.
@@ -227,8 +220,7 @@ def pack_found(data: Looking, first: int, count: int) -> None:
 
 @inlined
 def add_found(data: Looking, first: int, end: int, found: int) -> int:
-    """Add up what the photons bring that wait for each vertex of a group. Returns the length of the list of those that
-    have some."""
+    """Add up what photons bring to each vertex of a group. Returns how many vertices there are now that have some."""
     search, photon = data.search, 0
     for i in range(first, end):
         last = load_int(address(search.ends) + WORD_BYTES * (i - first))
@@ -244,8 +236,7 @@ def add_found(data: Looking, first: int, end: int, found: int) -> int:
 
 @inlined
 def keep(search: Search, i: int, photons: Found, found: int) -> int:
-    """Write what was found for a vertex behind what was found before. Returns the length of the list, which grows where
-    there are photons."""
+    """Write what was found for a vertex behind what was before. Returns how many there are now, with photons alone."""
     search.found[found], search.photons[found] = Int(i), Int(photons.photons)
     search.flux[found, 0], search.flux[found, 1], search.flux[found, 2] = photons.flux
     return found + (photons.photons > 0)

@@ -14,26 +14,45 @@ bounce: the thread, the batch and the index in it change no bit.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
-from renderer.photons.batch import PATH_WORDS, Chunk, PhotonBatch, PhotonTask
-from renderer.photons.chunk_views import MOST_BOUNCES, Landing, Limits
+from renderer.photons.batch import (
+    BLOCK_STEP,
+    FATE_BITS,
+    FATE_MASK,
+    FATES,
+    MOST_BOUNCES,
+    NO_FATE,
+    ONE_STORED,
+    PATH_FLUX,
+    PATH_MEDIA,
+    PATH_WORDS,
+    START_DEPTH,
+    WAITING_STEP,
+    Chunk,
+    Landing,
+    Limits,
+    PhotonBatch,
+    PhotonTask,
+)
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
-from renderer.photons.picking import WITH_UV, pick_fresh, pick_hits
 from renderer.photons.store import (
+    PHOTON_BLOCK_BYTES,
     PHOTON_RAYS,
+    PHOTONS_ABSORBED,
     PHOTONS_AIMED,
     PHOTONS_EMITTED,
     PHOTONS_ESCAPED,
+    PHOTONS_STORED,
+    PHOTONS_TERMINATED,
+    STORE_COLUMNS,
     PhotonOutput,
 )
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED, PhotonScene
-from renderer.shading.chunks import RECORD_BYTES, TEXTURE_BYTES, View
+from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED
+from renderer.shading.chunks import HIT_ID, RECORD_BYTES, TEXTURE_BYTES, View, ray_columns
 from renderer.shading.queues import Places, Queue, Walk, count_hits, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
@@ -49,8 +68,28 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import draw_texel, paint
 from renderer.simd.bsdf_kinds import call_at
-from renderer.simd.columns import WORD_BYTES, column, each, list_indices, set_column, whole
-from shaders.float32 import ZERO
+from renderer.simd.columns import (
+    CHUNK,
+    COLUMN_BYTES,
+    LINE_BYTES,
+    WORD_BYTES,
+    close_gaps,
+    column,
+    column_of,
+    copy_line,
+    each,
+    get_word,
+    list_indices,
+    pack_chunk,
+    pack_columns,
+    pack_numbered,
+    put,
+    rows,
+    set_column,
+    three,
+    whole,
+)
+from shaders.float32 import ZERO, Longs
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, dot
@@ -63,6 +102,10 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
 
 
+#: Surfaces that are looked at where a ray meets their triangle.
+WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
+
+
 def needs_uv(scene: PackedScene) -> bool:
     """Returns whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & WITH_UV)
@@ -72,12 +115,12 @@ class Hits(NamedTuple):
     """What shading the hits of a batch needs, and what it writes to.
 
     fresh: of the batch.
-    alike: see `fresh_flux`.
+    alike: whether all fresh photons carry the same flux, and which.
     """
 
     scene: PackedScene
     limits: Limits
-    fresh: npt.NDArray[np.int64]
+    fresh: Longs
     alike: tuple[bool, Vec3]
     output: PhotonOutput
 
@@ -88,7 +131,7 @@ def shade_batch(
     task: PhotonTask,
     batch: PhotonBatch,
     active: int,
-    supply: npt.NDArray[np.int64],
+    supply: Longs,
     output: PhotonOutput,
 ) -> int:
     """Does the same as `shade_rays`, by the same machine code, for what Python passes in."""
@@ -103,7 +146,7 @@ def shade_rays(
     task: PhotonTask,
     batch: PhotonBatch,
     active: int,
-    supply: npt.NDArray[np.int64],
+    supply: Longs,
     output: PhotonOutput,
 ) -> int:
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons. All named tuples but the
@@ -121,7 +164,9 @@ def shade_rays(
     )
     places = places_of(batch)
     output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
-    hits = Hits(scene, limits, batch.fresh, fresh_flux(scene.photon_scene, task), output)
+    is_alike = is_all_alike(scene.photon_scene)
+    alike = (is_alike, only_light(scene.photon_scene, task).flux if is_alike else (ZERO, ZERO, ZERO))
+    hits = Hits(scene, limits, batch.fresh, alike, output)
     walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
     kept = shade_queues(shade_chunk, hits, walk)
     photon, fresh = take(supply, batch.capacity - kept)
@@ -140,14 +185,7 @@ def places_of(batch: PhotonBatch) -> Places:
 
 
 @inlined
-def fresh_flux(scene: PhotonScene, task: PhotonTask) -> tuple[bool, Vec3]:
-    """Returns whether all fresh photons carry the same flux, and which."""
-    is_alike = is_all_alike(scene)
-    return is_alike, only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
-
-
-@inlined
-def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
+def take(supply: Longs, wanted: int) -> tuple[int, int]:
     """Take photons from what threads share. Returns the first one's index, and how many they are."""
     end = supply[1]
     if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:
@@ -262,3 +300,118 @@ def land(i: int, chunk: Chunk) -> None:
     """Write where a photon lands, and the normal on the side that it comes from, as photons keep it."""
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
     chunk.packed_front[i] = front if face(i, chunk.distance[i], chunk) else back
+
+
+@inlined
+def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
+    """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
+    rays, hits = columns_of_hits(view)
+    sources = rays + rows(view.paths, view.step, PATH_MEDIA)
+    targets = hits + rows(address(view.chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    if queue.flags & WITH_UV:
+        uv, chunk_uv = columns_of_uv(view)
+        return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(view.words, queue.wanted, count, sources, targets)
+
+
+@inlined
+def columns_of_hits(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the addresses of rays, distances and triangles of a batch, and of where a chunk has them."""
+    chunk, step = view.chunk, view.step
+    sources = ray_columns(view.rays, step) + (view.hits, view.hits + HIT_ID * step)
+    return sources, rows(address(chunk.origin), COLUMN_BYTES, 6) + (address(chunk.distance), address(chunk.triangle))
+
+
+@inlined
+def columns_of_uv(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the addresses of barycentric coordinates of a batch, and of where a chunk has them."""
+    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), COLUMN_BYTES, 2)
+
+
+@inlined
+def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[bool, Vec3]) -> tuple[int, int]:
+    """Do as `pick_hits` does for photons on their first ray, and return the same.
+
+    rays: the photon of the first one, and how many they are.
+    alike: whether all fresh photons carry the same flux, and which; else it is in columns.
+    """
+    (photon, count), (is_alike, only_flux) = rays, alike
+    chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
+    sources, targets = columns_of_hits(view)
+    if queue.flags & WITH_UV:
+        uv, chunk_uv = columns_of_uv(view)
+        columns = (sources + uv, targets + chunk_uv)
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, columns)
+    else:
+        hits, taken = pack_numbered(view.words, queue.wanted, count, numbers, (sources, targets))
+    each(take_first_step, whole(hits), chunk)
+    if is_alike:
+        each(carry_flux, whole(hits), (chunk, only_flux))
+    else:
+        flux = three(view.paths + PATH_FLUX * step, step)
+        pack_columns(view.words, queue.wanted, taken, flux, column_of(chunk.flux))
+    return hits, taken
+
+
+@inlined
+def take_first_step(i: int, chunk: Chunk) -> None:
+    """Write the depth of a fresh photon."""
+    chunk.depth[i] = START_DEPTH
+
+
+@inlined
+def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
+    """Write the flux of a fresh photon of the only light."""
+    set_column(data[0].flux, i, data[1])
+
+
+@inlined
+def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
+    columns = rows(photons, WAITING_STEP, STORE_COLUMNS)
+    waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
+    if waits >= CHUNK:
+        waits -= CHUNK
+        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)
+        output.filled[0] += 1
+    output.waits[0] = waits
+
+
+@inlined
+def fill_block(waiting: int, block: int, rest: int) -> None:
+    """Move photons that wait to a block, and the rest of them to the front."""
+    for word in range(STORE_COLUMNS):
+        for line in range(0, BLOCK_STEP, LINE_BYTES):
+            copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
+    each(move_photon, whole(rest), waiting)
+
+
+@inlined
+def move_photon(i: int, waiting: int) -> None:
+    """Copy a photon that waits behind a whole block to the front."""
+    for word in range(STORE_COLUMNS):
+        first = waiting + word * WAITING_STEP
+        put(first, i, get_word(first, CHUNK + i))
+
+
+@inlined
+def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk."""
+    total = NO_FATE
+    for i in range(count):
+        total = np.uint32(total + chunk.counters[i])
+    for counter in (PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_TERMINATED):
+        output.counters[counter] += np.int64(total & FATE_MASK)
+        total >>= FATE_BITS
+
+
+@inlined
+def keep_paths(view: View, count: int) -> int:
+    """Move the paths that go on behind those before; returns how many they are.
+
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
+    """
+    chunk, step = view.chunk, view.step
+    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)
+    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources, targets)

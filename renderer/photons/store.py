@@ -8,15 +8,15 @@ in which it left them.
 
 import contextlib
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.simd.columns import CHUNK, ELEMENTS
+from shaders.float32 import Longs
 from tracecore.compilation.cached import compiled
 from tracecore.workers.pool import Helpers
 
@@ -33,11 +33,12 @@ WAITING_COLUMN = 2 * CHUNK + ELEMENTS
 #: Memory is asked for in pieces of this size.
 SEGMENT_BYTES = 16 << 20
 
-#: What a thread counts: photons by how they left and what became of them, and rays.
+#: What a thread counts: photons by how they left and what became of them, in the order of
+#: `PhotonCounts`, and rays.
 PHOTONS_EMITTED, PHOTONS_AIMED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(6)
 PHOTON_RAYS, PHOTON_COUNTERS = range(6, 8)
 
-Counts = npt.NDArray[np.int64]
+Counts = Longs
 
 
 class PhotonOutput(NamedTuple):
@@ -106,9 +107,7 @@ class PhotonStore:
         yield self._waiting[None, :, : self._waits[0]]
 
     def pieces(self) -> list[Piece]:
-        """Returns all photons in the order in which they were kept, as whole vectors may read them: what lies behind
-        those of a block is memory as well.
-        """
+        """Returns all photons in the order in which they were kept; what lies behind a block is memory as well."""
         full = [Piece(segment.blocks[: segment.filled[0]], CHUNK) for segment in self._segments]
         return [*full, Piece(self._waiting[None], int(self._waits[0]))]
 
@@ -126,9 +125,7 @@ def room(output: PhotonOutput) -> int:
 
 
 def new_blocks(count: int) -> Words:
-    """Returns (count, STORE_COLUMNS, CHUNK) uint32. They are whole pages, so that lines of 64 bytes lie as the
-    processor has them.
-    """
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32 in whole pages, so that lines lie as the processor has them."""
     return new_words(count * PHOTON_BLOCK_BYTES // 4).reshape(count, STORE_COLUMNS, CHUNK)
 
 
@@ -154,26 +151,25 @@ def in_order(stores: list[PhotonStore], first: int, count: int, workers: Helpers
     workers: who does the work.
     """
     starts = np.zeros(count + 1, np.int64)
-    workers.map(lambda store: _count_store(store, first, starts, workers), stores)
+    _for_blocks(stores, workers, lambda blocks: count_photons(blocks, first, starts))
     bounds = np.linspace(0, count + 1, workers.threads + 1).astype(np.int64)
     pieces = [starts[low:high] for low, high in pairwise(bounds)]
     sums = np.cumsum([0, *workers.map(np.sum, pieces)])
     workers.map(lambda k: start_paths(pieces[k], sums[k]), range(len(pieces)))
     ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
-    workers.map(lambda store: _put_store(store, first, starts, ordered, workers), stores)
+    _for_blocks(stores, workers, lambda blocks: put_photons(blocks, first, starts, ordered))
     return ordered
 
 
-def _count_store(store: PhotonStore, first: int, counts: Counts, workers: Helpers) -> None:
-    for blocks in store.filled():
-        workers.check_wanted()
-        count_photons(blocks, first, counts)
+def _for_blocks(stores: list[PhotonStore], workers: Helpers, act: Callable[[Words], None]) -> None:
+    """Has workers act on all blocks of photons, those of a store in their order."""
 
+    def act_on(store: PhotonStore) -> None:
+        for blocks in store.filled():
+            workers.check_wanted()
+            act(blocks)
 
-def _put_store(store: PhotonStore, first: int, starts: Counts, ordered: Words, workers: Helpers) -> None:
-    for blocks in store.filled():
-        workers.check_wanted()
-        put_photons(blocks, first, starts, ordered)
+    workers.map(act_on, stores)
 
 
 @compiled

@@ -4,19 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.projection import ENDLESS
-from shaders.lights import (
-    LIGHT_EDGE_1,
-    LIGHT_EDGE_2,
-    LIGHT_KIND,
-    LIGHT_NORMAL,
-    LIGHT_POSITION,
-    Extent,
-    numbers_of,
-)
+from shaders.float32 import Bools, Doubles
+from shaders.lights import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION, Extent, numbers_of
 from shaders.surface import SurfaceArrays
-
-Doubles = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 #: What is less than this share of the scene's size in front of a surface, or outside of a box, does not count as that.
 CLEARANCE = 1e-6
@@ -38,7 +28,7 @@ def boxes_around(surfaces: SurfaceArrays, rows: Doubles, shines: Bools, is_squar
     if len(surfaces.positions) == 0:
         return boxes
     whole = box_of(surfaces.positions)
-    is_place, is_surface, is_around = (shines & are_of(rows, extent) for extent in Extent)
+    is_place, is_surface, is_around = (shines & np.isin(rows[:, LIGHT_KIND], numbers_of(extent)) for extent in Extent)
     positions = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
     boxes[is_around | (is_place & are_beyond(positions[:, None], whole))] = whole
     if is_surface.any():
@@ -73,11 +63,6 @@ def corners_of(rows: Doubles, is_square: Bools) -> Doubles:
     corner, edge_1, edge_2 = (rows[:, column : column + 3] for column in (LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2))
     last = corner + edge_1 + np.where(is_square[:, None], edge_2, 0.0)
     return np.stack([corner, corner + edge_1, corner + edge_2, last], axis=1)
-
-
-def are_of(rows: Doubles, extent: Extent) -> Bools:
-    """Returns which lights fill what `extent` says: (n,) bool."""
-    return np.isin(rows[:, LIGHT_KIND], numbers_of(extent))
 
 
 def box_of(points: npt.NDArray[np.floating]) -> Doubles:

@@ -15,19 +15,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_rays
-from renderer.photons.store import (
-    PHOTON_RAYS,
-    PHOTONS_ABSORBED,
-    PHOTONS_AIMED,
-    PHOTONS_EMITTED,
-    PHOTONS_ESCAPED,
-    PHOTONS_STORED,
-    PHOTONS_TERMINATED,
-    PhotonOutput,
-    PhotonStore,
-    in_order,
-    room,
-)
+from renderer.photons.store import PHOTON_RAYS, PhotonOutput, PhotonStore, in_order, room
 from renderer.scene.packed_scene import PackedScene
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
@@ -170,12 +158,4 @@ def leave_stores(stores: list[PhotonStore], workers: Workers) -> None:
 def counted(stores: list[PhotonStore]) -> tuple[PhotonCounts, int]:
     """Returns the fates of the paths in some stores, and how many rays were traced for them."""
     counters = np.sum([store.counters for store in stores], axis=0)
-    counts = PhotonCounts(
-        emitted=int(counters[PHOTONS_EMITTED]),
-        aimed=int(counters[PHOTONS_AIMED]),
-        stored=int(counters[PHOTONS_STORED]),
-        absorbed=int(counters[PHOTONS_ABSORBED]),
-        escaped=int(counters[PHOTONS_ESCAPED]),
-        terminated=int(counters[PHOTONS_TERMINATED]),
-    )
-    return counts, int(counters[PHOTON_RAYS])
+    return PhotonCounts(*counters[:PHOTON_RAYS].tolist()), int(counters[PHOTON_RAYS])

@@ -17,7 +17,7 @@ from shaders.lights import (
     POINT,
     TRIANGLE,
     LightArrays,
-    arriving,
+    kinds_with,
 )
 
 #: A light as shadow rays see it: a line of the cache. position, edge_1, edge_2, normal: of a triangle; of a point there
@@ -72,7 +72,7 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     records["density"] = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
     records["density"][~is_plain] = ONE_BY_ONE
     kinds = 0
-    for kind in arriving():
+    for kind in kinds_with("arrive"):
         own = rows[:, LIGHT_KIND] == kind.number
         records["density"][own] = -kind.number
         for name, values in kind.record(rows[own], share[own]).items():

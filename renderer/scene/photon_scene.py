@@ -29,7 +29,7 @@ from shaders.lights import (
     TRIANGLE,
     Extent,
     LightArrays,
-    leaving,
+    kinds_with,
     numbers_of,
     powers_per_strength,
 )
@@ -358,7 +358,8 @@ def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
 def pack_kinds(rows: Doubles) -> npt.NDArray[np.int32]:
     """`PhotonScene.kinds` of rows of the emitters."""
     numbers = rows[:, LIGHT_KIND].astype(np.int32)
-    is_plain, leaves = np.isin(numbers, (POINT, TRIANGLE)), np.isin(numbers, [kind.number for kind in leaving()])
+    is_plain = np.isin(numbers, (POINT, TRIANGLE))
+    leaves = np.isin(numbers, [kind.number for kind in kinds_with("leave")])
     kinds = np.select([is_plain, leaves], [PLAIN, numbers], BY_EMIT).astype(np.int32)
     return kinds[:0] if is_plain.all() else kinds
 

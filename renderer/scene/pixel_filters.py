@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
-from shaders.series import cosine, exponential
+from shaders.elementary import cosine, exponential
 
 Doubles = npt.NDArray[np.float64]
 

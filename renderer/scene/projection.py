@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
-from shaders.elementary import greatest, least, sine_cosine
+from shaders.elementary import fma, greatest, least, sine_cosine
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.fma import fma
 from shaders.lights import (
     LIGHT_AREA,
     LIGHT_KIND,

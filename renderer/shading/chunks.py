@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from renderer.scene.photon_scene import TRIANGLE_RECORD, TRIANGLE_TEXTURE
-from renderer.simd.columns import WORD_BYTES
+from renderer.simd.columns import WORD_BYTES, three
 from shaders.float32 import Float32
+from tracecore.compilation.cached import inlined
 
 #: Where words of a triangle record and of a triangle's texture begin, by fours.
 RECORD_BYTES, RECORD_QUADS = TRIANGLE_RECORD.itemsize, (0, 16)
@@ -29,6 +30,12 @@ Long: Any = np.int64
 
 #: One record of the columns of a chunk.
 Chunk = Any
+
+
+@inlined
+def ray_columns(rays: int, step: int) -> tuple[int, ...]:
+    """Returns the addresses of origins and directions of a batch's rays, in columns `step` bytes apart."""
+    return three(rays, step) + three(rays + RAY_DIRECTION * step, step)
 
 
 class View(NamedTuple):

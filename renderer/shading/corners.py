@@ -3,12 +3,12 @@
 from typing import Any
 
 from renderer.simd.columns import COLUMN_BYTES, get, get3, get_int, put
-from shaders.compilation import compiled as inlined
 from shaders.elementary import floor
 from shaders.float32 import ONE, Float32, Int
 from shaders.maps import Pair, Patch
 from shaders.textures import Coordinates
 from shaders.vector import Vec3, add, normalize, scale, subtract
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
 
 #: Bytes of a vector of a row, and numbers of a triangle's three.
@@ -19,11 +19,7 @@ VECTOR_BYTES, CORNER_NUMBERS = 12, Int(9)
 def corners_of(i: int, chunk: Any, rows: int) -> tuple[Vec3, Vec3, Vec3]:
     """Returns a vector for each corner of the triangle of hit i. rows: address of (n, 3, 3) float32."""
     first = Int(get_int(address(chunk.triangle), i) * CORNER_NUMBERS)
-    return (
-        get3(rows, 4, first),
-        get3(rows + VECTOR_BYTES, 4, first),
-        get3(rows + 2 * VECTOR_BYTES, 4, first),
-    )
+    return (get3(rows, 4, first), get3(rows + VECTOR_BYTES, 4, first), get3(rows + 2 * VECTOR_BYTES, 4, first))
 
 
 @inlined

@@ -21,6 +21,7 @@ from renderer.simd.columns import (
     close_list,
     column,
     each,
+    fields,
     get,
     get_int,
     get_word,
@@ -30,7 +31,6 @@ from renderer.simd.columns import (
     whole,
 )
 from shaders.bsdfs.bsdf import MEAN, MOST_NUMBERS
-from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.maps import Axes, Patch, axes_of, bumped, footprint, tangent_of, tilted, visible_normal
 from shaders.textures import (
@@ -46,11 +46,10 @@ from shaders.textures import (
     look_up_number,
 )
 from shaders.vector import Color, chosen, dot, frame, mean, scale
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import offset_of
-
-_SCALAR, _VECTOR, _PAIR = (COLUMN,), (3, COLUMN), (2, COLUMN)
 
 #: Columns of a chunk. Of hits: `parameters` to `unused` are `renderer.scene.materials.NUMBERS`, `parameters` being
 #: those of the BSDF, [number, hit]; `listed`, the list of those with one function of the user's own; `material`, its
@@ -63,28 +62,14 @@ _SCALAR, _VECTOR, _PAIR = (COLUMN,), (3, COLUMN), (2, COLUMN)
 #: the `color`, or slopes, that were found, and the bits again; and `blending`, a list of indices in that list.
 MAP_COLUMNS: list[tuple[Any, ...]] = [
     ("parameters", "<f4", (MOST_NUMBERS, COLUMN)),
-    ("bsdf", "<i4", _SCALAR),
-    ("shader", "<i4", _SCALAR),
-    ("ior_number", "<i4", _SCALAR),
-    ("unused", "<i4", _SCALAR),
-    ("listed", "<i4", _SCALAR),
-    ("material", "<i4", _SCALAR),
-    ("width", "<f4", _SCALAR),
-    ("tangent", "<f4", _VECTOR),
-    ("mapped", "<i4", _SCALAR),
-    ("coordinates", "<f4", _PAIR),
-    ("tiles", "<f4", _PAIR),
-    ("seen", "<f4", _SCALAR),
-    ("along_u", "<f4", _VECTOR),
-    ("along_v", "<f4", _VECTOR),
-    ("outer", "<f4", _VECTOR),
-    ("image", "<i4", _SCALAR),
-    ("coarser", "<f4", _SCALAR),
-    ("color", "<f4", _VECTOR),
-    ("looks", "<u4", _SCALAR),
-    ("blends", "<u4", _SCALAR),
-    ("looking", "<i4", _SCALAR),
-    ("blending", "<i4", _SCALAR),
+    *fields("<i4", "bsdf shader ior_number unused listed material"),
+    *fields("<f4", "width tangent:3"),
+    *fields("<i4", "mapped"),
+    *fields("<f4", "coordinates:2 tiles:2 seen along_u:3 along_v:3 outer:3"),
+    *fields("<i4", "image"),
+    *fields("<f4", "coarser color:3"),
+    *fields("<u4", "looks blends"),
+    *fields("<i4", "looking blending"),
 ]
 
 #: Bits of `looks`: whether a hit has the map, and whether a coarser image counts.

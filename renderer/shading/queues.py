@@ -12,8 +12,8 @@ from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
 from renderer.simd.columns import WORD_BYTES, count_words, each, get_int, get_word, put, whole
-from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
 from tracecore.rays import RAY_FLOATS
 

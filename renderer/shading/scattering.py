@@ -30,11 +30,11 @@ from renderer.simd.bsdf_kinds import (
 )
 from renderer.simd.columns import column, get, get_int, list_indices
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP, Seen
-from shaders.compilation import compiled as inlined
 from shaders.custom import Point, call_shader
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.sampling import lambertian
 from shaders.vector import Color, Vec3, along, chosen, cross, dot, frame, scale, to_local, to_world
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 

@@ -34,10 +34,10 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.rows import gather_columns
-from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Int
 from shaders.textures import images_of
 from shaders.vector import along, chosen, dot, scale
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
 
 #: What NUMBERS has last, behind the numbers of a BSDF, as if it were four more of them.

@@ -6,9 +6,9 @@ import numpy as np
 from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK
 from renderer.shading.chunks import TEXEL_MASK, Chunk, View
 from renderer.simd.columns import COLUMN_BYTES, column, get, get_word, set_column
-from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.vector import Color, multiply
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
 
 

@@ -47,6 +47,16 @@ ALL_ELEMENTS = (1 << VECTOR_WIDTH) - 1
 WIDE = ir.VectorType(I32, VECTOR_WIDTH)
 
 
+def fields(kind: str, names: str) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Returns the fields of a record that has columns of scratch of one type.
+
+    kind: as NumPy writes the type.
+    names: of the columns, with ":3" behind one that stands for three.
+    """
+    parts = [name.partition(":") for name in names.split()]
+    return [(name, kind, (int(count), COLUMN) if count else (COLUMN,)) for name, _, count in parts]
+
+
 class _Distinct(ir.values.MDValue):
     """This is a node of metadata that is equal to none but itself."""
 
@@ -330,6 +340,20 @@ def prefetching(is_written: bool) -> Any:
 def three(columns: int, step: int) -> tuple[int, int, int]:
     """Returns the addresses of three columns, `step` bytes apart."""
     return (columns, columns + step, columns + 2 * step)
+
+
+@emitting
+def rows(typing: Any, first: Any, step: Any, count: Any) -> Any:
+    """Returns the addresses of some columns, `step` bytes apart: of as many as a constant says."""
+    if not isinstance(count, types.IntegerLiteral):
+        raise TypingError("rows takes a constant for the number of columns")
+    returned = types.UniTuple(types.int64, count.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        places = [builder.add(arguments[0], builder.mul(arguments[1], I64(k))) for k in range(len(returned))]
+        return context.make_tuple(builder, returned, places)
+
+    return returned(types.int64, types.int64, count), emit
 
 
 @inlined

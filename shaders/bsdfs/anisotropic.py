@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.bsdfs.layers import lifted, no_base
 from shaders.compilation import compiled
-from shaders.conductor import reflectance_alike
 from shaders.elementary import sine_cosine
 from shaders.float32 import HALF, ONE, PI, TWO, ZERO
+from shaders.fresnel import reflectance_alike
 from shaders.ggx import LEAST_ALPHA, halfway, mirrored_at, unit
 from shaders.sampling import cosine_hemisphere
 from shaders.specular_lobe import (

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, no_base
 from shaders.compilation import compiled
-from shaders.dielectric import fresnel, refract
 from shaders.float32 import ONE, ZERO
+from shaders.fresnel import fresnel, refract
 from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.vector import Color, Vec3, chosen, scale
@@ -43,8 +43,7 @@ def eta(glass: Any, is_outside: bool) -> float:
 
 @compiled
 def behind_border(wo: Vec3, eta: float, number: float) -> Vec3:
-    """Returns a direction behind a clear border, or the mirrored one, as a uniform number says. A border without any
-    change of index is straight, to the bit."""
+    """Returns a direction behind a clear border, or the mirrored one, by a number; with eta 1 straight, to the bit."""
     refracted = refract(wo, eta)
     through = chosen(eta == ONE, (-wo[0], -wo[1], -wo[2]), refracted)
     reflects = (number < fresnel(wo[2], eta)) & (eta != ONE)

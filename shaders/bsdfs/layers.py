@@ -67,8 +67,7 @@ def draw(shares: Shares, widths: Widths, mirrored: Mirrored, wo: Vec3, u: tuple[
 
 @compiled
 def pdf_of(shares: Shares, widths: Widths, wi: Vec3, wo: Vec3) -> float:
-    """Returns the density in solid angle with which `draw` draws wi, above the surface, from layers that spread
-    light."""
+    """Returns the density in solid angle with which `draw` draws wi, above the surface, from lobes with spread."""
     once = facets_pdf(max(widths.facets, LEAST_ALPHA), wi, wo)
     coat = facets_pdf(max(widths.coat, LEAST_ALPHA), wi, wo)
     pdf = (shares.base + shares.more) * wi[2] / PI
@@ -113,8 +112,7 @@ def under_coat(diffuse: Color, mean_coat: Color, ior: float) -> Color:
 
 @compiled
 def _to_and_fro(diffuse: float, out: float) -> float:
-    """Returns the sum of diffuse^(n + 1) (1 - out)^n over n from 0 on. out: the share of light from below that gets
-    through the coat."""
+    """Returns the sum of diffuse^(n + 1) (1 - out)^n over n from 0. out: what of light from below passes the coat."""
     return diffuse / max(ONE - diffuse * (ONE - out), LEAST_SHARE)
 
 

@@ -15,20 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, Drawn, Key, Seen, Value
 from shaders.bsdfs.diffuse import entering
 from shaders.compilation import compiled, get
 from shaders.elementary import turns_to
 from shaders.errors import ShaderError
-from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Doubles, Float32, Floats, Int
 from shaders.ggx import mirrored_at, sample_seen, seen_density
 from shaders.sampling import LEAST_SQUARE, cosine_hemisphere
 from shaders.vector import Color, Vec3, add, chosen, dot, scale, subtract
-
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 
 #: Bins: of the half vector's angle, by its root; of the difference's angle; and of half a turn of its azimuth.
 HALF_ANGLES, DIFFERENCE_ANGLES, AZIMUTHS = SHAPE = (90, 90, 180)

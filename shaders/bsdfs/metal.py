@@ -10,8 +10,8 @@ from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.bsdfs.layers import NOTHING, Mirrored, Shares, Widths, draw, lifted, no_base, none_below, pdf_of
 from shaders.coat_table import lacquer_albedo, lacquer_value
 from shaders.compilation import compiled
-from shaders.conductor import reflectance_alike
 from shaders.float32 import ONE, ZERO
+from shaders.fresnel import reflectance_alike
 from shaders.ggx import LEAST_ALPHA
 from shaders.specular_lobe import (
     SpecularLobe,

@@ -7,7 +7,9 @@ broad highlight, polished metal (s = 97) half a mirror with a tight highlight, a
 highlights. `transmittance` T is a clear dielectric. Where diffuse + specular + T exceeds 1 in some channel, all of it
 is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is no part of the BSDF.
 
-The base is the diffuse lobe. What the Phong lobe sends below the surface is lost.
+The base is the diffuse lobe. The Phong lobe is normalised so that it reflects no more than it receives (Lafortune,
+Willems: Using the Modified Phong Reflectance Model for Physically Based Rendering, 1994); what it sends below the
+surface is lost.
 """
 
 from typing import Any, NamedTuple
@@ -15,13 +17,16 @@ from typing import Any, NamedTuple
 from shaders.bsdfs import dielectric, diffuse
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Bsdf, Drawn, Seen, Use, Value
 from shaders.compilation import compiled
-from shaders.float32 import ONE, PI, TWO, ZERO
-from shaders.phong import phong_value, sample_phong
-from shaders.sampling import cosine_hemisphere
-from shaders.vector import Color, Vec3, add, chosen, dot, largest, scale
+from shaders.elementary import power
+from shaders.float32 import ONE, PI, TWO, TWO_PI, ZERO
+from shaders.sampling import cosine_hemisphere, cosine_power
+from shaders.vector import Color, Vec3, add, chosen, dot, frame, largest, scale, to_world
 
 #: Exponent at which half of the specular reflectance is a mirror.
 HALF_MIRROR_EXPONENT = 100.0
+
+
+PER_TWO_PI = 1 / TWO_PI
 
 
 class Nff(NamedTuple):
@@ -155,3 +160,20 @@ BSDF = Bsdf(
     may_lack=("phong", "exponent", "transmission"),
     is_linear=True,
 )
+
+
+@compiled
+def phong_value(wi: Vec3, wo: Vec3, exponent: float) -> float:
+    """Returns the lobe's value (exponent + 2) / (2 pi) cos^exponent of the angle between wi and the mirror image of
+    wo; 1/sr, without the cosine."""
+    cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
+    value = (exponent + TWO) * PER_TWO_PI * power(max(cosine, ZERO), exponent)
+    return value if cosine > ZERO else ZERO
+
+
+@compiled
+def sample_phong(wo: Vec3, exponent: float, u1: float, u2: float) -> Vec3:
+    """Draws a unit vector about the mirror image of wo; it may lie below the surface."""
+    axis = (-wo[0], -wo[1], wo[2])
+    tangent, bitangent = frame(axis)
+    return to_world(cosine_power(u1, u2, exponent), tangent, bitangent, axis)

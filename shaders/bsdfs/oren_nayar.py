@@ -109,8 +109,7 @@ def probabilities(oren_nayar: OrenNayar, seen: Seen) -> tuple[float, float]:
 
 @compiled
 def sample(oren_nayar: OrenNayar, seen: Seen, u: Vec3) -> Drawn:
-    """Draws a direction, by its cosine from the base, and evenly from the rest, which is brighter close to the
-    horizon."""
+    """Draws a direction, by its cosine from the base, and evenly from the rest, brighter close to the horizon."""
     base, rest = probabilities(oren_nayar, seen)
     is_base = u[0] < base
     wi = chosen(is_base, cosine_hemisphere(u[1], u[2]), uniform_hemisphere(u[1], u[2]))
@@ -132,11 +131,7 @@ def evaluate(oren_nayar: OrenNayar, wi: Vec3, seen: Seen) -> Value:
     evenly = is_above * missed(wi, rough) * missed(wo, rough) / (PI * mean_missed)
     left = scaled * max(ZERO, once - shares)
     red, green, blue = oren_nayar.diffuse
-    rest = (
-        red * left + later[0] * evenly,
-        green * left + later[1] * evenly,
-        blue * left + later[2] * evenly,
-    )
+    rest = (red * left + later[0] * evenly, green * left + later[1] * evenly, blue * left + later[2] * evenly)
     base_probability, rest_probability = probabilities(oren_nayar, seen)
     pdf = is_above * (base_probability * wi[2] / PI + rest_probability / TWO_PI)
     return Value(scale(oren_nayar.diffuse, scaled * shares), rest, pdf)

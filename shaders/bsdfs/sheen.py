@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shaders.albedo_table import COSINES, Cell, between, index_of, read
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
-from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Floats, Int
 from shaders.sampling import LEAST_SQUARE, cosine_hemisphere, uniform_hemisphere
 from shaders.vector import Color, Vec3, add, chosen, dot, multiply, scale
 
@@ -36,8 +36,8 @@ _LEAST_COSINE = Float32(1e-4)
 
 _FOUR, _LOG2_E = Float32(4.0), Float32(math.log2(math.e))
 
-#: Rows of the table, from LEAST_ALPHA to 1, and its columns, from cosine 0 to 1.
-ALPHAS, COSINES = 16, 48
+#: Rows of the table, from LEAST_ALPHA to 1; its columns, as many as other tables have, go from cosine 0 to 1.
+ALPHAS = 16
 FILE = Path(__file__).with_suffix(".npy")
 
 
@@ -57,12 +57,6 @@ class Sheen(NamedTuple):
 def pack(material: Any) -> Sheen:
     """Returns `diffuse` below fibres of the colour `sheen`; alpha is the square of `roughness`."""
     return Sheen(material.diffuse, material.own.get("sheen", KEYS["sheen"].default), material.roughness**2)
-
-
-@compiled
-def between(a: float, b: float, share: float) -> float:
-    """Returns what is a share of the way from a to b."""
-    return a + (b - a) * share
 
 
 @compiled
@@ -97,7 +91,7 @@ def fibres(wi: Vec3, wo: Vec3, alpha: float) -> float:
 
 
 @compiled
-def caught(alpha: float, cosine: float, nodes: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]) -> float:
+def caught(alpha: float, cosine: float, nodes: Floats, weights: Floats) -> float:
     """Returns the share of light at a cosine that white fibres reflect, by Gauss's nodes and weights in 0..1."""
     wo = (math.sqrt(ONE - cosine * cosine), ZERO, cosine)
     total = 0.0
@@ -111,7 +105,7 @@ def caught(alpha: float, cosine: float, nodes: npt.NDArray[np.float32], weights:
     return total
 
 
-def tabulated() -> npt.NDArray[np.float32]:
+def tabulated() -> Floats:
     """Returns the table (ALPHAS, COSINES) of what white fibres reflect."""
     nodes, weights = np.polynomial.legendre.leggauss(128)
     rule = (0.5 + 0.5 * nodes).astype(np.float32), (0.5 * weights).astype(np.float32)
@@ -120,7 +114,7 @@ def tabulated() -> npt.NDArray[np.float32]:
     return np.array([[caught(alpha, cosine, *rule) for cosine in cosines] for alpha in alphas], np.float32)
 
 
-def means(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def means(table: Floats) -> Floats:
     """Returns means (ALPHAS,) of the table as it is read, over light that falls in evenly from all sides."""
     nodes, weights = np.polynomial.legendre.leggauss(3)
     along, last = 0.5 + 0.5 * nodes, COSINES - 1
@@ -134,7 +128,7 @@ if __name__ == "__main__":
     np.save(FILE, tabulated())
 
 #: The table, and its means, (ALPHAS,).
-CAUGHT: npt.NDArray[np.float32] = np.load(FILE)
+CAUGHT: Floats = np.load(FILE)
 MEAN_CAUGHT = means(CAUGHT)
 
 #: From alpha to the row.
@@ -153,17 +147,8 @@ def row_at(alpha: float) -> tuple[int, float]:
 @compiled
 def caught_share(alpha: float, cosine: float) -> float:
     """Returns the share of light at a cosine that white fibres reflect."""
-    row, down = row_at(alpha)
-    scaled = math.sqrt(min(max(cosine, ZERO), ONE)) * Float32(COSINES - 1)
-    column = min(max(Int(scaled), Int(0)), Int(COSINES - 2))
-    along, table = scaled - Float32(column), address(CAUGHT)
-    index = Int(row * Int(COSINES) + column)
-    below = Int(index + Int(COSINES))
-    return between(
-        between(get(table, index), get(table, Int(index + Int(1))), along),
-        between(get(table, below), get(table, Int(below + Int(1))), along),
-        down,
-    )
+    (row, down), (column, along) = row_at(alpha), index_of(math.sqrt(min(max(cosine, ZERO), ONE)), COSINES)
+    return read(address(CAUGHT), Int(0), Cell(Int(row * Int(COSINES) + column), down, along))
 
 
 @compiled

@@ -5,7 +5,10 @@ the sky are outside of the scene; their power is what enters the sphere around i
 and triangles that glow; what loops call goes out: samples, densities and photons.
 """
 
-from shaders.lights.arrays import (
+# ruff: noqa: F401
+
+from shaders.lights.distant import distant_row
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -15,6 +18,7 @@ from shaders.lights.arrays import (
     LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Extent,
     Light,
     LightArrays,
     LightSample,
@@ -24,75 +28,26 @@ from shaders.lights.arrays import (
     outer_radius,
     triple,
 )
-from shaders.lights.dispatch import (
+from shaders.lights.picture import picture_row
+from shaders.lights.point import POINT, point_row
+from shaders.lights.registry import (
+    NO_SKY,
     choose,
-    emit,
     emit_from,
     is_outside,
     is_place,
     is_surface,
+    kinds_with,
     light_pdf,
     light_reach,
+    light_row,
+    numbers_of,
+    pack_lights,
     photon_density,
+    powers,
+    powers_per_strength,
     sample_light,
 )
-from shaders.lights.distant import distant_row
-from shaders.lights.kind import Extent
-from shaders.lights.outside import BEYOND
-from shaders.lights.packing import NO_SKY, pack_lights, powers, powers_per_strength
-from shaders.lights.picture import picture_row
-from shaders.lights.point import POINT, point_row
-from shaders.lights.registry import arriving, leaving, light_row, meeting, numbers_of
 from shaders.lights.sky import sky_row
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
-
-__all__ = [
-    "BEYOND",
-    "LIGHT_AREA",
-    "LIGHT_EDGE_1",
-    "LIGHT_EDGE_2",
-    "LIGHT_KIND",
-    "LIGHT_NORMAL",
-    "LIGHT_POSITION",
-    "LIGHT_STRENGTH",
-    "NO_SKY",
-    "POINT",
-    "SHADOW_END",
-    "TRIANGLE",
-    "Emission",
-    "Emitter",
-    "Extent",
-    "Light",
-    "LightArrays",
-    "LightSample",
-    "Row",
-    "Source",
-    "Sphere",
-    "arriving",
-    "choose",
-    "distant_row",
-    "emit",
-    "emit_from",
-    "is_outside",
-    "is_place",
-    "is_surface",
-    "leaving",
-    "light_pdf",
-    "light_reach",
-    "light_row",
-    "meeting",
-    "numbers_of",
-    "outer_radius",
-    "pack_lights",
-    "photon_density",
-    "picture_row",
-    "point_row",
-    "powers",
-    "powers_per_strength",
-    "sample_light",
-    "sky_row",
-    "spot_row",
-    "triangle_row",
-    "triple",
-]

@@ -8,21 +8,23 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.elementary import cosine as cosine_of
 from shaders.environment import Sky
-from shaders.float32 import HALF, ONE, ZERO
+from shaders.float32 import HALF, ONE, ZERO, Bools, Doubles
 from shaders.lights import outside
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Sphere,
@@ -30,10 +32,8 @@ from shaders.lights.arrays import (
     outer_row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2, Bits4, unit32
 from shaders.sampling import uniform_cap, uniform_cone
-from shaders.series import cosine as cosine_of
 from shaders.vector import BLACK, Color, Vec3, add, dot, frame, scale, to_world
 
 DISTANT = 3.0
@@ -65,9 +65,9 @@ def power_per_strength(rows: Doubles) -> Doubles:
     return power
 
 
-def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+def is_met(rows: Doubles) -> Bools:
     """Returns whether the lights have discs, (n,) bool."""
-    has_disc: npt.NDArray[np.bool_] = rows[:, COS_DISC] < 1.0
+    has_disc: Bools = rows[:, COS_DISC] < 1.0
     return has_disc
 
 

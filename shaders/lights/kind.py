@@ -1,22 +1,157 @@
-"""This module says what a kind of light is: all that loops must know of it, in the functions of one object."""
+"""This module holds lights as loops read them, a row of numbers for each, what they give a point or a photon, and what
+a kind of light is: all that loops must know of it, in the functions of one object."""
 
 import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
-from shaders.environment import Sky
-from shaders.lights.arrays import Emission, Emitter, Light, LightArrays, LightSample, Row, Source, Sphere
+from shaders.environment import EnvironmentArrays, Sky
+from shaders.float32 import Bools, Doubles, Longs
 from shaders.random import Bits2, Bits4
+from shaders.textures import TextureArrays
 from shaders.vector import Color, Vec3, dot
 
-Doubles = npt.NDArray[np.float64]
+#: Columns of a packed light: kind; position (or first corner); two edges; radiance (or intensity); unit normal; area;
+#: and ten that mean what the light's kind says.
+LIGHT_KIND, LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2 = 0, 1, 4, 7
+LIGHT_STRENGTH, LIGHT_NORMAL, LIGHT_AREA, LIGHT_OWN = 10, 13, 16, 17
+LIGHT_COLUMNS = LIGHT_OWN + 10
+
+#: One of `LightArrays.rows`.
+Row = Doubles
+
+
+class LightArrays(NamedTuple):
+    """The lights of a scene as loops read them.
+
+    rows: (n, LIGHT_COLUMNS) float64.
+    probability: (n,) float64, share of the total power.
+    cumulative: (n,) float64, its running sum, the last exactly 1.
+    power: of all lights, W, mean over the channels.
+    strongest_flux: the greatest in a channel of a photon that stands for all, W.
+    outer: (k,) int64, the lights that a ray can meet that leaves the scene.
+    environment: the image of the sky.
+    textures: those of lights that are pictures.
+    """
+
+    rows: Doubles
+    probability: Doubles
+    cumulative: Doubles
+    power: float
+    strongest_flux: float
+    outer: Longs
+    environment: EnvironmentArrays
+    textures: TextureArrays
+
+
+class Sphere(NamedTuple):
+    """Encloses the scene: its middle and radius in world units."""
+
+    middle: Vec3
+    radius: float
+
+
+class LightSample(NamedTuple):
+    """Describes light that arrives at a point if nothing is in between.
+
+    direction: unit, towards the light.
+    distance: world units.
+    irradiance: radiance / pdf, in W/m^2 per unit of cosine.
+    pdf_solid_angle: of the direction, with the choice of the light in it; 0 for a light without size.
+    """
+
+    direction: Vec3
+    distance: float
+    irradiance: Color
+    pdf_solid_angle: float
+
+
+class Emission(NamedTuple):
+    """Describes a photon as it leaves a light: its flux in W per channel, if this one photon stands for all."""
+
+    origin: Vec3
+    direction: Vec3
+    flux: Color
+
+
+class Emitter(NamedTuple):
+    """This is a light as vector loops of photons read it, float32; see `renderer.scene.photon_scene.EMITTER`.
+
+    corner, edge_1, edge_2, normal: those columns of its row.
+    flux: of a photon that stands for all.
+    size: of a light outside of the scene the radius of the sphere, else 1 of a parallelogram and 0 of others.
+    """
+
+    corner: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Color
+    size: float
+
+
+class Light(NamedTuple):
+    """This is a light as vector loops of shadow rays read it, float32; see `renderer.scene.light_records.LIGHT_RECORD`.
+
+    What the fields hold, the light's kind says.
+    """
+
+    position: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Color
+    density: float
+
+
+class Source(NamedTuple):
+    """This is a light as one photon leaves it.
+
+    kind: its number.
+    row: in `LightArrays`, of all but points and triangles.
+    origin: where the photon starts, world units.
+    axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a light outside the scene.
+    """
+
+    kind: float
+    row: int
+    origin: Vec3
+    axis: Vec3
+
+
+def row_of(kind: float, position: Vec3, strength: Color) -> Row:
+    """Returns the row of a light with zeros in all other columns."""
+    row = np.zeros(LIGHT_COLUMNS)
+    row[LIGHT_KIND] = kind
+    row[LIGHT_POSITION : LIGHT_POSITION + 3] = position
+    row[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] = strength
+    return row
+
+
+def outer_row(kind: float, strength: Color, sphere: Sphere) -> Row:
+    """Returns the row of a light outside of the sphere around the scene, which is its position and area."""
+    row = row_of(kind, sphere.middle, strength)
+    row[LIGHT_AREA] = math.pi * sphere.radius**2
+    return row
+
+
+@compiled
+def triple(lights: LightArrays, index: int, column: int) -> Vec3:
+    """Returns three columns of a packed light's row."""
+    rows = lights.rows
+    return (rows[index, column], rows[index, column + 1], rows[index, column + 2])
+
+
+@compiled
+def outer_radius(lights: LightArrays, index: int) -> float:
+    """Returns the radius of the sphere around the scene, of a light outside of it."""
+    return math.sqrt(lights.rows[index, LIGHT_AREA] / math.pi)
 
 
 class Extent(enum.Enum):
@@ -29,36 +164,9 @@ class Extent(enum.Enum):
 
 
 @compiled
-def no_density(_lights: LightArrays, _index: int, _direction: Vec3, _distance: float) -> float:
-    """Returns the density of a light that no ray meets."""
-    return 0.0
-
-
-@compiled
 def cosine_density(_lights: LightArrays, source: Source, direction: Vec3) -> float:
     """Returns the density of a surface's photons, which leave it by the cosine, per unit of solid angle."""
     return greatest(dot(direction, source.axis), 0.0) / math.pi
-
-
-@compiled
-def half_space(_lights: LightArrays, _source: Source) -> float:
-    """Returns the cosine of the angle that a surface shines up to."""
-    return 0.0
-
-
-def no_row(_light: Any, _sphere: Sphere) -> Row:
-    """Raises TypeError: triangles and the environment are lights too, but none that a scene lists."""
-    raise TypeError("a light of this kind comes from a surface or the environment")
-
-
-def no_record(_rows: Doubles, _probability: Doubles) -> dict[str, Doubles]:
-    """Returns that nothing more is read of lights than their rows."""
-    return {}
-
-
-def never_met(rows: Doubles) -> npt.NDArray[np.bool_]:
-    """Returns (n,) bool for lights that no ray meets which leaves the scene."""
-    return np.zeros(len(rows), np.bool_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +187,14 @@ class LightKind:
         names of its fields, and an array for each.
     meet: (light, sky, direction), what a ray meets that leaves the scene in a unit direction, and the pdf_solid_angle
         with which `arrive` draws it: for vector loops, as `arrive`. Kinds that rays meet so have one.
-    row: from a light of the scene and the sphere around it to its row.
+    row: from a light of the scene and the sphere around it to its row; None of triangles and the environment, which
+        are lights too, but none that a scene lists.
     density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
-        the light.
+        the light; None where no ray meets it.
     photon_density: (lights, source, direction), that of `emit`: per unit of solid angle, or of area of a light outside.
-    reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere.
-    is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows.
+    reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere,
+        None of a surface, which shines up to its plane.
+    is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows; None where none can.
     brightest: from rows to the power (n, 3) in W of lights that were everywhere as bright as they are at most; None
         where that is their power.
     """
@@ -98,10 +208,10 @@ class LightKind:
     leave: Callable[[Emitter, Sky, Bits4], Emission] | None = None
     arrive: Callable[[Light, Sky, Vec3, Bits2], LightSample] | None = None
     meet: Callable[[Light, Sky, Vec3], tuple[Color, float]] | None = None
-    record: Callable[[Doubles, Doubles], dict[str, Doubles]] = no_record
-    row: Callable[[Any, Sphere], Row] = no_row
-    density: Callable[[LightArrays, int, Vec3, float], float] = no_density
+    record: Callable[[Doubles, Doubles], dict[str, Doubles]] = lambda rows, probability: {}
+    row: Callable[[Any, Sphere], Row] | None = None
+    density: Callable[[LightArrays, int, Vec3, float], float] | None = None
     photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
-    reach: Callable[[LightArrays, Source], float] = half_space
-    is_met: Callable[[Doubles], npt.NDArray[np.bool_]] = never_met
+    reach: Callable[[LightArrays, Source], float] | None = None
+    is_met: Callable[[Doubles], Bools] | None = None
     brightest: Callable[[Doubles], Doubles] | None = None

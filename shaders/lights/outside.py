@@ -1,5 +1,4 @@
-"""This module holds what lights outside of the scene have in common: they come from a direction, and start photons on a
-disc."""
+"""This module holds what lights outside of the scene share: they come from a direction, and photons start on a disc."""
 
 import math
 
@@ -7,17 +6,8 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
-from shaders.float32 import ONE
-from shaders.lights.arrays import (
-    LIGHT_AREA,
-    Emission,
-    Emitter,
-    LightArrays,
-    LightSample,
-    Source,
-    outer_radius,
-)
-from shaders.lights.kind import Doubles
+from shaders.float32 import ONE, Doubles
+from shaders.lights.kind import LIGHT_AREA, Emission, Emitter, LightArrays, LightSample, Source, outer_radius
 from shaders.random import unit32
 from shaders.vector import BLACK, Color, Vec3, add, frame, scale, to_world
 

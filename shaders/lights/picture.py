@@ -7,41 +7,36 @@ and along the edges, and what radiance the texture multiplies.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import called, compiled
+from shaders.float32 import Doubles, Floats
 from shaders.lights import triangle
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_KIND,
     LIGHT_OWN,
     LIGHT_STRENGTH,
     Emission,
+    Extent,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import uniform_triangle
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, lookup
 from shaders.vector import BLACK, Color, Vec3, add, multiply, scale
 
 PICTURE = 5.0
 
-LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (
-    LIGHT_OWN,
-    LIGHT_OWN + 1,
-    LIGHT_OWN + 3,
-    LIGHT_OWN + 5,
-    LIGHT_OWN + 7,
-)
+LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (LIGHT_OWN + k for k in (0, 1, 3, 5, 7))
 
 #: Strips of a triangle over which the mean of its picture is taken, at most.
 MOST_STRIPS = 256
 
 
-def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
+def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: Floats) -> Row:
     """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
     picture = row.copy()
     picture[LIGHT_KIND], picture[LIGHT_TEXTURE] = PICTURE, texture

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.lights.arrays import (
+from shaders.float32 import Doubles
+from shaders.lights.kind import (
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
+    Extent,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Source,
@@ -18,7 +21,6 @@ from shaders.lights.arrays import (
     row_of,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import uniform_sphere
 from shaders.vector import BLACK, Color, Vec3, length, scale, subtract
 

@@ -6,7 +6,6 @@ The row has the axes of the image for edges and normal, and its mean radiance fo
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
@@ -20,9 +19,9 @@ from shaders.environment import (
     texel_pdf,
     texel_radiance,
 )
-from shaders.float32 import ONE, Float32
+from shaders.float32 import ONE, Bools, Doubles, Float32, Floats
 from shaders.lights import outside
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -30,15 +29,16 @@ from shaders.lights.arrays import (
     LIGHT_STRENGTH,
     Emission,
     Emitter,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Sphere,
     outer_row,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2, Bits4
 from shaders.vector import Color, Vec3, mean, scale, to_local, to_world
 
@@ -48,7 +48,7 @@ SKY = 4.0
 LEAST_RADIANCE = Float32(2.0**-126)
 
 
-def sky_row(image: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sphere: Sphere) -> Row:
+def sky_row(image: Floats, axes: Doubles, sphere: Sphere) -> Row:
     """Returns the row of light from all around.
 
     image: (h, w, 3), W/(m^2 sr).
@@ -68,7 +68,7 @@ def power_per_strength(rows: Doubles) -> Doubles:
     return power
 
 
-def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+def is_met(rows: Doubles) -> Bools:
     """Returns True for each light, (n,) bool."""
     return np.ones(len(rows), np.bool_)
 

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.elementary import greatest, least, power, sine_cosine
+from shaders.elementary import cosine, greatest, least, power, sine_cosine
 from shaders.environment import Sky
-from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
+from shaders.float32 import HALF, ONE, TWO, ZERO, Doubles, Float32
 from shaders.lights import point
-from shaders.lights.arrays import (
+from shaders.lights.kind import (
     LIGHT_EDGE_1,
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
+    Extent,
     Light,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     Source,
@@ -29,10 +31,8 @@ from shaders.lights.arrays import (
     row_of,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.random import Bits2
 from shaders.sampling import LEAST_SQUARE
-from shaders.series import cosine
 from shaders.vector import Color, Vec3, add, dot, frame, scale, subtract, to_world
 
 SPOT = 2.0
@@ -109,8 +109,7 @@ def arrive(light: Light, _sky: Sky, place: Vec3, _bits: Bits2) -> LightSample:
 
 @compiled
 def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
-    """Returns the share of a spot's intensity along its axis: between the cosines it is the smooth step 3 t^2 - 2
-    t^3."""
+    """Returns the share of a spot's intensity along its axis, between the cosines the smooth step 3 t^2 - 2 t^3."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     if cosine >= inner:
         return 1.0

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import compiled
-from shaders.lights.arrays import (
+from shaders.float32 import Doubles
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -14,13 +14,14 @@ from shaders.lights.arrays import (
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
+    Extent,
     LightArrays,
+    LightKind,
     LightSample,
     Row,
     row_of,
     triple,
 )
-from shaders.lights.kind import Doubles, Extent, LightKind
 from shaders.sampling import cosine_hemisphere, uniform_triangle
 from shaders.surface import clearance
 from shaders.vector import BLACK, Color, Vec3, add, dot, frame, length, scale, subtract, to_world
@@ -31,7 +32,7 @@ TRIANGLE = 1.0
 SHADOW_END = 1.0 - 1e-4
 
 
-def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
+def triangle_row(corners: Doubles, radiance: Color) -> Row:
     """Returns the row of a triangle that glows, corners (3, 3). radiance: W/(m^2 sr)."""
     edge_1, edge_2 = corners[1] - corners[0], corners[2] - corners[0]
     normal = np.cross(edge_1, edge_2)

@@ -21,7 +21,7 @@ CALLS = re.compile(
 UNITS = (
     "renderer.camera_paths.camera_rays.start_eye_paths",
     "renderer.camera_paths.lighting.add_shadow_rays",
-    "renderer.camera_paths.scattering.scatter",
+    "renderer.camera_paths.bounce.scatter",
     "renderer.photons.emission.launch",
     "renderer.photons.shading.shade_rays",
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import block_means, opened, passes, sidak_bound, z_scores
-from small_scenes import closed_box, flat_snapshot, quad
+from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 from test_light_kinds import KINDS
 from test_photon_projection import received, yard
 
@@ -22,7 +22,7 @@ from renderer.drivers.search_radius import (
     pixels_to,
 )
 from renderer.photons.importance import NEED_STEPS, NEEDED_SPHERES, equal_spheres, eye_row, in_steps
-from renderer.photons.targets import has_lights_outside, projected
+from renderer.photons.targets import projected
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
@@ -51,6 +51,18 @@ def city(lamp=(40.0, 25.0, 120.0)):
     camera = Camera(eye=(2.0, -9.0, 1.0), forward=(0.0, 1.0, 0.1), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
     light = PointLight(position=lamp, intensity=(6e4, 5e4, 4e4))
     return flat_snapshot(houses(), [BRICK], lights=[light], camera=camera)
+
+
+def square(sky="open"):
+    """A small city with a lamp among its houses, whose light few surfaces send on: in the open, or in a black box."""
+    walls = (closed_box() - (0.5, 0.5, 0.01)) * (200.0, 200.0, 60.0)
+    lamp = PointLight(position=(0.5, -3.0, 9.0), intensity=(300.0, 300.0, 250.0))
+    parts = [houses(), walls.astype(np.float32)] if sky == "box" else [houses()]
+    ids = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    black = Material(diffuse=(0.0, 0.0, 0.0))
+    return flat_snapshot(
+        np.concatenate(parts), [BRICK, black][: len(parts)], material_ids=ids, lights=[lamp], camera=city().camera
+    )
 
 
 def mirrored():
@@ -106,10 +118,9 @@ def test_fewer_photons_escape_and_pictures_have_less_noise():
     assert escaped[True] < 0.7 * escaped[False]
 
 
-@pytest.mark.parametrize("kind", ["lamp", "mirror"])
-def test_pictures_are_those_of_other_drivers_on_average(kind):
-    snapshot = city() if kind == "lamp" else mirrored()
-    made = block_means(passes(snapshot, "photon", 96, photons=4000, width=24, height=16), 4)
+@pytest.mark.parametrize("snapshot", [city(), mirrored(), square(), square("box")])
+def test_pictures_are_those_of_other_drivers_on_average(snapshot):
+    made = block_means(passes(snapshot, "photon", 96, photons=32_000, width=24, height=16), 4)
     judge = block_means(passes(snapshot, "path+caustics", 400, photons=4000, width=24, height=16, seed=7), 4)
     assert np.abs(z_scores(made, judge, tolerance=0.04)).max() < sidak_bound(made[0].size)
 
@@ -133,15 +144,23 @@ def test_a_crop_has_the_bits_of_the_whole():
     np.testing.assert_array_equal(part, whole[2:8, 3:11])
 
 
-def test_rooms_have_no_pilot():
-    lamp = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
-    snapshot = flat_snapshot(closed_box(), [BRICK], lights=[lamp])
-    assert not has_lights_outside(pack_scene(snapshot))
-    assert has_lights_outside(pack_scene(city()))
-    with opened(snapshot, "photon") as made:
+def test_rooms_are_looked_at_as_ever():
+    """Where all photons go on landing in sight of the eye, discs of their own for pixels would be of no use."""
+    with opened(lamp_in_box(), "photon") as made:
         assert made.projected_scene is made.scene
         made.render_pass(0)
         assert made.work.photons.wanting == 0
+
+
+@pytest.mark.parametrize(("sky", "most"), [("open", 0.85), ("box", 0.5)])
+def test_few_photons_are_no_reason_for_wide_discs_where_the_lamp_is_inside(sky, most):
+    """The even radius grows with the area of a scene, also of walls that send nothing on."""
+    judge = passes(square(sky), "path", 1500).mean(axis=0)[..., :3].astype(np.float32)
+    errors = {}
+    for projection in (True, False):
+        made = passes(square(sky), "photon", 48, photons=2000, projection=projection).mean(axis=0)
+        errors[projection] = error_of(made.astype(np.float32), judge)
+    assert errors[True] < most * errors[False]
 
 
 def test_needed_spheres_share_the_need_and_hold_all_of_it():

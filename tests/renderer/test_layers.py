@@ -6,7 +6,7 @@ from driver_passes import opened, passes, z_scores
 from small_scenes import flat_snapshot, floor_and_ceiling, quad
 from test_light_transport import COMMON, GLASS, room
 
-from renderer.camera_paths.features import FEATURE_PASSES
+from renderer.camera_paths.loops import FEATURE_PASSES
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Caustics
 from renderer.film.film import Film

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, quad
+from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photon import photon_task
-from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.photon_map import PHOTON
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene, sphere_around
 from scenes.lights import DistantLight, PointLight, SpotLight

@@ -9,7 +9,7 @@ from driver_passes import opened, passes, sidak_bound, z_scores
 from seen_vertices import vertex_at
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
-from renderer.camera_paths.scattering import cone_spread
+from renderer.camera_paths.bounce import cone_spread
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture

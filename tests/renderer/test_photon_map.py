@@ -4,21 +4,23 @@ import math
 
 import numpy as np
 import pytest
+from stored_flux import total_flux
 
 from renderer.photons.building import build_photon_map
-from renderer.photons.grid import MAX_CELLS, cell_of, grid_over
 from renderer.photons.photon_map import (
     DISC_THICKNESS,
+    MAX_CELLS,
     NORMAL_COSINE,
     PHOTON,
     PHOTON_FLUX,
     PHOTON_NORMAL,
     PHOTON_WORDS,
     SURFACES_LEFT,
+    cell_of,
     find,
     gather,
+    grid_over,
     pack_flux,
-    total_flux,
     unpack_flux,
 )
 from renderer.photons.searching import MOST_RUNS, SEARCH_COLUMNS, Places, find_all

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from small_scenes import floor_and_ceiling, lamp_in_box
+from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photon import photon_task
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_map import total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.run import photon_run
 from renderer.run.containment import Containment

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
+from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photon import photon_task
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
-from renderer.photons.photon_map import PHOTON_FLUX, total_flux, unpack_flux
+from renderer.photons.photon_map import PHOTON_FLUX, unpack_flux
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (

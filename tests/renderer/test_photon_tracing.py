@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
+from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photon import photon_task
-from renderer.photons.photon_map import PHOTON, PHOTON_NORMAL, SURFACES_LEFT, total_flux
+from renderer.photons.photon_map import PHOTON, PHOTON_NORMAL, SURFACES_LEFT
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.simd.columns import CHUNK, ELEMENTS

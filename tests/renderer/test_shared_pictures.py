@@ -75,19 +75,22 @@ def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
 
 
 class One(NamedTuple):
-    """Is what one process makes. images: of the passes. work: of them. traced: rays that its tracer has traced."""
+    """Is what one process makes. images: of the passes. work: of them. traced: rays that its tracer has traced.
+    pilot: of these, before the first pass."""
 
     images: list[Any]
     work: Work
     traced: int
+    pilot: int
 
 
 def of_one(chosen: Plan) -> One:
     with opened(replace(chosen, settings=replace(chosen.settings, device="cpu"))) as context:
         driver = chosen.driver(context.snapshot, context.tracer, chosen.driver_settings(context.snapshot))
         with closing(driver):
+            pilot = context.tracer.statistics().rays
             images = [driver.render_pass(index) for index in range(chosen.settings.passes or 0)]
-            return One(images, driver.work, context.tracer.statistics().rays)
+            return One(images, driver.work, context.tracer.statistics().rays, pilot)
 
 
 @contextmanager
@@ -138,9 +141,6 @@ def test_crops_and_layers_are_shared_too(fleet: HostFleet, changes: dict[str, An
     assert total.tobytes() == sum(of_one(chosen).images).tobytes()
 
 
-#: Rays by which each member finds how far away the scene is.
-DEPTH_RAYS = 64 * 48
-
 #: Photons of a pass, of which each of two members traces half.
 TWO_RANGES = 2 * RANGE_PHOTONS
 
@@ -162,7 +162,7 @@ def test_photons_and_maps_of_what_is_cut_are_made_once(
     work = images[-1][0].work
     assert work.photons == one.work.photons
     assert work.rays == one.work.rays
-    assert images[-1][0].traced.rays <= one.traced + DEPTH_RAYS
+    assert images[-1][0].traced.rays <= one.traced + one.pilot
     assert len([share for share in shares if isinstance(share, MapShare)]) == maps
     assert len([share for share in shares if isinstance(share, PhotonShare)]) == 2 * maps
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shaders.dielectric import fresnel, refract
+from shaders.fresnel import fresnel, refract
 
 INDICES = [1.0 / 2.4, 1.0 / 1.5, 1.0 / 1.33, 1.0, 1.33, 1.5, 2.4]
 ANGLES = [0.0, 0.05, 0.3, 0.6, 0.9, 1.2, 1.5, 1.57]

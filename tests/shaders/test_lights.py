@@ -9,7 +9,7 @@ from shaders.compilation import compiled
 from shaders.lights import (
     SHADOW_END,
     choose,
-    emit,
+    emit_from,
     light_pdf,
     pack_lights,
     point_row,
@@ -74,7 +74,8 @@ def emitted(lights, count):
     """(count, 9): origin, direction, flux."""
     rows = np.empty((count, 9))
     for i in range(count):
-        photon = emit(lights, random4(np.uint64(4), 0, i, 0, 0)[0], random4(np.uint64(4), 0, i, 0, 1))
+        light = choose(lights, random4(np.uint64(4), 0, i, 0, 0)[0])
+        photon = emit_from(lights, light, random4(np.uint64(4), 0, i, 0, 1))
         for axis in range(3):
             rows[i, axis] = photon.origin[axis]
             rows[i, 3 + axis] = photon.direction[axis]

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from shaders import albedo_table, coat_table
-from shaders.conductor import conductor_fresnel, reflectance_alike
-from shaders.dielectric import fresnel
+from shaders.fresnel import conductor_fresnel, fresnel, reflectance_alike
 from shaders.ggx import density
-from shaders.rough_glass_missed import MISSED, mean_missed_share, missed_share
-from shaders.rough_glass_table import UNIT, eta_at, missed_at_once
+from shaders.rough_glass import MISSED, UNIT, eta_at, mean_missed_share, missed_at_once, missed_share
 from shaders.specular_lobe import SpecularLobe, more_bounces, schlick, specular_albedo
 from shaders.vector import BLACK
 

@@ -11,17 +11,14 @@ from shaders.compilation import compiled
 from shaders.environment import pack_environment, sample_sky, solid_angles, texel_of, texel_pdf, texel_radiance
 from shaders.environment import sky_of as in_loops
 from shaders.lights import (
-    BEYOND,
     LIGHT_KIND,
     Emitter,
     Light,
     Sphere,
-    arriving,
     distant_row,
     emit_from,
-    leaving,
+    kinds_with,
     light_pdf,
-    meeting,
     pack_lights,
     point_row,
     powers,
@@ -29,6 +26,7 @@ from shaders.lights import (
     sky_row,
     spot_row,
 )
+from shaders.lights.outside import BEYOND
 from shaders.random import STREAM_EMISSION, STREAM_LIGHT, hash4, hash_key, random4
 
 #: Draws of tests of means, and of those of counts.
@@ -148,7 +146,7 @@ def arrival_of(arrive):
     return arrivals
 
 
-ARRIVING = {kind.number: arrival_of(kind.arrive) for kind in arriving()}
+ARRIVING = {kind.number: arrival_of(kind.arrive) for kind in kinds_with("arrive")}
 
 
 def in_vector_loops(lights, index, points):
@@ -178,7 +176,7 @@ def meeting_of(meet):
     return meetings
 
 
-MEETING = {kind.number: meeting_of(kind.meet) for kind in meeting()}
+MEETING = {kind.number: meeting_of(kind.meet) for kind in kinds_with("meet")}
 
 
 def met(lights, index, directions):
@@ -192,7 +190,7 @@ def outer_radiance(lights, index, direction):
     return tuple(met(lights, index, np.array([direction]))[0, :3].tolist())
 
 
-LEAVING = {kind.number: loop_of(kind.leave) for kind in leaving()}
+LEAVING = {kind.number: loop_of(kind.leave) for kind in kinds_with("leave")}
 
 
 def from_outside(lights, count):

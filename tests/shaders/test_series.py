@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from shaders.series import cosine, exponential
+from shaders.elementary import cosine, exponential
 
 
 def test_cosines():

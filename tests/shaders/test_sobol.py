@@ -6,8 +6,28 @@ import numba
 import numpy as np
 import pytest
 
-from shaders.random import STREAM_CAMERA, STREAM_LIGHT
-from shaders.sobol import pascal, reversed_bits, sobol4
+from shaders.random import (
+    HALF_BITS,
+    LOW,
+    NO_PASS,
+    STREAM_CAMERA,
+    STREAM_LIGHT,
+    pascal,
+    philox,
+    reversed_bits,
+    sobol_bits,
+    unit,
+)
+
+
+@numba.njit
+def sobol4(seed, number, index, stream, step):
+    """Four numbers in (0, 1), whose sequence belongs to an index, a stream and a step."""
+    counter = (np.uint64(index), np.uint64(step), NO_PASS, np.uint64(stream))
+    words = philox(counter, (seed & LOW, seed >> HALF_BITS))
+    seeds = (np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3]))
+    bits = sobol_bits(np.uint32(number), seeds)
+    return unit(np.uint64(bits[0])), unit(np.uint64(bits[1])), unit(np.uint64(bits[2])), unit(np.uint64(bits[3]))
 
 
 @numba.njit

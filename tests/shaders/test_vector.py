@@ -8,7 +8,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from shaders.fma import fma
+from shaders.elementary import fma
 from shaders.vector import (
     along,
     cross,
