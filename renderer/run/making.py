@@ -131,7 +131,8 @@ class Making:
 
 def contained(making: Making, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
     """Yields passes as `Driver.passes` does, and goes on with another driver where a tracer fails under one."""
-    taken: deque[int] = deque()
+    taken: deque[int] = deque()  # and not made yet
+    done = 0
 
     def noted(more: Iterator[int]) -> Iterator[int]:
         for index in more:
@@ -144,14 +145,14 @@ def contained(making: Making, indices: Iterator[int], carried: Carried | None = 
         try:
             with closing(making.uncontained(noted(chain(again, indices)), carried)) as passes:
                 for made in passes:
-                    taken.popleft()
+                    done = taken.popleft() + 1
                     carried = made.carried
                     yield made
             return
         except TraceError as error:
-            making.fail(error, taken[0])
+            making.fail(error, done)
             if not making.driver.can_resume:  # it has to see the passes before
-                for _ in making.uncontained(iter(range(taken[0]))):
+                for _ in making.uncontained(iter(range(done))):
                     pass
 
 

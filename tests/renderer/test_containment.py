@@ -119,6 +119,15 @@ def test_passes_under_way_are_made_again(
     assert notes[-1] == f"note: what was under way is traced again on the {figures['device']}"
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_the_map_of_all_passes_is_traced_again(device: FailingDevice, share: float) -> None:
+    """Also where no pass has begun yet."""
+    whole = made("gpu", "photons-only", threads=1)
+    batches = device.batches
+    device.faults = {batches + round(share * batches)}
+    assert_same(made("gpu", "photons-only", threads=1), whole)
+
+
 def test_each_pass_has_a_try_of_its_own(device: FailingDevice) -> None:
     whole = made("gpu", threads=1)
     device.faults = {device.batches * part // 8 for part in (9, 13, 16)}  # passes before count again
