@@ -102,9 +102,8 @@ class Making:
 
     def retire(self) -> None:
         """Closes the driver, whose work counts on."""
-        self._work, self._logs, is_open = self.work, self.logs(), self._is_at_work
-        self._is_at_work = False
-        if is_open:
+        if self._is_at_work:
+            self._work, self._logs, self._is_at_work = self.work, self.logs(), False
             self.driver.close()
 
     def leave_tracer(self) -> ExitStack:
@@ -126,7 +125,8 @@ class Making:
     def close(self) -> None:
         """Closes the driver, and the tracers that were opened here."""
         with closing(self.containment), self._others:
-            self.retire()
+            if self._is_at_work:
+                self.driver.close()
 
 
 def contained(making: Making, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:

@@ -1,5 +1,6 @@
 """Passes are handed out to members in shares, of which each is there once what it needs has been made."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from renderer.run.pass_supply import MOST_AHEAD, MOST_SEQUENTIAL, Cutting, PassS
 
 def supply(passes: int, first: int = 0, carried: Any = None, **cutting: Any) -> PassSupply:
     cut = Cutting(**({"members": 2, "passes": passes, "photons": 2 * RANGE_PHOTONS} | cutting))
-    return PassSupply(cut, first, lambda index: index < passes, carried)
+    return PassSupply(cut, first, iter(range(first, passes)), carried)
 
 
 def taken(supply: PassSupply) -> list[str]:
@@ -45,7 +46,7 @@ def test_whole_passes_come_first_and_the_last_ones_are_cut() -> None:
     assert taken(without_photons) == [*(f"pass {index}" for index in range(4)), *parts(4)]
     assert taken(supply(5, is_whole=True)) == [f"pass {index}" for index in range(5)]
     assert taken(supply(4)) == [f"pass {index}" for index in range(4)]
-    unknown = PassSupply(Cutting(members=2, passes=None, photons=9999), 0, lambda index: index < 3)
+    unknown = PassSupply(Cutting(members=2, passes=None, photons=9999), 0, iter(range(3)))
     assert unknown.left() is None
     assert taken(unknown) == [f"pass {index}" for index in range(3)]
 
@@ -133,11 +134,13 @@ def test_all_passes_wait_for_the_one_map() -> None:
 def test_after_the_first_pass_that_is_not_to_be_made_none_is() -> None:
     asked = []
 
-    def may_begin(index: int) -> bool:
-        asked.append(index)
-        return index != 2
+    def indices() -> Iterator[int]:
+        for index in (0, 1):
+            asked.append(index)
+            yield index
+        asked.append(2)
 
-    one = PassSupply(Cutting(members=2, passes=None), 0, may_begin)
+    one = PassSupply(Cutting(members=2, passes=None), 0, indices())
     assert taken(one) == ["pass 0", "pass 1"]
     assert taken(one) == []
     assert asked == [0, 1, 2]

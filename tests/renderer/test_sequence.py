@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -79,11 +80,12 @@ class CountedDriver(PathDriver):
     begun: ClassVar[int] = 0
     at_pass: ClassVar[Callable[[int, int], None]] = staticmethod(lambda frame, index: None)
 
-    def passes(self, first, may_begin):
+    def passes(self, indices, carried=None):
         type(self).begun += 1
-        for index, image in enumerate(super().passes(first, may_begin), first):
+        first = next(indices)
+        for index, made in enumerate(super().passes(chain([first], indices), carried), first):
             type(self).at_pass(type(self).begun - 1, index)
-            yield image
+            yield made
 
 
 @pytest.fixture
@@ -577,7 +579,7 @@ SLOW: dict[str, tuple[Any, str]] = {
     "main.driver": (CountedDriver, "__init__"),
     "main.rays": (CountedDriver, "trace_pass"),
     "main.film": (RunningSum, "plus"),
-    "main.finish": (picture, "darkness"),
+    "main.finish": (picture, "missing_light"),
     "main.animation": (GifAnimation, "write"),
     "main.rest": (FrameReport, "__call__"),
     "player.playing": (Plan, "snapshot"),
