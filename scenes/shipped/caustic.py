@@ -11,8 +11,8 @@ from scenes.document import Document, Part
 from scenes.evaluator import scene_of
 from scenes.model import Doubles, Material, Mesh
 from scenes.scene import Scene
-from scenes.shapes import rectangle, sphere
-from scenes.shipped.modelling import arc, facing_square, grid, lathe
+from scenes.shapes import arc, grid, lathe, rectangle, sphere
+from scenes.shipped.modelling import facing_square
 from scenes.shipped.viewpoint import viewpoint
 from scenes.transforms import WORLD, translation
 

@@ -15,8 +15,8 @@ from scenes.geometry import unit
 from scenes.lights import DistantSource
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
-from scenes.shapes import sphere
-from scenes.shipped.modelling import arc, box, curve, lathe, placed
+from scenes.shapes import arc, box, curve, lathe, sphere
+from scenes.shipped.modelling import placed
 from scenes.shipped.viewpoint import viewpoint
 
 #: Where the sun stands: degrees above the horizon, and to the right from -z.

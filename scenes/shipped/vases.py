@@ -9,8 +9,8 @@ from scenes.evaluator import scene_of
 from scenes.metals import METALS
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
-from scenes.shapes import rectangle
-from scenes.shipped.modelling import arc, curve, grid, lathe, placed
+from scenes.shapes import arc, curve, grid, lathe, rectangle
+from scenes.shipped.modelling import placed
 from scenes.shipped.viewpoint import viewpoint
 
 #: Metres. Vases stand clear of the table by this.

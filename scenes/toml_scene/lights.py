@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from scenes.document import EnvironmentSource, LightSource, Origin
-from scenes.environment_file import MAX_RADIANCE, READERS, read_environment
 from scenes.keys.place import Place
 from scenes.lights import SOURCES
 from scenes.model import Floats
@@ -34,6 +33,8 @@ def environment_of(values: dict[str, Any], frame: Frame, hierarchy: Hierarchy, p
 
 def radiance(values: dict[str, Any], place: Place) -> Floats:
     """Returns radiance: (height, width, 3) of an image, or (1, 1, 3) of a colour."""
+    from scenes.environment_file import MAX_RADIANCE, READERS, read_environment  # not where there is no environment
+
     if values["image"] is not None:
         return read_environment(found(values["image"], tuple(READERS), place.inside("image")), values["scale"])
     color = np.array([[np.multiply(values["color"], values["scale"])]])
