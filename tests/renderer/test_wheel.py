@@ -46,6 +46,7 @@ def test_one_of_each_kind_is_inside(names: set[str]) -> None:
     assert {
         "renderer/bench/page.html",
         "renderer/viewer/page.html",
+        "scenes/shipped/cornell.toml",
         "scenes/shipped/kitchen/car.py",
         "shaders/albedo_table.npy",
         "tracecore/emulator/cuda.hpp",
