@@ -125,14 +125,8 @@ def box(lower: npt.ArrayLike, upper: npt.ArrayLike, material: int, bevel: float 
     bevel: width that its edges lose, in metres.
     """
     lower, upper = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
-    sides = np.array([[bit >> axis & 1 for axis in range(3)] for bit in range(8)])
-    normals = np.array([(2 * side[axis] - 1) * np.eye(3)[axis] for side in sides for axis in range(3)])
-    corners = np.repeat(np.where(sides == 1, upper, lower), 3, axis=0)
-    inset = np.repeat(1 - 2 * sides, 3, axis=0) * (1 - np.abs(normals))
-    vertices = corners + bevel * inset
+    vertices, normals = box_vertices(lower, upper, bevel)
     triangles = box_triangles(bevelled=bevel > 0.0)
-    heights = np.sum(double_area_normals(vertices[triangles]) * (vertices[triangles[:, 0]] - (lower + upper) / 2), -1)
-    triangles[heights < 0.0] = triangles[heights < 0.0][:, ::-1]
     uvs = box_uvs(vertices[triangles], upper - lower)
     return Mesh(
         vertices=vertices,
@@ -145,9 +139,20 @@ def box(lower: npt.ArrayLike, upper: npt.ArrayLike, material: int, bevel: float 
     )
 
 
+def box_vertices(lower: Doubles, upper: Doubles, bevel: float) -> tuple[Doubles, Doubles]:
+    """Returns the vertices and the normals of `box`, both (24, 3): 3 c + a is that of corner c, whose bits tell its
+    sides, on the face across axis a."""
+    sides = np.array([[bit >> axis & 1 for axis in range(3)] for bit in range(8)])
+    normals = np.array([(2 * side[axis] - 1) * np.eye(3)[axis] for side in sides for axis in range(3)])
+    corners = np.repeat(np.where(sides == 1, upper, lower), 3, axis=0)
+    inset = np.repeat(1 - 2 * sides, 3, axis=0) * (1 - np.abs(normals))
+    return corners + bevel * inset, normals
+
+
+@lru_cache(maxsize=2)
 def box_triangles(bevelled: bool) -> Indices:
-    """Returns the vertices of triangles, (12, 3) or (44, 3) int32, of any winding: faces, edges, corners. Vertex 3 c +
-    a is that of corner c, whose bits tell its sides, on the face across axis a."""
+    """Returns the vertices of the triangles of `box`, (12, 3) or (44, 3) int32: faces, edges, corners. They are kept,
+    and not to be written to."""
     quads, tips = [], []
     for axis in range(3):
         one, two = 1 << (axis + 1) % 3, 1 << (axis + 2) % 3
@@ -162,7 +167,10 @@ def box_triangles(bevelled: bool) -> Indices:
     if bevelled:
         tips = [[3 * corner, 3 * corner + 1, 3 * corner + 2] for corner in range(8)]
     halves = [[[a, b, c], [a, c, d]] for a, b, c, d in quads]
-    return np.array([triangle for half in halves for triangle in half] + tips, dtype=np.int32)
+    triangles = np.array([triangle for half in halves for triangle in half] + tips, dtype=np.int32)
+    vertices, _ = box_vertices(-np.ones(3), np.ones(3), 0.5 if bevelled else 0.0)
+    outward = np.sum(double_area_normals(vertices[triangles]) * vertices[triangles[:, 0]], axis=-1) > 0.0
+    return np.where(outward[:, None], triangles, triangles[:, ::-1])
 
 
 def box_uvs(positions: Doubles, size: Doubles) -> Doubles:

@@ -106,6 +106,16 @@ def front(scene: Scene) -> Any:
     return np.sign(outward[np.abs(outward) > 1e-6]).mean()
 
 
+def heights(scene: Scene) -> Any:
+    """The heights of all corners, each once."""
+    return np.unique(np.round(scene.at(0.0).positions[..., 1], 3))
+
+
+def slants(scene: Scene) -> bool:
+    """Whether a normal is half way between level and upright."""
+    return bool(np.isclose(np.abs(scene.at(0.0).normals[..., 1]), np.sqrt(0.5)).any())
+
+
 def texel(name: str) -> list[int]:
     """Colour of the picture of that name, see `folder`."""
     return list(zlib.crc32(name.encode()).to_bytes(4, "big")[:3])
@@ -345,7 +355,46 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         {
             "center": Example(bounds(), [[-0.5, 0.5, -0.5], [0.5, 1.5, 0.5]]),
             "size": Example(bounds(), [[-0.5, -0.1, -0.5], [0.5, 0.1, 0.5]]),
+            "bevel": Example(count(), [44]),
             "inside": Example(front, -1),
+        },
+    ),
+    'object with shape = "lathe"': (
+        of_shape('shape = "lathe"\nprofile = [[1, 0], [2, 0], [2, 1]]\nsegments = 4\n'),
+        ("object", 0),
+        {
+            "profile": Example(bounds(), [[-0.6, 0, -0.6], [0.6, 0.2, 0.6]]),
+            "closed": Example(count(), [3 * 8]),
+            "segments": Example(count(), [2 * 256]),
+            "crease": Example(slants, True),
+        },
+    ),
+    'object with shape = "sheet"': (
+        of_shape('shape = "sheet"\nprofile = [[1, 0], [0, 0], [0, 1]]\n'),
+        ("object", 0),
+        {
+            "profile": Example(bounds(), [[-0.5, 0, 0], [0.5, 0.2, 0.6]]),
+            "width": Example(bounds(), [[-1.25, 0, 0], [1.25, 1, 1]]),
+            "crease": Example(slants, True),
+        },
+    ),
+    "object.profile with arc": (
+        of_shape('shape = "sheet"\nprofile = [[0, -9], { arc = [0, 0], steps = 4 }]\n'),
+        ("object", 0, "profile", 1),
+        {
+            "arc": Example(bounds(), [[-0.5, -9, 0], [0.5, 1.1, 1.5]]),
+            "radius": Example(bounds(), [[-0.5, -9, 0], [0.5, 0.5, 0.5]]),
+            "from": Example(heights, [-9, 0, 0.383, 0.707, 0.924, 1]),
+            "to": Example(heights, [-9, -1, -0.383, 0, 0.707, 0.924]),
+            "steps": Example(count(), [2 * 17]),
+        },
+    ),
+    "object.profile with curve": (
+        of_shape('shape = "sheet"\nprofile = [{ curve = [[1, 0], [0, 0]] }]\n'),
+        ("object", 0, "profile", 0),
+        {
+            "curve": Example(count(), [2 * 16]),
+            "steps": Example(count(), [2 * 16]),
         },
     ),
     'object with shape = "rectangle"': (
