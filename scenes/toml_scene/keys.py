@@ -50,6 +50,7 @@ MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
 MAX_FRAMES = 10_000_000
 MAX_SEGMENTS = 1024
 MAX_STEPS, MAX_CURVE = 256, 1000
+MAX_POWER = 1e6
 MAX_PLACES = 1_000_000
 UP = ("y", "z")
 
@@ -1039,9 +1040,60 @@ class LightTable:
         return Table("light", "", (*LIGHT.keys, *LIGHTS[kind].keys)).read(value, place)
 
 
+SKY = Table(
+    "environment.sky",
+    "A sky that is one colour at the horizon and another one overhead, with a glow about the sun, over an even ground. "
+    'The sun itself is a light of kind "distant".',
+    (
+        Key(
+            name="zenith",
+            kind=radiance,
+            about="Radiance overhead, W/(m² sr).",
+            default=[0.07, 0.16, 0.38],
+            example="[0.2, 0.3, 0.6]",
+        ),
+        Key(
+            name="horizon",
+            kind=radiance,
+            about="Radiance at the horizon.",
+            default=[0.42, 0.49, 0.57],
+            example="[0.8, 0.7, 0.6]",
+        ),
+        Key(
+            name="ground",
+            kind=radiance,
+            about="Radiance straight below.",
+            default=[0.1, 0.13, 0.05],
+            example="[0.2, 0.15, 0.1]",
+        ),
+        Key(
+            name="haze",
+            kind=Number(0.0, MAX_POWER),
+            about="How fast the haze over the horizon thins out: exp(-`haze` sin height) of it is left.",
+            default=5.0,
+            example="2.5",
+        ),
+        Key(name="glow", kind=radiance, about="Radiance that is added towards the sun.", default=0.0, example="0.5"),
+        Key(
+            name="glow_power",
+            kind=Number(0.0, MAX_POWER),
+            about="How fast the glow fades: it has this power of the cosine of the angle to the sun.",
+            default=40.0,
+            example="90.0",
+        ),
+        Key(
+            name="sun",
+            kind=direction,
+            about="Direction to the sun, of any length.",
+            default=[0, 1, 0],
+            example="[1, 1, 0]",
+        ),
+    ),
+)
+
 ENVIRONMENT = Table(
     "environment",
-    "Light from all around, which the eye sees too. One of `image` and `color` is needed.",
+    "Light from all around, which the eye sees too. One of `image`, `color` and `sky` is needed.",
     (
         Key(
             name="image",
@@ -1058,6 +1110,13 @@ ENVIRONMENT = Table(
             about="The same radiance from everywhere, W/(m² sr).",
             fallback="none",
             example="[0.8, 0.9, 1.0]",
+        ),
+        Key(
+            name="sky",
+            kind=SKY,
+            about="A sky; {} has the values of all its keys.",
+            fallback="none",
+            example="{ zenith = [0.1, 0.2, 0.4] }",
         ),
         Key(
             name="scale",
@@ -1363,6 +1422,7 @@ TABLES: tuple[Table, ...] = (
     LIGHT,
     *LIGHTS.values(),
     ENVIRONMENT,
+    SKY,
     CAMERA,
     TRACK,
     VECTOR_KEY,

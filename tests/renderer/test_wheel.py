@@ -51,6 +51,7 @@ def test_one_of_each_kind_is_inside(names: set[str]) -> None:
         "renderer/viewer/page.html",
         "scenes/shipped/vases.toml",
         "scenes/shipped/vases-sky.npy",
+        "scenes/shipped/outdoor-leaves.npz",
         "scenes/shipped/kitchen/car.py",
         "shaders/albedo_table.npy",
         "tracecore/emulator/cuda.hpp",

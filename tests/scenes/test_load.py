@@ -59,7 +59,7 @@ def test_the_file_of_a_shipped_scene_is_the_scene(row, tmp_path):
 
 
 def test_simple_scenes_are_files():
-    assert {"cornell", "caustic", "vases"} <= {row.name for row in shipped_scenes() if row.path.exists()}
+    assert {"cornell", "caustic", "vases", "outdoor"} <= {row.name for row in shipped_scenes() if row.path.exists()}
 
 
 @pytest.mark.parametrize(("size", "count"), [("1000", 1000), ("2k", 2000)])

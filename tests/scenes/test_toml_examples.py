@@ -28,6 +28,9 @@ QUAD = "[[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]"
 TURNED_SKY = [[0, 0, -1], [0, 1, 0], [1, 0, 0]]
 COSINE, SINE = math.cos(math.radians(30.0)), math.sin(math.radians(30.0))
 
+#: A sky without haze.
+CLEAR = "[environment.sky]\nhaze = 1000000\n"
+
 See = Callable[[Scene], Any]
 
 
@@ -88,6 +91,11 @@ def camera(name: str) -> See:
 
 def setting(name: str) -> See:
     return lambda scene: scene.document.settings.get(name)
+
+
+def texel_of_sky(row: int, column: int, decimals: int = 6) -> See:
+    """Radiance of the environment in a direction."""
+    return lambda scene: np.round(scene.at(0.0).environment.radiance[row, column], decimals)  # type: ignore[union-attr]
 
 
 def sky(name: str) -> See:
@@ -532,8 +540,26 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "image": Example(sky("radiance"), [[[1, 2, 3], [4, 5, 6]]], OBJECT + "[environment]\n"),
             "color": Example(sky("radiance"), [[[0.8, 0.9, 1.0]]]),
             "scale": Example(sky("radiance"), [[[2, 2, 2]]]),
+            "sky": Example(texel_of_sky(0, 0, 1), [0.1, 0.2, 0.4], OBJECT + "[environment]\n"),
             "degrees": Example(sky("axes"), TURNED_SKY),
             "parent": Example(sky("axes"), TURNED_SKY),
+        },
+    ),
+    "environment.sky": (
+        OBJECT + "[environment.sky]\nzenith = 0\nhorizon = 0\nglow = 1\n",
+        ("environment", "sky"),
+        {
+            "zenith": Example(texel_of_sky(0, 0), [0.2, 0.3, 0.6], OBJECT + CLEAR),
+            "horizon": Example(texel_of_sky(127, 0), [0.8, 0.7, 0.6], OBJECT + "[environment.sky]\nhaze = 0\n"),
+            "ground": Example(texel_of_sky(255, 0), [0.2, 0.15, 0.1], OBJECT + CLEAR),
+            "haze": Example(
+                texel_of_sky(0, 0),
+                [math.exp(-2.5 * math.cos(math.pi * 0.5 / 256.0))] * 3,
+                OBJECT + "[environment.sky]\nzenith = 0\nhorizon = 1\n",
+            ),
+            "glow": Example(texel_of_sky(0, 0), [0.5 * math.cos(math.pi * 0.5 / 256.0) ** 40] * 3),
+            "glow_power": Example(texel_of_sky(16, 0), [math.cos(math.pi * 16.5 / 256.0) ** 90] * 3),
+            "sun": Example(texel_of_sky(64, 384, 2), [1, 1, 1]),
         },
     ),
     "cameras.NAME": (

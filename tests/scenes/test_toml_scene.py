@@ -26,7 +26,7 @@ from scenes.metals import METALS
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.toml_scene import read
-from scenes.toml_scene.keys import OBJECT, SHAPES, TABLES
+from scenes.toml_scene.keys import OBJECT, SHAPES, SKY, TABLES
 from scenes.toml_scene.manual import with_tables
 from scenes.toml_scene.writer import write
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
@@ -326,7 +326,7 @@ def test_defaults_are_what_keys_expect(table: Table, key: Key) -> None:
 
 
 def test_every_key_is_in_the_test_of_every_key() -> None:
-    instead_of_others = {"color"}  # of an environment's image
+    instead_of_others = {"color", "sky", *(key.name for key in SKY.keys)}  # of an environment's image
     assert {key.name for table in TABLES for key in table.keys} <= (
         set(keys_in(tomllib.loads(EVERYTHING))) | instead_of_others
     )
@@ -495,6 +495,20 @@ def test_an_environment_is_a_light(read_text: Callable[[str], Scene]) -> None:
     assert snapshot.environment is not None
     assert snapshot.environment.radiance.tolist() == [[[1.0, 2.0, 3.0]]]
     assert np.array_equal(snapshot.environment.axes, np.eye(3))
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_the_glow_of_a_sky_is_where_the_sun_shines_from(read_text: Callable[[str], Scene], up: str) -> None:
+    sun = '[[light]]\nkind = "distant"\nirradiance = 1\ndirection = [-2, -3, -4]\n'
+    sky = "[environment]\nscale = 2\nsky = { zenith = 0, horizon = 0, glow = [1, 2, 3], sun = [2, 3, 4] }\n"
+    snapshot = read_text(OBJECT_OF_RED + f'[scene]\nup = "{up}"\n' + sun + sky).at(0.0)
+    assert snapshot.environment is not None
+    radiance, (light,) = snapshot.environment.radiance, snapshot.lights
+    row, column = np.unravel_index(radiance[..., 0].argmax(), radiance.shape[:2])
+    polar, turn = np.pi * (row + 0.5) / 256.0, 2.0 * np.pi * ((column + 0.5) / 512.0 - 0.5)
+    own = [np.sin(polar) * np.sin(turn), np.cos(polar), -np.sin(polar) * np.cos(turn)]
+    assert (own @ snapshot.environment.axes) @ np.array(light.direction) == pytest.approx(-1.0, abs=1e-4)
+    assert radiance[row, column] == pytest.approx([2.0, 4.0, 6.0], rel=0.01)
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
@@ -1078,14 +1092,19 @@ BAD = [
     (with_object(SPOT + "direction = [1, 0, 0]"), "light[0]", "expected one of intensity and power, got neither"),
     (with_object("[[light]]\nkind = 'distant'\npower = 1"), "light[0]", 'unknown key "power"'),
     ("environment = 3\n" + OBJECT_OF_RED, "environment", "expected a table"),
-    (with_object("[environment]\nscale = 2"), "environment", "expected one of image and color, got neither"),
-    (with_object("[environment]\nimage = 'a.png'\ncolor = 1"), "environment", "of image and color, got both"),
+    (with_object("[environment]\nscale = 2"), "environment", "expected one of image, color and sky, got none"),
+    (
+        with_object("[environment]\nimage = 'a.png'\ncolor = 1"),
+        "environment",
+        "of image, color and sky, got image and color",
+    ),
     (
         with_object("[environment]\nimage = 'a.pfm'"),
         "environment.image",
         "ends in one of .exr .hdr .npy .rgbe .png .jpg .jpeg",
     ),
     (with_object("[environment]\nimage = 'a.npy'"), "environment.image", 'no file "a.npy"'),
+    (with_object("[environment.sky]\nsun = [0, 0, 0]"), "environment.sky.sun", "a direction of some length"),
     (with_object("[environment]\ncolor = 1e6\nscale = 1e6"), "environment", "radiance of at most 1e+09, got 1e+12"),
     (with_object("[cameras.a]\neye = [0, 0, 0]"), "cameras.a", "expected one of target and forward, got neither"),
     (with_object("[cameras.a]\ntarget = [0, 0, 0]"), "cameras.a", "the key 'eye' is missing"),
