@@ -1,4 +1,4 @@
-"""This module paints a sky: one colour at the horizon and another one overhead, with a glow about the sun, and ground."""
+"""This module paints a sky: a colour at the horizon and another overhead, with a glow about the sun, and the ground."""
 
 from dataclasses import dataclass
 
