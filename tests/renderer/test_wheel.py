@@ -17,7 +17,7 @@ PACKAGES = ("renderer", "scenes", "shaders", "tracecore")
 READ = ("pyproject.toml", "README.md", "LICENSE")
 
 #: Folders that are no part of the program: scripts that made files of shipped scenes.
-LEFT_OUT = {"__pycache__", "scripts"}
+LEFT_OUT = {".clang-format", "__pycache__", "scripts"}
 
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('built')"
 
