@@ -14,7 +14,6 @@ from scenes.model import Color, Floats
 from scenes.rgbe import read_rgbe
 from scenes.source_file import check_file, count_pixels, reason
 from scenes.srgb import decoded
-from scenes.texture_file import read_texture
 from scenes.written_file import WriteError
 
 #: The most texels of an image: 8192 by 4096.
@@ -139,6 +138,8 @@ def write_exr(path: Path, radiance: Floats) -> None:
 
 def read_picture(path: Path) -> Floats:
     """Reads a picture of bytes, whose white stands for radiance 1."""
+    from scenes.texture_file import read_texture  # not for radiance
+
     pixels = read_texture(path, ("PNG", "JPEG")).pixels
     check_shape(path, pixels.shape)
     return decoded(pixels, np.float32)

@@ -387,4 +387,4 @@ def viewed(scene: Scene, viewing: Viewing) -> Scene:
     is_same = viewing.up_axis is None and not (document is not None and document.has_curves)
     if document is None or is_same or viewing == AS_THE_FILE_SAYS:
         return scene
-    return scene_of(scene.name, document, scene.source, viewing)
+    return replace(scene_of(scene.name, document, scene.source, viewing), files=scene.files)

@@ -1,12 +1,18 @@
-"""This package makes by code the scenes that come with the program. A scene is one file and one row here."""
+"""This package holds the scenes that come with the program: scene files, and code for those that files cannot say or
+that are of any size. A scene is one file, with what it refers to beside it, and one row here."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 
 from scenes.errors import UnknownSceneError
 from scenes.scene import Scene
+from scenes.source_file import scene_opened
+
+#: Where the files are.
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Sizes:
 class ShippedScene:
     """This is a row of the registry of shipped scenes.
 
-    name: of the scene, and of the module here that has it, which is imported when the scene is made.
+    name: of the scene, and of its file here, or of the module that makes it, which is imported then.
     summary: one line.
     sizes: of a scene that can be made at any size, NAME:SIZE, or None.
     """
@@ -32,10 +38,23 @@ class ShippedScene:
     sizes: Sizes | None = None
 
     @property
+    def path(self) -> Path:
+        """Returns where the file of the scene is, if it has one."""
+        return FOLDER / f"{self.name}.toml"
+
+    @property
     def make(self) -> Callable[..., Scene]:
-        """Returns what builds the scene; of one with sizes, from the number of triangles."""
+        """Returns what reads or builds the scene; of one with sizes, from the number of triangles."""
+        if self.path.exists():
+            return self.read
         scene: Callable[..., Scene] = import_module(f"scenes.shipped.{self.name}").scene
         return scene
+
+    def read(self) -> Scene:
+        """Reads the scene from its file."""
+        with scene_opened(self.path) as files:
+            scene: Scene = import_module("scenes.toml_scene").read(self.path)
+        return replace(scene, source="shipped", files=tuple(files))
 
     def built(self, size: str | None) -> Scene:
         """Makes the scene at a size such as 3000, 250k or 2M, or None for the default. Raises UnknownSceneError."""

@@ -15,8 +15,8 @@ from scenes.evaluator import scene_of
 from scenes.geometry import unit
 from scenes.model import Doubles, Material, Mesh
 from scenes.scene import Scene
-from scenes.shapes import rectangle
-from scenes.shipped.modelling import curve, facing_square, tube
+from scenes.shapes import curve, rectangle
+from scenes.shipped.modelling import facing_square, tube
 from scenes.shipped.viewpoint import viewpoint
 from scenes.transforms import WORLD, Transform, compose, quaternion
 

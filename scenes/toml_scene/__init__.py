@@ -2,6 +2,5 @@
 `docs/scene-file.md`."""
 
 from scenes.toml_scene.reader import read
-from scenes.toml_scene.writer import write
 
-__all__ = ["read", "write"]
+__all__ = ["read"]

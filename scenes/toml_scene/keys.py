@@ -49,6 +49,8 @@ MAX_SCALE = 1e3
 MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
 MAX_FRAMES = 10_000_000
 MAX_SEGMENTS = 1024
+MAX_STEPS, MAX_CURVE = 256, 1000
+MAX_POWER = 1e6
 MAX_PLACES = 1_000_000
 UP = ("y", "z")
 
@@ -663,6 +665,81 @@ mesh_triangles = Key(
     example="[[0, 1, 2], [0, 2, 3]]",
 )
 
+steps = Key(
+    name="steps",
+    kind=Whole(1, MAX_STEPS),
+    about="How many straight pieces it has; of a curve between each two points.",
+    default=8,
+    example="16",
+)
+
+flat_point = Vector(2, -MAX_COORDINATE, MAX_COORDINATE)
+
+ARC = Table(
+    "object.profile with arc",
+    "Part of a circle in a profile.",
+    (
+        Key(
+            name="arc",
+            kind=flat_point,
+            about="Its centre, in the file's unit.",
+            example="[0.5, 0.1]",
+            required=True,
+        ),
+        Key(name="radius", kind=positive_length, about="Its radius, in the file's unit.", default=1, example="0.5"),
+        Key(name="from", kind=number, about="Where it begins, degrees: 0 outward, 90 up.", default=-90, example="0"),
+        Key(name="to", kind=number, about="Where it ends, degrees.", default=90, example="180"),
+        steps,
+    ),
+)
+
+CURVE = Table(
+    "object.profile with curve",
+    "A smooth curve in a profile (Catmull, Rom: A Class of Local Interpolating Splines, 1974).",
+    (
+        Key(
+            name="curve",
+            kind=ListOf(flat_point, 2, MAX_CURVE),
+            about="Points that it goes through, in the file's unit; one that is there twice is a corner.",
+            example="[[0.5, 0], [0.8, 0.5], [0.3, 1]]",
+            required=True,
+        ),
+        steps,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ProfilePiece:
+    """Describes a piece of a profile: a point, or a table of an arc or a curve."""
+
+    expected: str = "a point of 2 numbers, an arc or a curve"
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Returns the point, or the values of the table. Raises SceneFileError for anything else."""
+        if isinstance(value, dict):
+            return (CURVE if "curve" in value else ARC).read(value, place)
+        if not isinstance(value, list):
+            raise wrong(self, value, place)
+        return flat_point.read(value, place)
+
+
+profile = Key(
+    name="profile",
+    kind=ListOf(ProfilePiece(), 1, MAX_CURVE),
+    about="Points [across, up], and arcs and curves of such, one after the other, in the file's unit.",
+    example="[[0, 0], [0.5, 0], { arc = [0.5, 0.1], radius = 0.1 }, [0, 0.2]]",
+    required=True,
+)
+
+crease = Key(
+    name="crease",
+    kind=Number(0.0, 180.0),
+    about="Where the profile bends more than this it has an edge, degrees.",
+    default=40,
+    example="100",
+)
+
 KEYED_KEY = Table(
     "object.keys with shape keyed",
     "The corners of all triangles at one time. One of `vertices` and `file` is needed.",
@@ -742,7 +819,8 @@ SHAPES: Mapping[str, Table] = {
     ),
     "box": Table(
         'object with shape = "box"',
-        "A box along the axes, of 12 triangles.",
+        "A box along the axes, of 12 triangles, or of 44 with bevelled edges. Texture coordinates are lengths in the "
+        "file's unit, u along the longer edge of a face.",
         (
             Key(
                 name="center",
@@ -757,6 +835,13 @@ SHAPES: Mapping[str, Table] = {
                 about="Its edges along x, y and z, in the file's unit.",
                 default=1,
                 example="[1, 0.2, 1]",
+            ),
+            Key(
+                name="bevel",
+                kind=length,
+                about="What its edges lose, at most half of the shortest one; they look round.",
+                default=0,
+                example="0.1",
             ),
             inside_out,
         ),
@@ -780,6 +865,47 @@ SHAPES: Mapping[str, Table] = {
                 example="[[1, 0, 0], [0, 0, -1]]",
                 required=True,
             ),
+        ),
+    ),
+    "lathe": Table(
+        'object with shape = "lathe"',
+        "What a profile makes that turns about the y axis, with smooth normals. Walking along the profile, the front "
+        "side is on the right: of a vase it runs from the axis outward and up. A solid begins and ends on the axis, or "
+        "is `closed`. Texture coordinates are lengths along the profile, in the file's unit, and turns.",
+        (
+            profile,
+            Key(
+                name="closed",
+                kind=Flag(),
+                about="Whether the profile ends where it began, as of a ring.",
+                default=False,
+                example="true",
+            ),
+            Key(
+                name="segments",
+                kind=Whole(3, MAX_SEGMENTS),
+                about="How many there are around the axis.",
+                default=64,
+                example="128",
+            ),
+            crease,
+        ),
+    ),
+    "sheet": Table(
+        'object with shape = "sheet"',
+        "A profile drawn out along x, with smooth normals: a table that bends up into a wall, a curtain. Its points "
+        "are [z, y]; walking along them, with z to the right and y up, the front side is on the right. Texture "
+        "coordinates are lengths across and along, in the file's unit.",
+        (
+            profile,
+            Key(
+                name="width",
+                kind=positive_length,
+                about="How wide it is along x, half to each side, in the file's unit.",
+                default=1,
+                example="2.5",
+            ),
+            crease,
         ),
     ),
     "triangles": Table(
@@ -914,9 +1040,60 @@ class LightTable:
         return Table("light", "", (*LIGHT.keys, *LIGHTS[kind].keys)).read(value, place)
 
 
+SKY = Table(
+    "environment.sky",
+    "A sky that is one colour at the horizon and another one overhead, with a glow about the sun, over an even ground. "
+    'The sun itself is a light of kind "distant".',
+    (
+        Key(
+            name="zenith",
+            kind=radiance,
+            about="Radiance overhead, W/(m² sr).",
+            default=[0.07, 0.16, 0.38],
+            example="[0.2, 0.3, 0.6]",
+        ),
+        Key(
+            name="horizon",
+            kind=radiance,
+            about="Radiance at the horizon.",
+            default=[0.42, 0.49, 0.57],
+            example="[0.8, 0.7, 0.6]",
+        ),
+        Key(
+            name="ground",
+            kind=radiance,
+            about="Radiance straight below.",
+            default=[0.1, 0.13, 0.05],
+            example="[0.2, 0.15, 0.1]",
+        ),
+        Key(
+            name="haze",
+            kind=Number(0.0, MAX_POWER),
+            about="How fast the haze over the horizon thins out: exp(-`haze` sin height) of it is left.",
+            default=5.0,
+            example="2.5",
+        ),
+        Key(name="glow", kind=radiance, about="Radiance that is added towards the sun.", default=0.0, example="0.5"),
+        Key(
+            name="glow_power",
+            kind=Number(0.0, MAX_POWER),
+            about="How fast the glow fades: it has this power of the cosine of the angle to the sun.",
+            default=40.0,
+            example="90.0",
+        ),
+        Key(
+            name="sun",
+            kind=direction,
+            about="Direction to the sun, of any length.",
+            default=[0, 1, 0],
+            example="[1, 1, 0]",
+        ),
+    ),
+)
+
 ENVIRONMENT = Table(
     "environment",
-    "Light from all around, which the eye sees too. One of `image` and `color` is needed.",
+    "Light from all around, which the eye sees too. One of `image`, `color` and `sky` is needed.",
     (
         Key(
             name="image",
@@ -933,6 +1110,13 @@ ENVIRONMENT = Table(
             about="The same radiance from everywhere, W/(m² sr).",
             fallback="none",
             example="[0.8, 0.9, 1.0]",
+        ),
+        Key(
+            name="sky",
+            kind=SKY,
+            about="A sky; {} has the values of all its keys.",
+            fallback="none",
+            example="{ zenith = [0.1, 0.2, 0.4] }",
         ),
         Key(
             name="scale",
@@ -1231,11 +1415,14 @@ TABLES: tuple[Table, ...] = (
     INSTANCE,
     SHAPE,
     *SHAPES.values(),
+    ARC,
+    CURVE,
     KEYED_KEY,
     GROUP,
     LIGHT,
     *LIGHTS.values(),
     ENVIRONMENT,
+    SKY,
     CAMERA,
     TRACK,
     VECTOR_KEY,

@@ -8,7 +8,6 @@ from scenes.curves import Curve
 from scenes.document import Document, KeyedTriangles, triangle_count
 from scenes.keys.place import Place, quoted
 from scenes.limits import MAX_TRIANGLES
-from scenes.mesh_file import read_mesh_document
 from scenes.model import Doubles, Mesh
 from scenes.source_file import OUTSIDE, may_be_read, suffix_of
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
@@ -91,6 +90,8 @@ class MeshFiles:
 
     def read(self, path: Path, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the file's own frame."""
+        from scenes.mesh_file import read_mesh_document  # many readers, not where there are no such files
+
         read = read_mesh_document(path, self.document.notes)
         self.count.add(read.stored_triangles, place)
         first_material, first_texture = len(self.document.materials), len(self.document.textures)

@@ -18,7 +18,6 @@ from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
 from scenes.source_file import check_file, read_bytes, reason
-from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
@@ -142,7 +141,7 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
             is_linear = field in LINEAR if asked["linear"] is None else asked["linear"]
             own = (path, asked["wrap"], asked["filter"], is_linear)
             if own not in textures:
-                textures[own] = document.add_texture(looked_at(read_texture(path, PICTURES), own))
+                textures[own] = document.add_texture(texture_of(*own))
             pictures[field] = textures[own]
         for key, value in values["own"].items():
             if isinstance(value, str):
@@ -177,9 +176,11 @@ def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
     return {"eta": METALS[name].eta, "k": METALS[name].k}
 
 
-def looked_at(texture: Texture, own: tuple[Path, str, str, bool]) -> Texture:
-    """Returns a texture with its wrap and its filter, and whether it is linear."""
-    return replace(texture, wrap=own[1], filter=own[2], is_linear=own[3])
+def texture_of(path: Path, wrap: str, kind: str, is_linear: bool) -> Texture:
+    """Reads a texture with its wrap, its kind of filter, and whether it is linear."""
+    from scenes.texture_file import read_texture  # not where there are no pictures
+
+    return replace(read_texture(path, PICTURES), wrap=wrap, filter=kind, is_linear=is_linear)
 
 
 def check_reflectances(values: dict[str, Any], place: Place) -> None:

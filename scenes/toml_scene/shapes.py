@@ -2,15 +2,19 @@
 round shapes that get theirs by what is seen of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scenes.curves import Ball, Curve, Tube
-from scenes.document import corner_indices, join_meshes
+from scenes.document import corner_indices
 from scenes.keys.place import Place
 from scenes.model import Doubles, Indices, Mesh
-from scenes.shapes import rectangle
+from scenes.shapes import arc, box, curve, grid, lathe, rectangle
+
+#: The most points of a profile, and how far apart those are at most that are the same one.
+MAX_PROFILE, SAME = 1000, 1e-12
 
 Build = Callable[[dict[str, Any], int, Place], Mesh | Curve]
 
@@ -40,18 +44,68 @@ def ends_of(values: dict[str, Any], place: Place) -> Doubles:
     return ends
 
 
-def box_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
-    """Makes a box of six rectangles."""
-    edges = np.diag(values["size"])
-    lower = np.array(values["center"]) - 0.5 * edges.sum(axis=0)
-    sides = []
-    for axis in range(3):
-        first, second = edges[(axis + 1) % 3], edges[(axis + 2) % 3]
-        if values["inside"]:
-            first, second = second, first
-        sides.append(rectangle(lower, second, first, material))
-        sides.append(rectangle(lower + edges[axis], first, second, material))
-    return join_meshes(sides)
+def box_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
+    """Makes a box."""
+    center, half = np.array(values["center"]), 0.5 * np.array(values["size"])
+    if values["bevel"] > half.min():
+        raise place.inside("bevel").error(f"expected at most half of the shortest edge, {half.min():g}")
+    mesh = box(center - half, center + half, material, values["bevel"])
+    return inside_out(mesh) if values["inside"] else mesh
+
+
+def inside_out(mesh: Mesh) -> Mesh:
+    """Returns a mesh with normals and texture coordinates whose front is its back."""
+    turned = {name: getattr(mesh, name)[:, ::-1] for name in ("triangles", "normal_triangles", "uv_triangles")}
+    assert mesh.normals is not None
+    return replace(mesh, normals=-mesh.normals, **turned)
+
+
+def lathe_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
+    """Makes a surface of revolution."""
+    profile = profile_of(values["profile"], place.inside("profile"))
+    if profile[:, 0].min() < -SAME:
+        raise place.inside("profile").error(f"expected no point left of the axis, got {profile[:, 0].min():g}")
+    if values["closed"]:
+        profile = np.concatenate([profile, profile[:1]])
+    return solid(lathe(profile, values["segments"], material, values["crease"]), place)
+
+
+def sheet_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
+    """Makes a sheet, a profile drawn out along x."""
+    profile = profile_of(values["profile"], place.inside("profile"))
+    sides = np.array([-0.5, 0.5]) * values["width"]
+    return solid(grid([[[x, y, z] for x in sides] for z, y in profile], material, values["crease"]), place)
+
+
+def solid(mesh: Mesh, place: Place) -> Mesh:
+    """Returns a mesh of a profile. Raises SceneFileError where it has no triangles."""
+    if not len(mesh.triangles):
+        raise place.inside("profile").error("expected points that make a surface")
+    return mesh
+
+
+def profile_of(pieces: list[Any], place: Place) -> Doubles:
+    """Returns the points (n, 2) of a profile. Where a piece begins at the point before it, that counts once."""
+    points: Doubles = np.zeros((0, 2))
+    for index, piece in enumerate(pieces):
+        own = piece_points(piece)
+        if len(points) and np.allclose(points[-1], own[0], SAME, SAME):
+            own = own[1:]
+        points = np.concatenate([points, own])
+        if len(points) > MAX_PROFILE:
+            raise place.item(index).error(f"over {MAX_PROFILE} points up to here")
+    if len(points) < 2:
+        raise place.error("expected at least two different points")
+    return points
+
+
+def piece_points(piece: Any) -> Doubles:
+    """Returns the points (n, 2) of a piece of a profile: a point, an arc or a curve."""
+    if not isinstance(piece, dict):
+        return np.array([piece])
+    if "curve" in piece:
+        return curve(piece["curve"], piece["steps"])
+    return arc(piece["arc"], piece["radius"], (piece["from"], piece["to"]), piece["steps"])
 
 
 def rectangle_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
@@ -99,5 +153,7 @@ BUILDERS: dict[str, Build] = {
     "cylinder": cylinder_of,
     "box": box_of,
     "rectangle": rectangle_of,
+    "lathe": lathe_of,
+    "sheet": sheet_of,
     "triangles": triangles_of,
 }

@@ -123,10 +123,11 @@ import sys
 from pathlib import Path
 import numpy as np
 from renderer.scene.packed_scene import pack_scene
-from scenes import load, toml_scene
+from scenes import load
+from scenes.toml_scene.writer import write
 from shaders.lights import emit_from, sample_light
 from shaders.random import random4
-toml_scene.write(load(sys.argv[1]), Path("copy.toml"))
+write(load(sys.argv[1]), Path("copy.toml"))
 lights = pack_scene(load("copy.toml").at(0.0)).lights
 points = [(1.0 + x, 0.0, z) for x, z in ((0.0, 0.0), (2.0, 0.0), (0.0, 5.0))] + [(1.0, 3.0, 0.0)]
 arriving = [sample_light(lights, point, (0.5, 0.5, 0.5)) for point in points]

@@ -37,7 +37,7 @@ print(json.dumps({"status": status, "compiled": len(compiled.buffer), "loaded": 
                   "modules": sorted(sys.modules)}))
 """
 
-#: What a picture of a scene made by code does not need. Numba wants `npyimpl` when it compiles.
+#: What a picture of a scene without pictures and mesh files does not need. Numba wants `npyimpl` when it compiles.
 USELESS = {
     "numba.np.npyimpl",
     "tqdm",
@@ -48,9 +48,12 @@ USELESS = {
     "OpenEXR",
     "scenes.aff",
     "scenes.mitsuba",
-    "scenes.toml_scene",
+    "scenes.toml_scene.writer",
     "scenes.mesh_file",
+    "scenes.texture_file",
+    "scenes.environment_file",
     "scenes.shipped.kitchen",
+    "scenes.shipped.modelling",
     "scenes.shipped.museum",
 }
 

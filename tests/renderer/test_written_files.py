@@ -329,7 +329,8 @@ def test_a_scene_knows_its_files(sky: Path) -> None:
     mesh = sky.with_suffix(".obj")
     mesh.write_text("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl red\nf 1/1 2/2 3/3\n")
     assert {path.name for path in load(mesh).files} == {"sky.obj", "a.mtl", "a.png"}
-    assert load("cornell").files == ()
+    assert [path.name for path in load("cornell").files] == ["cornell.toml"]
+    assert load("museum:10k").files == ()
 
 
 @pytest.mark.parametrize("option", WRITTEN)

@@ -228,6 +228,7 @@ def test_aff_of_cornell(tmp_path):
         "material 'lamp' no longer shines",
         "material 'mirror' is no longer a perfect mirror but has a shine of 1e+06",
         "camera 'front' sees from 0.0001 on, not from 0",
+        "proposed settings left out: exposure",
     ]
 
 

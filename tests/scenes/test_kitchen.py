@@ -6,11 +6,11 @@ import pytest
 from scenes.document import triangle_count
 from scenes.evaluator import SceneEvaluator
 from scenes.geometry import areas, corner_arrays, double_area_normals
+from scenes.shapes import curve
 from scenes.shipped import kitchen
 from scenes.shipped.kitchen import car, counter, dishes, furniture, room, still_life
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.textures import PAINTERS, SIZE, cells, noise
-from scenes.shipped.modelling import curve
 
 TIMES = np.linspace(0.0, car.DURATION, 50)
 WHEEL_NAMES = [at.name for at in car.WHEELS]

@@ -1,5 +1,6 @@
 """Finding scenes by name or file, the shipped ones, and the facts about them."""
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,7 +10,11 @@ import pytest
 from scenes import UnknownSceneError, describe, load, shipped_scenes
 from scenes.geometry import areas, double_area_normals
 from scenes.shapes import sphere
-from scenes.shipped import cornell as box
+
+#: The box of Cornell in metres: its size, and the spheres in it.
+SIZE = np.array([0.5528, 0.5488, 0.5592])
+SPHERE_RADIUS, MIRROR_CENTER, GLASS_CENTER = 0.09, (0.385, 0.091, 0.365), (0.175, 0.091, 0.205)
+WHITE, RED, GREEN, LAMP, MIRROR, GLASS = range(6)
 
 
 @pytest.mark.parametrize("name", ["kitchn", "scene.txt", "cornell.", "", "Cornell"])
@@ -38,6 +43,23 @@ def test_shipped_scenes_are_sound(row):
     assert (areas(picture.positions) > 0).all()
     assert picture.lights or any(any(material.emission) for material in picture.materials)
     assert picture.camera is next(iter(picture.cameras.values()))
+
+
+@pytest.mark.parametrize("row", [row for row in shipped_scenes() if row.path.exists()], ids=lambda row: row.name)
+def test_the_file_of_a_shipped_scene_is_the_scene(row, tmp_path):
+    """It may be copied, with what lies beside it, and is shipped by its name alone."""
+    for file in row.path.parent.glob(f"{row.name}*"):
+        shutil.copy(file, tmp_path)
+    copy, shipped = load(tmp_path / row.path.name), load(row.name)
+    assert np.array_equal(copy.at(0.0).positions, shipped.at(0.0).positions)
+    assert copy.is_of_file
+    assert not shipped.is_of_file
+    assert row.path in shipped.files
+    assert {file.name for file in shipped.files} == {file.name for file in copy.files}
+
+
+def test_simple_scenes_are_files():
+    assert {"cornell", "caustic", "vases", "outdoor"} <= {row.name for row in shipped_scenes() if row.path.exists()}
 
 
 @pytest.mark.parametrize(("size", "count"), [("1000", 1000), ("2k", 2000)])
@@ -71,55 +93,55 @@ def of_material(picture, material):
 
 
 def test_cornell_walls_face_inward(cornell):
-    middle = np.array([box.WIDTH, box.HEIGHT, box.DEPTH]) / 2
-    for material in (box.WHITE, box.RED, box.GREEN):
+    middle = SIZE / 2
+    for material in (WHITE, RED, GREEN):
         walls = of_material(cornell, material)
         assert (np.sum(double_area_normals(walls) * (middle - walls[:, 0]), axis=-1) > 0).all()
-    white = 2 * box.WIDTH * box.DEPTH + box.WIDTH * box.HEIGHT
-    assert areas(of_material(cornell, box.WHITE)).sum() == pytest.approx(white)
-    assert areas(of_material(cornell, box.RED)).sum() == pytest.approx(box.HEIGHT * box.DEPTH)
+    white = SIZE[0] * (2 * SIZE[2] + SIZE[1])
+    assert areas(of_material(cornell, WHITE)).sum() == pytest.approx(white)
+    assert areas(of_material(cornell, RED)).sum() == pytest.approx(SIZE[1] * SIZE[2])
 
 
 def test_cornell_colours_are_on_their_sides(cornell):
     camera = cornell.camera
     right = np.cross(camera.forward, camera.up)
-    middle = np.array([box.WIDTH, box.HEIGHT, box.DEPTH]) / 2
-    assert (of_material(cornell, box.RED) - middle).mean(axis=(0, 1)) @ right < 0
-    assert (of_material(cornell, box.GREEN) - middle).mean(axis=(0, 1)) @ right > 0
-    assert cornell.materials[box.RED].diffuse[0] > cornell.materials[box.RED].diffuse[1]
+    middle = SIZE / 2
+    assert (of_material(cornell, RED) - middle).mean(axis=(0, 1)) @ right < 0
+    assert (of_material(cornell, GREEN) - middle).mean(axis=(0, 1)) @ right > 0
+    assert cornell.materials[RED].diffuse[0] > cornell.materials[RED].diffuse[1]
 
 
 def test_cornell_lamp_faces_down_below_the_ceiling(cornell):
-    lamp = of_material(cornell, box.LAMP)
+    lamp = of_material(cornell, LAMP)
     normals = double_area_normals(lamp)
     assert len(lamp) == 2
     assert (normals[:, 1] < 0).all()
     assert np.allclose(normals[:, [0, 2]], 0)
     assert areas(lamp).sum() == pytest.approx(0.130 * 0.105, rel=1e-5)
-    assert 0 < box.HEIGHT - lamp[..., 1].max() < 0.01
+    assert 0 < SIZE[1] - lamp[..., 1].max() < 0.01
 
 
-@pytest.mark.parametrize(("material", "center"), [(box.MIRROR, box.MIRROR_CENTER), (box.GLASS, box.GLASS_CENTER)])
+@pytest.mark.parametrize(("material", "center"), [(MIRROR, MIRROR_CENTER), (GLASS, GLASS_CENTER)])
 def test_cornell_spheres_are_closed_and_outward(cornell, material, center):
     ball = of_material(cornell, material)
     radial = ball - np.array(center)
-    assert np.allclose(np.linalg.norm(radial, axis=-1), box.SPHERE_RADIUS, atol=1e-6)
+    assert np.allclose(np.linalg.norm(radial, axis=-1), SPHERE_RADIUS, atol=1e-6)
     assert (np.sum(double_area_normals(ball) * radial.mean(axis=1), axis=-1) > 0).all()
-    assert np.allclose(cornell.normals[cornell.material_ids == material], radial / box.SPHERE_RADIUS, atol=1e-5)
+    assert np.allclose(cornell.normals[cornell.material_ids == material], radial / SPHERE_RADIUS, atol=1e-5)
     assert closed(ball)
-    assert areas(ball).sum() == pytest.approx(4 * np.pi * box.SPHERE_RADIUS**2, rel=0.01)
+    assert areas(ball).sum() == pytest.approx(4 * np.pi * SPHERE_RADIUS**2, rel=0.01)
     assert ball.min() > 0
-    assert (ball.max(axis=(0, 1)) < [box.WIDTH, box.HEIGHT, box.DEPTH]).all()
+    assert (ball.max(axis=(0, 1)) < SIZE).all()
 
 
 def test_cornell_spheres_are_apart():
-    gap = np.linalg.norm(np.subtract(box.MIRROR_CENTER, box.GLASS_CENTER)) - 2 * box.SPHERE_RADIUS
+    gap = np.linalg.norm(np.subtract(MIRROR_CENTER, GLASS_CENTER)) - 2 * SPHERE_RADIUS
     assert gap > 0.05
 
 
 def test_cornell_is_seen_whole(cornell):
     camera = cornell.camera
-    front = np.array([[x, y, 0.0] for x in (0, box.WIDTH) for y in (0, box.HEIGHT)]) - np.array(camera.eye)
+    front = np.array([[x, y, 0.0] for x in (0, SIZE[0]) for y in (0, SIZE[1])]) - np.array(camera.eye)
     tangents = np.abs(front[:, 1] / (front @ np.array(camera.forward)))
     assert np.allclose(tangents, np.tan(np.radians(camera.vertical_fov / 2)), rtol=0.1)
 
@@ -127,7 +149,7 @@ def test_cornell_is_seen_whole(cornell):
 def test_cornell_kinds(cornell):
     kinds = [material.kind for material in cornell.materials]
     assert kinds == ["diffuse"] * 4 + ["mirror", "dielectric"]
-    assert cornell.materials[box.GLASS].ior == 1.5
+    assert cornell.materials[GLASS].ior == 1.5
 
 
 def closed(triangles):

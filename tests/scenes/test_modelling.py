@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 from scenes.geometry import areas, corner_arrays, double_area_normals, unit
+from scenes.shapes import arc, box, curve, grid, lathe
 from scenes.shipped.modelling import (
-    arc,
-    box,
-    curve,
     frame,
-    grid,
     joined,
-    lathe,
     level,
     loft,
     moved,

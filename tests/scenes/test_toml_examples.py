@@ -28,6 +28,9 @@ QUAD = "[[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]"
 TURNED_SKY = [[0, 0, -1], [0, 1, 0], [1, 0, 0]]
 COSINE, SINE = math.cos(math.radians(30.0)), math.sin(math.radians(30.0))
 
+#: A sky without haze.
+CLEAR = "[environment.sky]\nhaze = 1000000\n"
+
 See = Callable[[Scene], Any]
 
 
@@ -90,6 +93,11 @@ def setting(name: str) -> See:
     return lambda scene: scene.document.settings.get(name)
 
 
+def texel_of_sky(row: int, column: int, decimals: int = 6) -> See:
+    """Radiance of the environment in a direction."""
+    return lambda scene: np.round(scene.at(0.0).environment.radiance[row, column], decimals)  # type: ignore[union-attr]
+
+
 def sky(name: str) -> See:
     return lambda scene: getattr(scene.at(0.0).environment, name)
 
@@ -104,6 +112,16 @@ def front(scene: Scene) -> Any:
     p = scene.at(0.0).positions.astype(float)
     outward = np.einsum("ij,ij->i", np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]), p.mean(axis=1))
     return np.sign(outward[np.abs(outward) > 1e-6]).mean()
+
+
+def heights(scene: Scene) -> Any:
+    """The heights of all corners, each once."""
+    return np.unique(np.round(scene.at(0.0).positions[..., 1], 3))
+
+
+def slants(scene: Scene) -> bool:
+    """Whether a normal is half way between level and upright."""
+    return bool(np.isclose(np.abs(scene.at(0.0).normals[..., 1]), np.sqrt(0.5)).any())
 
 
 def texel(name: str) -> list[int]:
@@ -345,7 +363,46 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         {
             "center": Example(bounds(), [[-0.5, 0.5, -0.5], [0.5, 1.5, 0.5]]),
             "size": Example(bounds(), [[-0.5, -0.1, -0.5], [0.5, 0.1, 0.5]]),
+            "bevel": Example(count(), [44]),
             "inside": Example(front, -1),
+        },
+    ),
+    'object with shape = "lathe"': (
+        of_shape('shape = "lathe"\nprofile = [[1, 0], [2, 0], [2, 1]]\nsegments = 4\n'),
+        ("object", 0),
+        {
+            "profile": Example(bounds(), [[-0.6, 0, -0.6], [0.6, 0.2, 0.6]]),
+            "closed": Example(count(), [3 * 8]),
+            "segments": Example(count(), [2 * 256]),
+            "crease": Example(slants, True),
+        },
+    ),
+    'object with shape = "sheet"': (
+        of_shape('shape = "sheet"\nprofile = [[1, 0], [0, 0], [0, 1]]\n'),
+        ("object", 0),
+        {
+            "profile": Example(bounds(), [[-0.5, 0, 0], [0.5, 0.2, 0.6]]),
+            "width": Example(bounds(), [[-1.25, 0, 0], [1.25, 1, 1]]),
+            "crease": Example(slants, True),
+        },
+    ),
+    "object.profile with arc": (
+        of_shape('shape = "sheet"\nprofile = [[0, -9], { arc = [0, 0], steps = 4 }]\n'),
+        ("object", 0, "profile", 1),
+        {
+            "arc": Example(bounds(), [[-0.5, -9, 0], [0.5, 1.1, 1.5]]),
+            "radius": Example(bounds(), [[-0.5, -9, 0], [0.5, 0.5, 0.5]]),
+            "from": Example(heights, [-9, 0, 0.383, 0.707, 0.924, 1]),
+            "to": Example(heights, [-9, -1, -0.383, 0, 0.707, 0.924]),
+            "steps": Example(count(), [2 * 17]),
+        },
+    ),
+    "object.profile with curve": (
+        of_shape('shape = "sheet"\nprofile = [{ curve = [[1, 0], [0, 0]] }]\n'),
+        ("object", 0, "profile", 0),
+        {
+            "curve": Example(count(), [2 * 16]),
+            "steps": Example(count(), [2 * 16]),
         },
     ),
     'object with shape = "rectangle"': (
@@ -483,8 +540,26 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "image": Example(sky("radiance"), [[[1, 2, 3], [4, 5, 6]]], OBJECT + "[environment]\n"),
             "color": Example(sky("radiance"), [[[0.8, 0.9, 1.0]]]),
             "scale": Example(sky("radiance"), [[[2, 2, 2]]]),
+            "sky": Example(texel_of_sky(0, 0, 1), [0.1, 0.2, 0.4], OBJECT + "[environment]\n"),
             "degrees": Example(sky("axes"), TURNED_SKY),
             "parent": Example(sky("axes"), TURNED_SKY),
+        },
+    ),
+    "environment.sky": (
+        OBJECT + "[environment.sky]\nzenith = 0\nhorizon = 0\nglow = 1\n",
+        ("environment", "sky"),
+        {
+            "zenith": Example(texel_of_sky(0, 0), [0.2, 0.3, 0.6], OBJECT + CLEAR),
+            "horizon": Example(texel_of_sky(127, 0), [0.8, 0.7, 0.6], OBJECT + "[environment.sky]\nhaze = 0\n"),
+            "ground": Example(texel_of_sky(255, 0), [0.2, 0.15, 0.1], OBJECT + CLEAR),
+            "haze": Example(
+                texel_of_sky(0, 0),
+                [math.exp(-2.5 * math.cos(math.pi * 0.5 / 256.0))] * 3,
+                OBJECT + "[environment.sky]\nzenith = 0\nhorizon = 1\n",
+            ),
+            "glow": Example(texel_of_sky(0, 0), [0.5 * math.cos(math.pi * 0.5 / 256.0) ** 40] * 3),
+            "glow_power": Example(texel_of_sky(16, 0), [math.cos(math.pi * 16.5 / 256.0) ** 90] * 3),
+            "sun": Example(texel_of_sky(64, 384, 2), [1, 1, 1]),
         },
     ),
     "cameras.NAME": (

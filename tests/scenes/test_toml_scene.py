@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from solids import is_closed, volume
 
 from scenes import Scene, SceneFileError, Snapshot, load
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
@@ -24,9 +25,10 @@ from scenes.lights import DistantSource, PointSource, SpotLight, SpotSource
 from scenes.metals import METALS
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
 from scenes.shapes import rectangle, sphere
-from scenes.toml_scene import read, write
-from scenes.toml_scene.keys import OBJECT, SHAPES, TABLES
+from scenes.toml_scene import read
+from scenes.toml_scene.keys import OBJECT, SHAPES, SKY, TABLES
 from scenes.toml_scene.manual import with_tables
+from scenes.toml_scene.writer import write
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 from scenes.transforms import WORLD
 from scenes.written_file import WriteError
@@ -36,6 +38,7 @@ MANUAL = Path(__file__).resolve().parents[2] / "docs" / "scene-file.md"
 RED = "materials.red = { diffuse = [0.6, 0.1, 0.1] }\n"
 #: One triangle whose first corner is the origin of what it stands in.
 TRIANGLE = 'shape = "triangles"\nmaterial = "red"\nvertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]\n'
+LATHE = "shape = 'lathe'\nmaterial = 'red'\nprofile = "
 OBJECT_OF_RED = RED + "[[object]]\n" + TRIANGLE
 
 EVERYTHING = """
@@ -139,6 +142,25 @@ shape = "box"
 material = "red"
 center = [0, 0, 1]
 size = [1, 2, 3]
+
+[[object]]
+shape = "box"
+material = "red"
+bevel = 0.125
+
+[[object]]
+shape = "lathe"
+material = "red"
+profile = [[2, 0], { arc = [2.5, 0.5], radius = 0.25, from = 0, to = 90, steps = 4 }]
+closed = true
+segments = 8
+crease = 60
+
+[[object]]
+shape = "sheet"
+material = "red"
+profile = [[0, 0], { curve = [[0, 0], [1, 0], [1, 2]], steps = 4 }]
+width = 3
 
 [[object]]
 shape = "rectangle"
@@ -304,7 +326,7 @@ def test_defaults_are_what_keys_expect(table: Table, key: Key) -> None:
 
 
 def test_every_key_is_in_the_test_of_every_key() -> None:
-    instead_of_others = {"color"}  # of an environment's image
+    instead_of_others = {"color", "sky", *(key.name for key in SKY.keys)}  # of an environment's image
     assert {key.name for table in TABLES for key in table.keys} <= (
         set(keys_in(tomllib.loads(EVERYTHING))) | instead_of_others
     )
@@ -361,7 +383,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         ("repeat", "mip", True),
     ]
     assert document.textures[0].pixels.tolist() == np.arange(24).reshape(2, 4, 3).tolist()
-    assert len(document.parts) == 2 + 6 + 8
+    assert len(document.parts) == 2 + 6 + 11
     assert list(document.cameras) == ["main", "second"]
     main = document.cameras["main"]
     assert (main.vertical_fov, main.near, main.resolution) == (30.0, 0.01, (20, 10))
@@ -473,6 +495,20 @@ def test_an_environment_is_a_light(read_text: Callable[[str], Scene]) -> None:
     assert snapshot.environment is not None
     assert snapshot.environment.radiance.tolist() == [[[1.0, 2.0, 3.0]]]
     assert np.array_equal(snapshot.environment.axes, np.eye(3))
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_the_glow_of_a_sky_is_where_the_sun_shines_from(read_text: Callable[[str], Scene], up: str) -> None:
+    sun = '[[light]]\nkind = "distant"\nirradiance = 1\ndirection = [-2, -3, -4]\n'
+    sky = "[environment]\nscale = 2\nsky = { zenith = 0, horizon = 0, glow = [1, 2, 3], sun = [2, 3, 4] }\n"
+    snapshot = read_text(OBJECT_OF_RED + f'[scene]\nup = "{up}"\n' + sun + sky).at(0.0)
+    assert snapshot.environment is not None
+    radiance, (light,) = snapshot.environment.radiance, snapshot.lights
+    row, column = np.unravel_index(radiance[..., 0].argmax(), radiance.shape[:2])
+    polar, turn = np.pi * (row + 0.5) / 256.0, 2.0 * np.pi * ((column + 0.5) / 512.0 - 0.5)
+    own = [np.sin(polar) * np.sin(turn), np.cos(polar), -np.sin(polar) * np.cos(turn)]
+    assert (own @ snapshot.environment.axes) @ np.array(light.direction) == pytest.approx(-1.0, abs=1e-4)
+    assert radiance[row, column] == pytest.approx([2.0, 4.0, 6.0], rel=0.01)
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
@@ -695,7 +731,14 @@ def outward(snapshot: Snapshot) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "keys", ['shape = "sphere"', 'shape = "box"', 'shape = "cylinder"\nbase = [0, -1, 0]\napex = [0, 1, 0]']
+    "keys",
+    [
+        'shape = "sphere"',
+        'shape = "box"',
+        'shape = "box"\nbevel = 0.1',
+        'shape = "box"\nsize = [1, 0.5, 2]',
+        'shape = "cylinder"\nbase = [0, -1, 0]\napex = [0, 1, 0]',
+    ],
 )
 def test_front_sides_look_outward_or_inward(read_text: Callable[[str], Scene], keys: str) -> None:
     text = RED + '[[object]]\nmaterial = "red"\n' + keys
@@ -714,6 +757,39 @@ def test_sizes_of_shapes(read_text: Callable[[str], Scene]) -> None:
     assert bounds('shape = "sphere"\ncenter = [1, 2, 3]\nradius = 2') == [[-1, 0, 1], [3, 4, 5]]
     assert bounds('shape = "cone"\nbase = [0, 0, 0]\napex = [0, 3, 0]\nbase_radius = 2') == [[-2, 0, -2], [2, 3, 2]]
     assert bounds('shape = "rectangle"\ncorner = [0, 1, 0]\nedges = [[2, 0, 0], [0, 0, -3]]') == [[0, 1, -3], [2, 1, 0]]
+
+
+@pytest.mark.parametrize("inside", ["false", "true"])
+def test_texture_coordinates_of_a_box_are_lengths(read_text: Callable[[str], Scene], inside: str) -> None:
+    text = f'[[object]]\nmaterial = "red"\nshape = "box"\nsize = [1, 2, 3]\ninside = {inside}'
+    snapshot = read_text(RED + text).at(0.0)
+    edges, uv_edges = (
+        np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1) for corners in (snapshot.positions, snapshot.uvs)
+    )
+    assert np.allclose(edges, uv_edges)
+
+
+def test_pieces_of_a_profile_that_touch_have_one_point_there(read_text: Callable[[str], Scene]) -> None:
+    can = "[[0, 0], { curve = [[0, 0], [1, 0]], steps = 1 }, { curve = [[1, 0], [1, 2]], steps = 2 }, [0, 2]]"
+    snapshot = read_text(f'{RED}[[object]]\nmaterial = "red"\nshape = "lathe"\nprofile = {can}').at(0.0)
+    assert len(snapshot.positions) == 64 * (1 + 2 * 2 + 1)
+    volume = np.linalg.det(snapshot.positions.astype(float)).sum() / 6.0
+    assert volume == pytest.approx(2.0 * 32.0 * np.sin(2.0 * np.pi / 64.0))
+
+
+def test_the_bowl_of_the_manual_is_closed(read_text: Callable[[str], Scene]) -> None:
+    bowl = re.search(r"```toml\n(# A bowl.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    assert bowl is not None
+    triangles = read_text(f"materials.clay = {{}}\n[[object]]\n{bowl[1]}").at(0.0).positions.astype(float)
+    assert is_closed(triangles)
+    assert 0.0 < volume(triangles) < 0.5 * np.pi * 7.0**2 * 6.0
+
+
+def test_a_sheet_faces_the_right_of_its_profile(read_text: Callable[[str], Scene]) -> None:
+    table = '[[object]]\nmaterial = "red"\nshape = "sheet"\nwidth = 4\nprofile = [[1, 0], [-1, 0]]'
+    snapshot = read_text(RED + table).at(0.0)
+    assert snapshot.normals.reshape(-1, 3).tolist() == [[0, 1, 0]] * 6
+    assert np.ptp(snapshot.uvs, axis=(0, 1)).tolist() == [4, 2]
 
 
 def test_segments_and_threes_of_vertices(read_text: Callable[[str], Scene]) -> None:
@@ -933,6 +1009,24 @@ BAD = [
     ),
     (red("shape = 'box'\nmaterial = 'red'\nsize = -1"), "object[0].size", "from 0 to 1e+09, got -1"),
     (red("shape = 'rectangle'\nmaterial = 'red'\nedges = [[1, 0, 0]]"), "object[0].edges", "expected a list of 2"),
+    (
+        red("shape = 'box'\nmaterial = 'red'\nsize = [1, 4, 4]\nbevel = 0.6"),
+        "object[0].bevel",
+        "half of the shortest edge, 0.5",
+    ),
+    (red(LATHE + "[[0, 0]]"), "object[0].profile", "at least two different points"),
+    (red(LATHE + "[[1, 0], [1, 0]]"), "object[0].profile", "at least two different points"),
+    (red(LATHE + "[[0, 0], [0, 1]]"), "object[0].profile", "points that make a surface"),
+    (red(LATHE + "[[0, 0], [-1, 1]]"), "object[0].profile", "no point left of the axis, got -1"),
+    (red(LATHE + "[[0, 0], 1]"), "object[0].profile[1]", "a point of 2 numbers, an arc or a curve, got 1"),
+    (red(LATHE + "[[0, 0], [1, 2, 3]]"), "object[0].profile[1]", "a list of 2 numbers"),
+    (red(LATHE + "[{ steps = 3 }]"), "object[0].profile[0]", "the key 'arc' is missing"),
+    (red(LATHE + "[{ curve = [[1, 0]] }]"), "object[0].profile[0].curve", "a list of 2 to 1000"),
+    (
+        red(LATHE + "[{ arc = [1, 0], steps = 256 }" + 4 * ", { arc = [1, 0], steps = 256 }" + "]"),
+        "object[0].profile[3]",
+        "over 1000",
+    ),
     (red(TRIANGLE + "triangles = [[0, 1, 3]]"), "object[0].triangles[0]", "index 3, but there are 3 (counted from 0)"),
     (red(TRIANGLE + "triangles = [[0, 1, -1]]"), "object[0].triangles[0]", "got [0, 1, -1]"),
     (
@@ -998,14 +1092,19 @@ BAD = [
     (with_object(SPOT + "direction = [1, 0, 0]"), "light[0]", "expected one of intensity and power, got neither"),
     (with_object("[[light]]\nkind = 'distant'\npower = 1"), "light[0]", 'unknown key "power"'),
     ("environment = 3\n" + OBJECT_OF_RED, "environment", "expected a table"),
-    (with_object("[environment]\nscale = 2"), "environment", "expected one of image and color, got neither"),
-    (with_object("[environment]\nimage = 'a.png'\ncolor = 1"), "environment", "of image and color, got both"),
+    (with_object("[environment]\nscale = 2"), "environment", "expected one of image, color and sky, got none"),
+    (
+        with_object("[environment]\nimage = 'a.png'\ncolor = 1"),
+        "environment",
+        "of image, color and sky, got image and color",
+    ),
     (
         with_object("[environment]\nimage = 'a.pfm'"),
         "environment.image",
         "ends in one of .exr .hdr .npy .rgbe .png .jpg .jpeg",
     ),
     (with_object("[environment]\nimage = 'a.npy'"), "environment.image", 'no file "a.npy"'),
+    (with_object("[environment.sky]\nsun = [0, 0, 0]"), "environment.sky.sun", "a direction of some length"),
     (with_object("[environment]\ncolor = 1e6\nscale = 1e6"), "environment", "radiance of at most 1e+09, got 1e+12"),
     (with_object("[cameras.a]\neye = [0, 0, 0]"), "cameras.a", "expected one of target and forward, got neither"),
     (with_object("[cameras.a]\ntarget = [0, 0, 0]"), "cameras.a", "the key 'eye' is missing"),

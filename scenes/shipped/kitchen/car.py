@@ -10,22 +10,10 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
+from scenes.shapes import arc, box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import GAP
-from scenes.shipped.modelling import (
-    arc,
-    box,
-    curve,
-    joined,
-    lathe,
-    loft,
-    moved,
-    placed,
-    pose,
-    rounded,
-    tube,
-    upright,
-)
+from scenes.shipped.modelling import joined, loft, moved, placed, pose, rounded, tube, upright
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import WORLD, Transform, scaling
 

@@ -2,22 +2,10 @@
 
 from scenes.document import Part
 from scenes.model import Mesh
+from scenes.shapes import box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import BACK_WINDOW, GAP, HEIGHT
-from scenes.shipped.modelling import (
-    box,
-    curve,
-    frame,
-    joined,
-    lathe,
-    level,
-    loft,
-    moved,
-    placed,
-    pose,
-    rounded,
-    tube,
-)
+from scenes.shipped.modelling import frame, joined, level, loft, moved, placed, pose, rounded, tube
 
 #: Width of the cupboards below the counter, side by side from FIRST on. One has drawers, one is below the sink.
 UNIT, FIRST, DRAWERS, SINK, UNITS = 0.56, 0.02, 1, 3, 5

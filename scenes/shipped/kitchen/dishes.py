@@ -4,8 +4,9 @@ stand anywhere."""
 import numpy as np
 
 from scenes.model import Mesh
+from scenes.shapes import arc, box, curve, lathe
 from scenes.shipped.kitchen.materials import of
-from scenes.shipped.modelling import arc, box, curve, joined, lathe, moved, pose, tube
+from scenes.shipped.modelling import joined, moved, pose, tube
 
 #: Points of a profile: radius and height, in metres. A point that is there twice is a corner.
 Profile = list[tuple[float, float]]

@@ -6,22 +6,10 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
+from scenes.shapes import box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import BACK_WINDOW, GAP
-from scenes.shipped.modelling import (
-    box,
-    curve,
-    joined,
-    lathe,
-    level,
-    loft,
-    moved,
-    placed,
-    pose,
-    rounded,
-    tube,
-    upright,
-)
+from scenes.shipped.modelling import joined, level, loft, moved, placed, pose, rounded, tube, upright
 
 #: Height of the table, its middle along x and z, its length and width.
 TABLE, TABLE_PLACE, TABLE_SIZE = 0.75, (1.75, 2.75), (1.5, 0.88)

@@ -6,8 +6,9 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Mesh
+from scenes.shapes import grid, lathe
 from scenes.shipped.kitchen.materials import of
-from scenes.shipped.modelling import grid, lathe, placed
+from scenes.shipped.modelling import placed
 
 #: Degrees from one leaf to the next (Vogel: A Better Way to Construct the Sunflower Head, 1979).
 GOLDEN_ANGLE = 137.508

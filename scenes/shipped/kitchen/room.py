@@ -7,8 +7,9 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
+from scenes.shapes import arc, box, curve, grid, lathe
 from scenes.shipped.kitchen.materials import of
-from scenes.shipped.modelling import arc, box, curve, frame, grid, joined, lathe, panel, placed, pose, tube
+from scenes.shipped.modelling import frame, joined, panel, placed, pose, tube
 from scenes.transforms import WORLD
 
 #: Size of the room in metres along x, y and z. The counter is along z = 0, the table's window along x = 0.

@@ -4,13 +4,14 @@ import math
 
 from scenes.document import Part
 from scenes.model import Mesh
+from scenes.shapes import box
 from scenes.shipped.kitchen import dishes
 from scenes.shipped.kitchen.counter import BURNERS, COUNTER, HOB
 from scenes.shipped.kitchen.furniture import SHELVES, TABLE, TABLE_PLACE
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.plants import potted
 from scenes.shipped.kitchen.room import BACK_WINDOW, GAP, LEFT_WINDOW
-from scenes.shipped.modelling import box, placed
+from scenes.shipped.modelling import placed
 
 #: Height of a mat, and the upper sides of the sills of windows.
 MAT, SILL = 0.0045, 0.035

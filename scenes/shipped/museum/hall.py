@@ -8,7 +8,8 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Material, Mesh
-from scenes.shipped.modelling import arc, box, curve, frame, joined, lathe, panel, placed, pose
+from scenes.shapes import arc, box, curve, lathe
+from scenes.shipped.modelling import frame, joined, panel, placed, pose
 from scenes.shipped.museum.pictures import PICTURES
 from scenes.transforms import WORLD, Transform
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
-from scenes.shipped.modelling import box, curve, facing_square, joined, lathe, panel, pose, skin, tube
+from scenes.shapes import box, curve, lathe
+from scenes.shipped.modelling import facing_square, joined, panel, pose, skin, tube
 from scenes.shipped.robots.materials import (
     ASPHALT,
     BARK,

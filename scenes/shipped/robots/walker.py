@@ -7,7 +7,8 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
-from scenes.shipped.modelling import arc, box, curve, joined, lathe, loft, moved, pose, tube
+from scenes.shapes import arc, box, curve, lathe
+from scenes.shipped.modelling import joined, loft, moved, pose, tube
 from scenes.shipped.robots.gait import ANKLE_HEIGHT, SHIN, THIGH
 from scenes.shipped.robots.materials import EYES, FIRST_PAINT, RUBBER, STEEL
 from scenes.transforms import WORLD, Transform, scaling

@@ -13,7 +13,7 @@ from scenes.evaluator import scene_of
 from scenes.lights.point import PointSource
 from scenes.model import AnimationRange, Mesh
 from scenes.scene import Scene
-from scenes.shipped.modelling import box
+from scenes.shapes import box
 from scenes.shipped.robots import let_walk
 from scenes.shipped.robots.gait import UPWARD, Walk, followed, moves, turns
 from scenes.shipped.robots.walker import Body

@@ -7,6 +7,7 @@ from hostile.case import IS_READ, Case, files, made
 RED = "[materials.red]\ndiffuse = [0.6, 0.1, 0.1]\n"
 OBJECT = '[[object]]\nshape = "triangles"\nmaterial = "red"\nvertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]\n'
 SCENE = RED + OBJECT
+LATHE = RED + '[[object]]\nshape = "lathe"\nmaterial = "red"\nprofile = [{}]\n'
 GRID = "grid = { counts = [100, 100, 100], steps = [1, 1, 1] }\n"
 
 
@@ -59,6 +60,10 @@ CASES = [
     toml("bytes of zero", "is not TOML", "\0" * 100_000),
     toml("a key given twice", "is not TOML", RED + RED),
     toml("unknown keys", "unknown", "".join(f"k{k} = 1\n" for k in range(20_000))),
+    toml("a profile of 256,000 points", "over 1000 points", LATHE.format(1000 * "{ arc = [2, 0], steps = 256 }, ")),
+    toml("an arc of 1e30 degrees", IS_READ, LATHE.format("{ arc = [2, 0], from = -1e30, to = 1e30 }")),
+    toml("a curve of corners alone", "two different points", LATHE.format("{ curve = [[1, 1], [1, 1], [1, 1]] }")),
+    toml("a profile without a radius", "that make a surface", LATHE.format("[0, 0], [0, 1], [0, 1e9]")),
     toml(
         "a grid of 1e12 places",
         "expected a whole number",
