@@ -307,7 +307,7 @@ def go(i: int, ahead: Scattered, gain: float, data: Seeing) -> None:
     kept = scale(ahead.weight, gain * more)
     pdf = chunk.pdf[i] if goes_straight else ahead.pdf
     chunk.goes[i] = ALL_BITS if goes else NO_BITS
-    chunk.next_state[i], chunk.next_pdf[i] = next_state, pdf
+    chunk.lobe[i], chunk.next_state[i], chunk.next_pdf[i] = ahead.lobe, next_state, pdf
     set_column(chunk.next_throughput, i, multiply(column(chunk.throughput, i), kept))
     chunk.next_behind[i] = chunk.behind[i] + chunk.distance[i] if goes_straight else ZERO
     chunk.next_cone[0, i] = width_at(i, chunk)

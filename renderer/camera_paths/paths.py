@@ -58,9 +58,9 @@ SHARED = (
 )
 
 #: Columns of a chunk of hits, from origin to triangle and from pixel to behind in the order of a batch's rows. weight:
-#: the reflectance towards the eye of what photons are stored on, where these are
-#: looked up. pixel to behind: of the path that came; next_*: of the one that goes on where goes is not 0.
-#: is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
+#: the reflectance towards the eye of what photons are stored on, where these are looked up. pixel to behind: of the
+#: path that came; next_*: of the one that goes on where goes is not 0, and lobe is what it goes on by, which reports
+#: of paths tell. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
 #: rays follow diffuse reflection, else 0. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset
 #: of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle.
 #: start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. rare: a list
@@ -73,7 +73,9 @@ EYE_COLUMNS = np.dtype(
     + fields("<f4", "next_throughput:3 next_pdf next_cone:2 next_unmapped:3 next_behind")
     + fields("<u4", "goes")
     + fields("<i4", "is_far")
-    + fields("<f4", "follow weight:3 pick")
+    + fields("<f4", "follow weight:3")
+    + fields("<i4", "lobe")
+    + fields("<f4", "pick")
     + fields("<i4", "light")
     + fields("<f4", "light_position:3 edge_1:3 edge_2:3 light_normal:3 light_flux:3 density")
     + fields("<f4", "target:3 to_light:3 irradiance:3 light_pdf start:3 shadow_direction:3 radiance:3")

@@ -138,7 +138,7 @@ def test_a_picture_has_a_timeline(tmp_path):
     settings = Settings(driver="photon", size=(16, 12), passes=5, photons=500, threads=2, device="cpu", timeline=path)
     renderer.render("cornell", settings)
     trace = json.loads(path.read_text())
-    assert {span["name"] for span in events(trace, ph="X")} == {"shading", "batch", "map", "idle"}
+    assert {span["name"] for span in events(trace, ph="X")} == {"shading", "batch", "map", "idle", "other"}
     rows = by_row(events(trace, ph="X"))
     threads = [row for row in rows if row % timeline.THREAD_ROWS == 0]  # a thread that came late may have no row
     assert 1 <= len(threads) <= 2

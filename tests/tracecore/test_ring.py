@@ -27,7 +27,7 @@ from tracecore.dispatch import resident
 from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import END_ROW, RingMemory, is_flagged, ring_again, say
+from tracecore.dispatch.ring import DIRECTION_ROWS, RingMemory, is_flagged, ring_again, say
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
@@ -626,4 +626,4 @@ def test_whatever_lay_in_its_memory_a_new_ring_has_no_rays_and_nothing_rung() ->
     memory = RingMemory(3, 256, used)
     for words in (memory.doorbells, memory.flags, memory.stop, memory.busy):
         assert not words.any()
-    assert not memory.rays[:, END_ROW].any()
+    assert not memory.rays[:, DIRECTION_ROWS].any()

@@ -30,8 +30,8 @@ from tracecore.kernels.ring_records import (
 )
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
 
-#: Row of the rays' ends, as `RAY` has it.
-END_ROW = 7
+#: Rows of the rays' directions, as `RAY` has them.
+DIRECTION_ROWS = slice(4, 7)
 
 #: Looks at a flag before the interpreter gets a chance to do other things.
 LOOKS = 1 << 12
@@ -118,7 +118,7 @@ class RingMemory:
         self.busy: Words = allocate((1,), np.uint64)
         for words in (self.doorbells, self.flags, self.stop, self.busy):
             words.fill(0)
-        self.rays[:, END_ROW] = 0.0  # by which a column that is never used is known
+        self.rays[:, DIRECTION_ROWS] = 0.0  # by which columns that are never used are known
         self._lock = threading.Lock()
         self._taken = np.zeros(slots, bool)
 

@@ -38,7 +38,7 @@ from tracecore.dispatch.port import (
     raise_status,
     resume,
 )
-from tracecore.dispatch.ring import END_ROW
+from tracecore.dispatch.ring import DIRECTION_ROWS
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
 from tracecore.workers.threads import run_in_thread
@@ -469,7 +469,7 @@ class WorkerPool:
         count = 0
         for port in [worker.port for worker in self.workers]:
             for slot in port.rays[:, :, : port.capacity]:
-                left = slot[:, slot[END_ROW] > 0.0].T[: most - count]  # columns that were used
+                left = slot[:, slot[DIRECTION_ROWS].any(axis=0)].T[: most - count]  # columns never used have none
                 rays[count : count + len(left)] = left
                 count += len(left)
         rays[:, 3], rays[:, 7] = 0.0, np.inf
