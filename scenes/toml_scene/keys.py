@@ -42,7 +42,7 @@ from scenes.keys.values import (
 from scenes.lights import SOURCES
 from scenes.metals import METALS
 from scenes.model import FOV_AXES
-from scenes.toml_scene.own_keys import own_keys, own_tables
+from scenes.toml_scene.own_keys import own_keys
 
 #: The largest scale of normals and heights.
 MAX_SCALE = 1e3
@@ -1398,35 +1398,4 @@ FILE_KEYS = Table(
             example="{ blink = { visible = [{ time = 1, value = false }] } }",
         ),
     ),
-)
-
-TABLES: tuple[Table, ...] = (
-    FILE_KEYS,
-    SCENE,
-    RENDER,
-    ANIMATION,
-    MATERIAL,
-    *own_tables(),
-    TEXTURE,
-    OBJECT,
-    TURN,
-    GRID,
-    FILE,
-    INSTANCE,
-    SHAPE,
-    *SHAPES.values(),
-    ARC,
-    CURVE,
-    KEYED_KEY,
-    GROUP,
-    LIGHT,
-    *LIGHTS.values(),
-    ENVIRONMENT,
-    SKY,
-    CAMERA,
-    TRACK,
-    VECTOR_KEY,
-    TURN_KEY,
-    SCALE_KEY,
-    VISIBLE_KEY,
 )

@@ -6,11 +6,73 @@ import sys
 from pathlib import Path
 
 from scenes.keys.values import FirstKey, Key, Table
-from scenes.toml_scene.keys import TABLES
+from scenes.toml_scene.keys import (
+    ANIMATION,
+    ARC,
+    CAMERA,
+    CURVE,
+    ENVIRONMENT,
+    FILE,
+    FILE_KEYS,
+    GRID,
+    GROUP,
+    INSTANCE,
+    KEYED_KEY,
+    LIGHT,
+    LIGHTS,
+    MATERIAL,
+    OBJECT,
+    RENDER,
+    SCALE_KEY,
+    SCENE,
+    SHAPE,
+    SHAPES,
+    SKY,
+    TEXTURE,
+    TRACK,
+    TURN,
+    TURN_KEY,
+    VECTOR_KEY,
+    VISIBLE_KEY,
+)
+from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.
 KEYS_BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+#: All tables of a scene file, in the order of the manual.
+TABLES: tuple[Table, ...] = (
+    FILE_KEYS,
+    SCENE,
+    RENDER,
+    ANIMATION,
+    MATERIAL,
+    *own_tables(),
+    TEXTURE,
+    OBJECT,
+    TURN,
+    GRID,
+    FILE,
+    INSTANCE,
+    SHAPE,
+    *SHAPES.values(),
+    ARC,
+    CURVE,
+    KEYED_KEY,
+    GROUP,
+    LIGHT,
+    *LIGHTS.values(),
+    ENVIRONMENT,
+    SKY,
+    CAMERA,
+    TRACK,
+    VECTOR_KEY,
+    TURN_KEY,
+    SCALE_KEY,
+    VISIBLE_KEY,
+)
 
 
 def with_tables(text: str) -> str:

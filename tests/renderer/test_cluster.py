@@ -190,8 +190,8 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.Monkey
         started.append(start(*words))
         return started[-1]
 
-    def add(film: Any, radiance: Any, *, original: Any = renderer.film.film.Film.add) -> None:
-        original(film, radiance)
+    def add(film: Any, *made: Any, original: Any = renderer.film.film.Film.add) -> None:
+        original(film, *made)
         if film.passes == 3:
             killed.append(kill_with_children(started[0].pid))
 

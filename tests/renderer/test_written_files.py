@@ -290,11 +290,13 @@ class Recorded:
     """Stands for the record of a picture whose statistics are small and whose linear data are large."""
 
     def __init__(self) -> None:
-        self.order = SimpleNamespace(preview=1.0, quiet=True)
+        self.plan = SimpleNamespace(settings=SimpleNamespace(preview=1.0, quiet=True))
 
     def picture(self, film: Film) -> Any:
         content, figures = b"picture", {"passes": film.passes, "darkness": ""}
-        return SimpleNamespace(write=lambda path: write_whole(path, content), image=NOISE, statistics=figures)
+        return SimpleNamespace(
+            write=lambda path: write_whole(path, content), image=NOISE, figures=figures, statistics=figures
+        )
 
 
 @posix_only

@@ -26,8 +26,8 @@ from scenes.metals import METALS
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.toml_scene import read
-from scenes.toml_scene.keys import OBJECT, SHAPES, SKY, TABLES
-from scenes.toml_scene.manual import with_tables
+from scenes.toml_scene.keys import OBJECT, SHAPES, SKY
+from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 from scenes.transforms import WORLD
