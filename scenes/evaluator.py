@@ -38,9 +38,9 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
-from scenes.poses import Pose, TrackTime, camera_at
 from scenes.scene import Scene
 from scenes.tessellation import tessellated
+from scenes.track_times import Pose, TrackTime, camera_at
 from scenes.transforms import Transform
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scenes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.document import Document, Part, join_loose
 from scenes.model import Camera, Doubles, Mesh
-from scenes.poses import TrackTime, camera_at
+from scenes.track_times import TrackTime, camera_at
 from scenes.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.

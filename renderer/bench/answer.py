@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_views
 from renderer.bench.table import number, share, struck_out
 from tracecore.analysis.steps import StepsPerRay
 
@@ -37,15 +37,15 @@ class Contest:
     peers: of other tracers.
     """
 
-    kernels: Sequence[Measurement]
-    peers: Sequence[Measurement]
+    kernels: Sequence[KernelMeasurement]
+    peers: Sequence[KernelMeasurement]
 
     @property
-    def best(self) -> Measurement:
+    def best(self) -> KernelMeasurement:
         """Returns the fastest kernel."""
         return self.kernels[0]
 
-    def rival(self, baseline: str) -> Measurement:
+    def rival(self, baseline: str) -> KernelMeasurement:
         """Returns what the fastest kernel is explained against: the baseline, or the runner-up if it is that itself, or
         the baseline is not among them.
         """
@@ -127,7 +127,7 @@ def _of_kind(found: Comparison, contest: Contest) -> str:
     return " ".join(filter(None, [f"{rate}, {over}{ahead}.", _why(best, rival), *_beside([contest])]))
 
 
-def _doubt(found: Comparison, best: Measurement, second: Measurement) -> str:
+def _doubt(found: Comparison, best: KernelMeasurement, second: KernelMeasurement) -> str:
     """Returns how sure the lead is: at how many view points there is one, or whether ranges of rounds overlap."""
     rates = {(one.kernel, one.view): one.rate for one in found.measurements if one.kind == best.kind}
     views = [view for kernel, view in rates if kernel == best.kernel and (second.kernel, view) in rates]
@@ -137,7 +137,7 @@ def _doubt(found: Comparison, best: Measurement, second: Measurement) -> str:
     return ", though their ranges overlap" if best.least <= second.most else ""
 
 
-def _why(best: Measurement, rival: Measurement) -> str:
+def _why(best: KernelMeasurement, rival: KernelMeasurement) -> str:
     """Returns the figures that speak for the fastest kernel, and those that speak against it."""
     gains = list(_gains(best, rival))
     if not gains:
@@ -152,7 +152,7 @@ def _why(best: Measurement, rival: Measurement) -> str:
     return " ".join(filter(None, [speaks, against, unknown]))
 
 
-def _gains(best: Measurement, rival: Measurement) -> list[tuple[str, float]]:
+def _gains(best: KernelMeasurement, rival: KernelMeasurement) -> list[tuple[str, float]]:
     """Returns for each figure that both have and that is not 0 what it is, and by which factor it is better."""
     gains = []
     if best.steps and rival.steps:

@@ -13,7 +13,7 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
 from renderer.bench.table import MISSING, STRUCK_OUT, aligned, number, ranged, share
 from tracecore import Device
 from tracecore.benchmarks.tree_time import TreeTime
@@ -34,7 +34,7 @@ Build = Callable[[Floats, int | None], BinaryTree]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class BuildWay:
     """Is a way to build a tree whose leaves hold at most four triangles.
 
     uses_threads: whether more threads than one build.
@@ -72,13 +72,13 @@ def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
     return reinserted(_binned(triangles, threads), threads=threads)
 
 
-WAYS: Mapping[str, Way] = {
-    EXACT: Way(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
-    "binned": Way(build=_binned),
-    "fast": Way(build=_fast),
-    "ploc": Way(build=_ploc),
-    "lbvh": Way(build=_lbvh, uses_threads=False),
-    "reinserted": Way(build=_reinserted),
+WAYS: Mapping[str, BuildWay] = {
+    EXACT: BuildWay(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
+    "binned": BuildWay(build=_binned),
+    "fast": BuildWay(build=_fast),
+    "ploc": BuildWay(build=_ploc),
+    "lbvh": BuildWay(build=_lbvh, uses_threads=False),
+    "reinserted": BuildWay(build=_reinserted),
 }
 
 
@@ -131,7 +131,7 @@ def built_trees(triangles: Floats, repeats: int, threads: int | None = None) -> 
     return [_built(name, triangles, [of_round[name] for of_round in rounds]) for name in names]
 
 
-def _seconds(way: Way, triangles: Floats, threads: int | None) -> tuple[float, float | None]:
+def _seconds(way: BuildWay, triangles: Floats, threads: int | None) -> tuple[float, float | None]:
     """Returns the processor time of one thread, and the wall time of all, or None if one thread builds."""
     alone = _elapsed(time.process_time, partial(way.build, triangles, 1))
     return alone, _elapsed(time.perf_counter, partial(way.build, triangles, threads)) if way.uses_threads else None
@@ -217,7 +217,7 @@ def time_row(found: TreeTime) -> dict[str, Any]:
 
 
 #: What is told of each kernel, one after the other.
-Steps = Iterable[tuple[KernelFacts, list[Measurement]]]
+Steps = Iterable[tuple[KernelFacts, list[KernelMeasurement]]]
 
 #: Kinds of rays that trees are compared on: coherent, incoherent, and those of photons.
 KINDS = ("primary", "bounce1", "photon")

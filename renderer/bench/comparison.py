@@ -18,7 +18,7 @@ from renderer.bench.files import Run
 from renderer.bench.kernel_benchmark import (
     Comparison,
     KernelFacts,
-    Measurement,
+    KernelMeasurement,
     PeerFacts,
     compare,
     facts_of,
@@ -107,7 +107,7 @@ def measured(
 
 def _compared(
     run: Run, kernels: Sequence[str], workload: Workload, effort: Effort
-) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
+) -> Iterator[tuple[KernelFacts, list[KernelMeasurement]]]:
     """Yields one kernel after the other, with its measurements."""
     if effort.fleet is not None:
         return compare_by(effort.fleet, run.snapshot, kernels, workload, effort.repeats)
@@ -120,7 +120,7 @@ class Parts:
 
     kernels: list[KernelFacts] = field(default_factory=list)
     peers: list[PeerFacts] = field(default_factory=list)
-    measurements: list[Measurement] = field(default_factory=list)
+    measurements: list[KernelMeasurement] = field(default_factory=list)
     photon_runs: list[EndToEnd] = field(default_factory=list)
 
     def together(self, run: Run, *, finished: bool) -> Comparison:
@@ -168,7 +168,7 @@ def _report(text: str) -> None:
 
 def compare_peers(
     names: Sequence[str], positions: Floats, workload: Workload, *, repeats: int, threads: int | None
-) -> Iterator[tuple[PeerFacts, list[Measurement]]]:
+) -> Iterator[tuple[PeerFacts, list[KernelMeasurement]]]:
     """Yields each way of each peer with its measurements on all rays.
 
     A peer that cannot run is left out, and stderr says why, once.
@@ -190,7 +190,7 @@ def compare_peers(
         yield PeerFacts(peer=peer.name, clock=peer.clock), measured
 
 
-def measure_peer(peer: Peer, rays: RaySet, repeats: int) -> Measurement:
+def measure_peer(peer: Peer, rays: RaySet, repeats: int) -> KernelMeasurement:
     """Measures the rate of a peer on some rays, and whether its answers are ours."""
     with peer_errors(peer.name, "try fewer rays (--size, --photon-rays)"):
         rounds = peer.trace(for_peers(rays.rays), rays.query, repeats)
@@ -222,7 +222,7 @@ class MeasuredKernel(NamedTuple):
     """Is a kernel that was measured."""
 
     facts: KernelFacts
-    measurements: list[Measurement]
+    measurements: list[KernelMeasurement]
 
 
 class KernelMember:
@@ -318,7 +318,7 @@ def _rounds(facts: KernelFacts, rays: RaySet) -> int:
     return max(round(len(rays.rays) / facts.rays_at_once[rays.query]), 1) if facts.rays_at_once else 1
 
 
-def _with_bound(one: Measurement, known: Found) -> Measurement:
+def _with_bound(one: KernelMeasurement, known: Found) -> KernelMeasurement:
     if (one.kernel, one.kind, one.view) not in known:  # a peer
         return one
     steps, most = known[one.kernel, one.kind, one.view]

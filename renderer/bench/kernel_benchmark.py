@@ -28,7 +28,7 @@ COUNTED_RAYS = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
+class KernelMeasurement:
     """Holds what was measured of a kernel on a kind of rays.
 
     rate, least, most: median and range of rounds, in millions of rays per second.
@@ -101,7 +101,7 @@ class Comparison:
     device: Device
     baseline: str
     kernels: tuple[KernelFacts, ...]
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[KernelMeasurement, ...]
     peers: tuple[PeerFacts, ...] = ()
     photon_runs: tuple[EndToEnd, ...] = ()
     finished: bool = True
@@ -117,7 +117,7 @@ class Comparison:
         return list(dict.fromkeys(one.kernel for one in self.measurements))
 
     @property
-    def wrong_ones(self) -> list[Measurement]:
+    def wrong_ones(self) -> list[KernelMeasurement]:
         """Returns the measurements that are struck out, as their hits are wrong."""
         return [one for one in self.measurements if one.wrong]
 
@@ -164,7 +164,7 @@ def compare(
     repeats: int,
     threads: int | None,
     builder: str | None = None,
-) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
+) -> Iterator[tuple[KernelFacts, list[KernelMeasurement]]]:
     """Yields one kernel after the other, with its measurements. All trace the same rays, which the CPU found.
 
     builder: of the trees, by name, or None for the default.
@@ -197,7 +197,7 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     )
 
 
-def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
+def measure(tracer: Tracer, rays: RaySet, repeats: int) -> KernelMeasurement:
     """Measures the rate of a kernel on some rays, whether its hits are right, and then what it does for them."""
     rounds = timed_rounds(tracer, rays.rays, rays.query, repeats)
     measured = replace(measurement(tracer.name, rays, rounds.seconds), wrong=rays.wrong_ray(rounds.hits))
@@ -206,10 +206,10 @@ def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
 
 
-def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
+def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeasurement:
     """Returns the measurement of a kernel or peer that took so many seconds for the same rays in each round."""
     rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
-    return Measurement(
+    return KernelMeasurement(
         kernel=name,
         kind=rays.kind,
         view=rays.view,
@@ -228,7 +228,7 @@ def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | N
     return None
 
 
-def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
+def over_baseline(measurements: Sequence[KernelMeasurement], baseline: str) -> list[KernelMeasurement]:
     """Returns the measurements with `relative` set: each rate over that of the baseline on the same rays, where the
     hits of both are right.
     """
@@ -248,14 +248,14 @@ def over_views(found: Comparison) -> Comparison:
     That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
     and bounds. least and most are of all rounds from all view points. What is wrong from one is wrong.
     """
-    by_kind: dict[tuple[str, str], list[Measurement]] = {}
+    by_kind: dict[tuple[str, str], list[KernelMeasurement]] = {}
     for one in found.measurements:
         by_kind.setdefault((one.kernel, one.kind), []).append(one)
     means = [own[0] if len(own) == 1 else _mean(own) for own in by_kind.values()]
     return replace(found, measurements=tuple(over_baseline(means, found.baseline)))
 
 
-def _mean(own: Sequence[Measurement]) -> Measurement:
+def _mean(own: Sequence[KernelMeasurement]) -> KernelMeasurement:
     rays = [one.rays for one in own]
     return replace(
         own[0],

@@ -51,7 +51,7 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class PageCell:
     """This is a cell of a table: text, a value by which the best of a column is known, and a note below the text.
 
     is_struck: whether a line goes through the text, which counts for nothing.
@@ -63,11 +63,11 @@ class Cell:
     is_struck: bool = False
 
 
-Row = Sequence[str | Cell]
+Row = Sequence[str | PageCell]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PageTable:
     """This is a table, whose first column has names of kernels. A click on a column's head sorts by it.
 
     head: names of the columns.
@@ -86,7 +86,7 @@ class Table:
         tops = {}
         for column, best in self.best.items():
             cells = (row[column] for row in self.rows)
-            values = {cell.value for cell in cells if isinstance(cell, Cell) and cell.value is not None}
+            values = {cell.value for cell in cells if isinstance(cell, PageCell) and cell.value is not None}
             if len(values) > 1:
                 tops[column] = best(values)
         return tops
@@ -103,7 +103,7 @@ class Section:
 
     title: str
     texts: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[PageTable] = ()
     notes: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     folded: str = ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from renderer.bench.builder_benchmark import EXACT, BuiltTree, quality
 from renderer.bench.dispatch_benchmark import EndToEnd
-from renderer.bench.kernel_benchmark import Comparison, Measurement
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, Paper
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES, Published
 from renderer.bench.literature.gunther import (
@@ -44,12 +44,12 @@ class Ours:
     trees: Sequence[BuiltTree] = ()
 
 
-def _of_kind(found: Comparison, kind: str) -> dict[str, Measurement]:
+def _of_kind(found: Comparison, kind: str) -> dict[str, KernelMeasurement]:
     """Returns the measurements of a kind of rays by kernel."""
     return {one.kernel: one for one in found.measurements if one.kind == kind}
 
 
-def _count(own: Mapping[str, Measurement]) -> int:
+def _count(own: Mapping[str, KernelMeasurement]) -> int:
     """Returns the number of rays, which is the same for all kernels."""
     return next(iter(own.values())).rays
 
@@ -84,7 +84,7 @@ def aila_laine(paper: Paper, ours: Ours) -> list[Block]:
     return [*(_aila_laine_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
 
 
-def _aila_laine_block(paper: Paper, kind: str, own: Mapping[str, Measurement]) -> Block:
+def _aila_laine_block(paper: Paper, kind: str, own: Mapping[str, KernelMeasurement]) -> Block:
     heads = ("kernel", "lanes", "simulated", "measured", "of simulated", *AILA_LAINE_RATES)
     block = [[f"{kind}: {_count(own)} rays", *heads]]
     for label, kernel in paper.rows.items():
@@ -94,7 +94,7 @@ def _aila_laine_block(paper: Paper, kind: str, own: Mapping[str, Measurement]) -
     return block
 
 
-def _lanes(one: Measurement) -> str:
+def _lanes(one: KernelMeasurement) -> str:
     """Returns the SIMD efficiency of visits and of tests as text, in per cent."""
     values = (one.steps.node_efficiency, one.steps.triangle_efficiency) if one.steps else (None, None)
     if values == (None, None):
@@ -121,7 +121,7 @@ def lier(paper: Paper, ours: Ours) -> list[Block]:
     return [*(_lier_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
 
 
-def _lier_block(paper: Paper, kind: str, own: Mapping[str, Measurement]) -> Block:
+def _lier_block(paper: Paper, kind: str, own: Mapping[str, KernelMeasurement]) -> Block:
     block = [[f"{kind}: {_count(own)} rays", "kernel", "measured", *(f"over {name}" for name in LIER_REFERENCES)]]
     for label, kernel in paper.rows.items():
         ratios = (_ratio(own[kernel].rate, own[reference].rate) for reference in LIER_REFERENCES.values())
@@ -234,7 +234,7 @@ def _published_frames(one: Frames) -> list[str]:
     return [primary, f"{one.shadowed:g}", MISSING, kd_tree]
 
 
-def frames_per_second(frames: float, rays: Sequence[Measurement]) -> float:
+def frames_per_second(frames: float, rays: Sequence[KernelMeasurement]) -> float:
     """Returns how many frames a second there are if so many frames take all of these rays."""
     return frames / sum(one.rays / (1e6 * one.rate) for one in rays)
 
@@ -252,7 +252,7 @@ def _idle_lanes(paper: Paper, found: Comparison) -> Block:
     return block
 
 
-def _idle(one: Measurement) -> tuple[str, str]:
+def _idle(one: KernelMeasurement) -> tuple[str, str]:
     """Returns the share of lanes without work, in visits of nodes and in tests of triangles."""
     busy = (one.steps.node_efficiency, one.steps.triangle_efficiency) if one.steps else (None, None)
     of_nodes, of_triangles = (share(None if value is None else 1.0 - value) for value in busy)

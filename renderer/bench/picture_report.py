@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Section, Table
+from renderer.bench.page import MISSING, Circumstances, Figure, Page, PageCell, PageTable, Section
 from renderer.bench.page import Row as TableRow
 from renderer.bench.picture_scenes import THREAD_SECONDS
 
@@ -70,53 +70,53 @@ def _group(maker: str) -> str:
     return maker.rpartition(" on the ")[0]
 
 
-def _pictures(scene: str, found: Sequence[Row]) -> Table:
+def _pictures(scene: str, found: Sequence[Row]) -> PageTable:
     own = [row for row in found if row["scene"] == scene]
     error = target_of(own)
     head = ["", f"time to {error:.2%}", "seconds", "error", "noise", "passes", "Mrays/s", "busy"]
     rows = [[maker_of(row), _until(row, error), *_figures(row)] for row in own]
-    return Table(caption=scene, head=head, rows=rows, best=BEST)
+    return PageTable(caption=scene, head=head, rows=rows, best=BEST)
 
 
-def _until(row: Row, error: float) -> Cell:
+def _until(row: Row, error: float) -> PageCell:
     seconds = seconds_until(row, error)
-    return Cell(text=MISSING) if seconds is None else Cell(text=duration(seconds), value=seconds)
+    return PageCell(text=MISSING) if seconds is None else PageCell(text=duration(seconds), value=seconds)
 
 
-def _figures(row: Row) -> list[str | Cell]:
+def _figures(row: Row) -> list[str | PageCell]:
     """Returns the cells of a row after the first two; of a peer those that are known."""
     last = row["errors"][-1]
-    passes, error = f"{last['passes']}", Cell(text=f"{least_error(row):.2%}", value=least_error(row))
+    passes, error = f"{last['passes']}", PageCell(text=f"{least_error(row):.2%}", value=least_error(row))
     if "driver" not in row:
-        return [Cell(text=duration(last["seconds"])), error, MISSING, passes, MISSING, MISSING]
+        return [PageCell(text=duration(last["seconds"])), error, MISSING, passes, MISSING, MISSING]
     spread = f"{row['least']:.3g} – {row['most']:.3g}"
     rate = row["rays_per_second"] / 1e6
     return [
-        Cell(text=duration(row["seconds"]), value=row["seconds"], note=spread),
+        PageCell(text=duration(row["seconds"]), value=row["seconds"], note=spread),
         error,
-        Cell(text=f"{row['noise']:.2%}", value=row["noise"]),
+        PageCell(text=f"{row['noise']:.2%}", value=row["noise"]),
         passes,
-        Cell(text=f"{rate:.3g}", value=rate),
+        PageCell(text=f"{rate:.3g}", value=rate),
         f"{row['busy']:.0%}",
     ]
 
 
-def _threads(scene: str, ours: Sequence[Row]) -> Table:
+def _threads(scene: str, ours: Sequence[Row]) -> PageTable:
     rows: list[TableRow] = [
         [maker_of(row), row["limited_by"], *(f"{row[name]:.3g}" for name in THREAD_SECONDS)]
         for row in ours
         if row["scene"] == scene
     ]
-    return Table(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows)
+    return PageTable(caption=scene, head=["", "limited by", *THREAD_SECONDS], rows=rows)
 
 
-def _errors(found: Sequence[Row]) -> Table:
+def _errors(found: Sequence[Row]) -> PageTable:
     rows: list[TableRow] = [
         [maker_of(row), row["scene"], f"{one['passes']}", duration(one["seconds"]), f"{one['error']:.3%}"]
         for row in found
         for one in row["errors"]
     ]
-    return Table(head=["", "scene", "passes", "seconds", "error"], rows=rows)
+    return PageTable(head=["", "scene", "passes", "seconds", "error"], rows=rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import Film
 from renderer.run import statistics
-from renderer.run.session import Limits, expose
+from renderer.run.session import PassLimits, expose
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, context_of, load_for
 from scenes.export import export
 from scenes.export.text import words
@@ -154,7 +154,7 @@ def rows_of_peers(arguments: argparse.Namespace, scene: Scene, snapshot: Snapsho
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeerModule:
+class PicturePeerModule:
     """Says where a peer is found.
 
     module: the module that has `render(way, order)`, which returns pictures in the order of `samples`.
@@ -168,12 +168,14 @@ class PeerModule:
 
 
 PEERS = {
-    "mitsuba": PeerModule(
+    "mitsuba": PicturePeerModule(
         module="renderer.bench.mitsuba_pictures",
         package="mitsuba",
         ways={"scalar_rgb": "cpu", "llvm_ad_rgb": "cpu", "cuda_ad_rgb": "gpu"},
     ),
-    "luxcore": PeerModule(module="renderer.bench.luxcore_pictures", package="pyluxcore", ways={"PATHCPU": "cpu"}),
+    "luxcore": PicturePeerModule(
+        module="renderer.bench.luxcore_pictures", package="pyluxcore", ways={"PATHCPU": "cpu"}
+    ),
 }
 
 
@@ -250,11 +252,11 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         start_seconds = time.perf_counter() - start
         film, films = Film(settings.width, settings.height), []
-        for is_last in expose(driver, film, Limits(passes=passes)):
+        for is_last in expose(driver, film, PassLimits(passes=passes)):
             if is_last or film.passes.bit_count() == 1:
                 films.append((time.perf_counter() - start, copy.copy(film)))  # which no later pass changes
         after = context.tracer.statistics()
-    measured = statistics.Measured(
+    measured = statistics.MeasuredRun(
         work=driver.work,
         seconds=films[-1][0],
         rays=driver.work.rays.total,

@@ -12,7 +12,7 @@ from typing import Any
 
 from renderer.bench.dispatch_benchmark import IN_FLIGHT, dispatches
 from renderer.bench.error_benchmark import by_driver
-from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_views
 from renderer.bench.picture_report import name_of
 from renderer.bench.table import number
 from renderer.version import SOFTWARE
@@ -185,7 +185,7 @@ def colors_of(kernels: Sequence[str]) -> dict[str, str]:
     return {**{name: f"C{k % 10}" for k, name in enumerate(families)}, OTHERS: OTHERS_COLOR}
 
 
-def relative_range(found: Comparison, mean: Measurement) -> tuple[float, float]:
+def relative_range(found: Comparison, mean: KernelMeasurement) -> tuple[float, float]:
     """Returns the least and most of a kernel on a kind of rays, over view points, or over rounds if there is but one
     view point.
     """

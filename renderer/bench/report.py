@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from PIL import Image
 
 from renderer.bench.answer import answer
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
-from renderer.bench.page import MISSING, Cell, Circumstances, Figure, Page, Row, Section, Table
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
+from renderer.bench.page import MISSING, Circumstances, Figure, Page, PageCell, PageTable, Row, Section
 from renderer.bench.plot import colors_of, family
 from renderer.bench.table import (
     COST_COLUMNS,
@@ -105,67 +105,71 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
     ).html()
 
 
-def _rates(means: Comparison) -> Table:
+def _rates(means: Comparison) -> PageTable:
     known = {(one.kernel, one.kind): one for one in means.measurements}
     rows: list[Row] = [[name, *(_rate(known.get((name, kind))) for kind in means.kinds)] for name in means.kernel_names]
     caption = f"Millions of rays per second, and relative to {means.baseline}"
     best = dict.fromkeys(range(1, 1 + len(means.kinds)), max)
-    return Table(caption=caption, head=["kernel", *means.kinds], rows=rows, best=best)
+    return PageTable(caption=caption, head=["kernel", *means.kinds], rows=rows, best=best)
 
 
-def _rate(one: Measurement | None) -> Cell:
+def _rate(one: KernelMeasurement | None) -> PageCell:
     if one is None:
-        return Cell(text=MISSING)
+        return PageCell(text=MISSING)
     if one.wrong:
-        return Cell(text=number(one.rate), note=f"{one.wrong.differing:,} of {one.compared:,} differ", is_struck=True)
+        return PageCell(
+            text=number(one.rate), note=f"{one.wrong.differing:,} of {one.compared:,} differ", is_struck=True
+        )
     relative = "" if one.relative is None else f" · {one.relative:.2f}×"
-    return Cell(text=f"{number(one.rate)}{relative}", value=one.rate, note=f"{number(one.least)} – {number(one.most)}")
+    return PageCell(
+        text=f"{number(one.rate)}{relative}", value=one.rate, note=f"{number(one.least)} – {number(one.most)}"
+    )
 
 
-def _costs(means: Comparison, kind: str) -> Table:
+def _costs(means: Comparison, kind: str) -> PageTable:
     own = [one for one in means.measurements if one.kind == kind]
     rows: list[Row] = [[one.kernel, *map(_figure_cell, costs(one, MISSING))] for one in own]
-    return Table(caption=kind, head=["kernel", *COST_COLUMNS], rows=rows, best=BEST_COSTS)
+    return PageTable(caption=kind, head=["kernel", *COST_COLUMNS], rows=rows, best=BEST_COSTS)
 
 
-def _figure_cell(text: str) -> Cell:
+def _figure_cell(text: str) -> PageCell:
     """Returns a cell whose value is the number that the text is."""
-    return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
+    return PageCell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
 
 
-def _photon_runs(found: Comparison) -> list[Table]:
+def _photon_runs(found: Comparison) -> list[PageTable]:
     if not found.photon_runs:
         return []
     head, *rows = photon_run_rows(found.photon_runs)
     cells: list[Row] = [[name, *map(_photon_cell, texts)] for name, *texts in rows]
-    return [Table(head=head, rows=cells, best=dict.fromkeys(range(1, len(head)), max))]
+    return [PageTable(head=head, rows=cells, best=dict.fromkeys(range(1, len(head)), max))]
 
 
-def _photon_cell(text: str) -> Cell:
+def _photon_cell(text: str) -> PageCell:
     if text in (STRUCK_OUT, UNKNOWN):
-        return Cell(text=text)
-    return Cell(text=text, value=float(text.split()[0].rstrip("%")))
+        return PageCell(text=text)
+    return PageCell(text=text, value=float(text.split()[0].rstrip("%")))
 
 
-def _kernels(found: Comparison) -> Table:
+def _kernels(found: Comparison) -> PageTable:
     """Returns a row of each kernel and its tree. `BEST_FACTS` goes by this order of columns."""
     head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
     rows = [_kernel(facts) for facts in found.kernels]
-    return Table(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
+    return PageTable(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
 
 
 def _kernel(facts: KernelFacts) -> Row:
     return [
         facts.kernel,
-        Cell(text=f"{facts.nodes:,}", value=facts.nodes),
-        Cell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
+        PageCell(text=f"{facts.nodes:,}", value=facts.nodes),
+        PageCell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
         _figure_cell(number(facts.sah_cost)),
-        Cell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
-        Cell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+        PageCell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
+        PageCell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
     ]
 
 
-def _all(found: Comparison) -> Table:
+def _all(found: Comparison) -> PageTable:
     head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COST_COLUMNS, "wrong"]
     rows: list[Row] = [
         [
@@ -179,7 +183,7 @@ def _all(found: Comparison) -> Table:
         ]
         for one in found.measurements
     ]
-    return Table(head=head, rows=rows)
+    return PageTable(head=head, rows=rows)
 
 
 def fitted(pictures: Pictures, most: int) -> Pictures:

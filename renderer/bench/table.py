@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from renderer.bench.dispatch_benchmark import EndToEnd
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
 
 #: Stands for a figure that is not known, and for one of a kernel whose hits are wrong.
 MISSING, STRUCK_OUT = "-", "struck out"
@@ -74,7 +74,7 @@ def _rates(found: Comparison) -> list[list[str]]:
     return rows
 
 
-def _rate(one: Measurement | None) -> str:
+def _rate(one: KernelMeasurement | None) -> str:
     if one is None:
         return MISSING
     if one.wrong:
@@ -130,7 +130,7 @@ def photon_run(run: EndToEnd) -> tuple[str, str]:
 COST_COLUMNS = ("nodes", "triangles", "bytes", "node lanes", "triangle lanes", "bound", "of bound")
 
 
-def costs(one: Measurement, missing: str) -> list[str]:
+def costs(one: KernelMeasurement, missing: str) -> list[str]:
     """Returns the costs of a ray as texts, in the order of COST_COLUMNS."""
     steps = one.steps
     counted = (steps.nodes, steps.triangles, steps.bytes) if steps else (None, None, None)

@@ -31,7 +31,7 @@ KINDS: Mapping[RayClass, tuple[str, ...]] = {
 }
 
 
-class Contest(NamedTuple):
+class TuningContest(NamedTuple):
     """Names what kernels are compared on: a class of rays, and how they reach the kernel."""
 
     rays: RayClass
@@ -60,10 +60,10 @@ class TuningPlan:
     threads: int | None
 
     @property
-    def contests(self) -> list[Contest]:
+    def contests(self) -> list[TuningContest]:
         """Returns what is compared, in the order of the table."""
         ways = (RayWay.RING, RayWay.LAUNCH) if self.device == "gpu" else (RayWay.LAUNCH,)
-        return [Contest(rays, way) for rays in RayClass for way in ways]
+        return [TuningContest(rays, way) for rays in RayClass for way in ways]
 
     def described(self) -> str:
         """Returns in words what is measured, a line for each class of rays."""
@@ -90,7 +90,7 @@ class Tuned:
     wrong: kernels whose hits were wrong in any contest, and how, in words: they are not to be chosen.
     """
 
-    contest: Contest
+    contest: TuningContest
     rounds: Mapping[str, Sequence[float]]
     wrong: Mapping[str, str] = field(default_factory=dict)
 

@@ -11,9 +11,9 @@ from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowR
 from renderer.camera_paths.task import GATHER, PARTLY
 from renderer.film.layers import INDIRECT_LIGHT, add_radiance
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
-from renderer.photons.lookup import PhotonLight, Place, add_photons, irradiance_of, radius_at
+from renderer.photons.lookup import LookupPlace, PhotonLight, add_photons, irradiance_of, radius_at
 from renderer.photons.photon_map import Found, PhotonMap
-from renderer.photons.searching import Places, Search, find_all
+from renderer.photons.searching import Search, SearchPlaces, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
 from renderer.simd.columns import column, each, whole
@@ -79,7 +79,7 @@ def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
 @inlined
 def add_all_found(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, hits: int) -> None:
     """Add the light that the photons of a map bring the vertices of a chunk, within the radii that were asked for."""
-    places = Places(address(chunk.position), address(chunk.normal), address(chunk.shading))
+    places = SearchPlaces(address(chunk.position), address(chunk.normal), address(chunk.shading))
     for k in range(find_all(photon_map, search, places, hits)):
         add_found_light(job, photon_map, chunk, search, k)
 
@@ -113,7 +113,7 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
 
 
 @inlined
-def line_of_sight(seen: Place, clearance: float, surface: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
+def line_of_sight(seen: LookupPlace, clearance: float, surface: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
     """Returns where a ray starts and ends that looks at a place of another surface.
 
     On a bulging surface the one is below the tangent plane of the other: so far the ray starts above it.
@@ -136,7 +136,7 @@ def reflected(chunk: EyeChunk, i: int, irradiance: Color) -> Color:
 
 
 @inlined
-def place_of(chunk: EyeChunk, i: int) -> Place:
+def place_of(chunk: EyeChunk, i: int) -> LookupPlace:
     """Returns the place of a vertex of a chunk."""
     normal, shading = in_double(column(chunk.normal, i)), in_double(column(chunk.shading, i))
-    return Place(in_double(column(chunk.position, i)), normal, shading)
+    return LookupPlace(in_double(column(chunk.position, i)), normal, shading)

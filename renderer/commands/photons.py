@@ -170,8 +170,8 @@ def _trace(
         )
 
 
-def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.Measured:
-    return statistics.Measured(
+def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.MeasuredRun:
+    return statistics.MeasuredRun(
         work=photon_run.work,
         seconds=photon_run.seconds,
         rays=photon_run.rays,

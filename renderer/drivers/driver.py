@@ -131,7 +131,8 @@ class Driver:
     The least that it has to have is `render_pass`. One that has several passes under way at once has `passes`.
 
     The samples of passes keep apart, so that passes are not independent; but the two halves of them
-    (`renderer.film.halves`) are, as far as passes share nothing else, such as the one photon map of `photons-only`.
+    (`renderer.film.pass_halves`) are, as far as passes share nothing else, such as the one photon map of
+    `photons-only`.
     """
 
     name: ClassVar[str]

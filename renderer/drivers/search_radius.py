@@ -85,7 +85,7 @@ def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
     return float(np.median(seen)) if len(seen) else 1.0
 
 
-class Views(NamedTuple):
+class PixelViews(NamedTuple):
     """What the middles of pixels show.
 
     widest: (pixels,) float64, radius of a disc that is so wide as discs may be in the picture, world units.
@@ -96,7 +96,7 @@ class Views(NamedTuple):
     room: Doubles
 
 
-def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings: RenderSettings) -> Views:
+def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings: RenderSettings) -> PixelViews:
     """Returns what the middles of the pixels of a picture show."""
     width, height = settings.width, settings.height
     x, y = np.meshgrid((2.0 * np.arange(width) + 1.0) / width - 1.0, (2.0 * np.arange(height) + 1.0) / height - 1.0)
@@ -111,7 +111,7 @@ def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings:
     points = (origins + depth[:, None] * directions).reshape(*shape, 3)
     normals = scene.photon_scene.records["normal"][ids].astype(np.float64).reshape(*shape, 3)
     edges = edges_of(points, normals, is_seen.reshape(shape), footprint.reshape(shape))
-    return Views(most * footprint, np.minimum(pixels_to(edges, most), most).ravel() * footprint)
+    return PixelViews(most * footprint, np.minimum(pixels_to(edges, most), most).ravel() * footprint)
 
 
 def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubles) -> Bools:
@@ -146,7 +146,7 @@ def pixels_to(edges: Bools, most: float) -> Doubles:
     return distance
 
 
-def pixel_radii(views: Views, found: Longs) -> Doubles:
+def pixel_radii(views: PixelViews, found: Longs) -> Doubles:
     """Returns the first radius of each pixel, (pixels,) float64, as `PhotonLookup.radii` has them: as wide as the
     photons need it that a pass must find, no wider than the surface has room, and below 0 where too few are left.
 

@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
 from renderer.film.bands import by_bands
-from renderer.film.halves import half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
+from renderer.film.pass_halves import half_of
 from renderer.film.samples import NOTHING_COUNTED, SampleCounts, sifted
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.

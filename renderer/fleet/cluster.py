@@ -33,7 +33,7 @@ import numpy as np
 
 from renderer.errors import UsageError
 from renderer.fleet.ending import await_end
-from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Maker, Opening, Shares, Supply
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
 from renderer.fleet.seats import Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
 from renderer.settings.setting import LOCAL
@@ -72,7 +72,7 @@ class Sealed(NamedTuple):
     checksum: int
 
 
-class Place(NamedTuple):
+class WorkerPlace(NamedTuple):
     """Says which of the workers of its host a worker is, and how many there are."""
 
     number: int
@@ -95,7 +95,7 @@ class Posting:
     opening: bytes
     device: str
     threads: int | None
-    places: dict[str, Place]
+    places: dict[str, WorkerPlace]
 
 
 class UnderWay(NamedTuple):
@@ -119,7 +119,7 @@ class ClusterFleet:
     """
 
     def __init__(self, address: str, device: str, threads: int | None) -> None:
-        self.shares = Shares()
+        self.shares = FleetShares()
         self._stack = ExitStack()
         self._expected = workers_of(address) if address.startswith(LOCAL) else 1
         self._client = self._connected(address)
@@ -208,7 +208,7 @@ class ClusterFleet:
             self._stack.close()
             raise UsageError(f"--cluster {address}: {error or 'no answer'}") from error
 
-    def _places(self) -> dict[str, Place]:
+    def _places(self) -> dict[str, WorkerPlace]:
         """Returns the places of the workers by their addresses. Raises `FleetError` where none comes."""
         try:
             self._client.wait_for_workers(self._expected, timeout=PATIENCE)
@@ -218,7 +218,7 @@ class ClusterFleet:
         for address, worker in sorted(self._client.scheduler_info(n_workers=-1)["workers"].items()):
             hosts.setdefault(worker["host"], []).append(address)
         return {
-            address: Place(number, len(addresses))
+            address: WorkerPlace(number, len(addresses))
             for addresses in hosts.values()
             for number, address in enumerate(addresses)
         }
@@ -428,7 +428,7 @@ def _own_seat(posting: Posting, address: str) -> Seat:
     as in place of one that was lost, may have to share with another.
     """
     usual = next(iter(posting.places.values()))
-    number, workers = posting.places.get(address, Place(os.getpid() % usual.of, usual.of))
+    number, workers = posting.places.get(address, WorkerPlace(os.getpid() % usual.of, usual.of))
     device = posting.device
     if device in ("auto", "gpu"):
         from tracecore.cuda.device import gpu_count, gpu_unavailable_reason

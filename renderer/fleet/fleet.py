@@ -92,7 +92,7 @@ class Items:
 
 
 @dataclass
-class Shares:
+class FleetShares:
     """Tells how the members of a fleet have fared.
 
     made: items that each has made, by its name.
@@ -107,7 +107,7 @@ class Fleet(Protocol):
     """Several processes that share out work."""
 
     @property
-    def shares(self) -> Shares:
+    def shares(self) -> FleetShares:
         """Returns how the members have fared so far."""
 
     def open(self, opening: Opening) -> list[Any]:

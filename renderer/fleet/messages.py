@@ -28,7 +28,7 @@ _COUNT = struct.Struct("<I")
 _PART = struct.Struct("<Qiq")
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """Says where an array lies. file: number of the arena. offset: of the slot, bytes."""
 
     file: int
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 #: Of an array that lies in no arena, and goes through the socket.
-NOWHERE = Place(-1, 0)
+NOWHERE = MessagePlace(-1, 0)
 
 
 class Slot(NamedTuple):
@@ -60,7 +60,7 @@ class Arena:
         self._maps: dict[int, mmap.mmap] = {}
         self._lock = threading.Lock()
 
-    def put(self, content: memoryview) -> Place:
+    def put(self, content: memoryview) -> MessagePlace:
         """Copies bytes to a slot, and returns its place; NOWHERE where they are few, or where there is no room."""
         if self._file is None or content.nbytes < LEAST_SHARED:
             return NOWHERE
@@ -69,7 +69,7 @@ class Arena:
         if slot is None:
             return NOWHERE
         np.frombuffer(self._maps[slot.offset], np.uint8, content.nbytes)[:] = np.frombuffer(content, np.uint8)
-        return Place(self._number, slot.offset)
+        return MessagePlace(self._number, slot.offset)
 
     def free(self, offset: int) -> None:
         """Takes back a slot that the receiver has no use for any more."""
@@ -101,12 +101,14 @@ class SharedView:
     on_free: is told the place of each slot that is not used any more, in any thread.
     """
 
-    def __init__(self, files: Sequence[int | None], on_free: Callable[[Place], None] = lambda place: None) -> None:
+    def __init__(
+        self, files: Sequence[int | None], on_free: Callable[[MessagePlace], None] = lambda place: None
+    ) -> None:
         self._files, self._on_free = files, on_free
-        self._maps: dict[Place, mmap.mmap] = {}
-        self._places: dict[int, Place] = {}  # of arrays that somebody has, by their addresses
+        self._maps: dict[MessagePlace, mmap.mmap] = {}
+        self._places: dict[int, MessagePlace] = {}  # of arrays that somebody has, by their addresses
 
-    def get(self, place: Place, size: int) -> memoryview:
+    def get(self, place: MessagePlace, size: int) -> memoryview:
         """Returns the bytes of a slot; it is free when the last array that lies there is gone."""
         shared = self._maps.get(place)
         if shared is None or len(shared) < size:
@@ -119,13 +121,13 @@ class SharedView:
         weakref.finalize(holder, self._forget, holder.ctypes.data, place).atexit = False
         return holder.data
 
-    def place_of(self, content: memoryview) -> Place:
+    def place_of(self, content: memoryview) -> MessagePlace:
         """Returns where the bytes of an array lie that has come from an arena; NOWHERE of all others."""
         if content.nbytes < LEAST_SHARED:
             return NOWHERE
         return self._places.get(np.frombuffer(content, np.uint8).ctypes.data, NOWHERE)
 
-    def _forget(self, address: int, place: Place) -> None:
+    def _forget(self, address: int, place: MessagePlace) -> None:
         self._places.pop(address, None)
         self._on_free(place)
 
@@ -141,7 +143,7 @@ def arena_file() -> int | None:
 
 
 def send(
-    channel: socket.socket, message: Any, place_of: Callable[[memoryview], Place] = lambda content: NOWHERE
+    channel: socket.socket, message: Any, place_of: Callable[[memoryview], MessagePlace] = lambda content: NOWHERE
 ) -> None:
     """Sends a message. Raises `OSError` where nobody is there to take it.
 
@@ -162,7 +164,7 @@ def receive(channel: socket.socket, view: SharedView = NO_VIEW) -> Any:
     """Returns the next message. Raises `EOFError` where the other side has ended, and `TimeoutError`."""
     count = _COUNT.unpack(_read(channel, _COUNT.size))[0]
     heads = [_PART.unpack(_read(channel, _PART.size)) for _ in range(count)]
-    places = [(Place(file, offset), size) for size, file, offset in heads]
+    places = [(MessagePlace(file, offset), size) for size, file, offset in heads]
     parts = [_read(channel, size) if place == NOWHERE else view.get(place, size) for place, size in places]
     return pickle.loads(parts[0], buffers=parts[1:])
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from renderer.fleet.ending import END_SECONDS, await_end
-from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
-from renderer.fleet.messages import Place, SharedView, arena_file, receive, send
+from renderer.fleet.fleet import MOST_TRIES, FleetError, FleetShares, Opening, Supply
+from renderer.fleet.messages import MessagePlace, SharedView, arena_file, receive, send
 from renderer.fleet.seats import Seat
 from tracecore.child_process import start_python
 
@@ -58,7 +58,7 @@ class Memory:
             if file is not None:
                 os.close(file)
 
-    def _on_free(self, place: Place) -> None:
+    def _on_free(self, place: MessagePlace) -> None:
         self.unused[place.file].append(place.offset)
 
 
@@ -136,7 +136,7 @@ class HostFleet:
     """
 
     def __init__(self, seats: list[Seat], plugins: tuple[Path, ...] = ()) -> None:
-        self.shares = Shares(made={seat.name: 0 for seat in seats})
+        self.shares = FleetShares(made={seat.name: 0 for seat in seats})
         self._changed = threading.Condition()
         self._numbers = itertools.count()
         self._supply: Supply | None = None

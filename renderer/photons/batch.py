@@ -166,7 +166,7 @@ WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
 ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
 
 
-class Limits(NamedTuple):
+class PhotonLimits(NamedTuple):
     """The limits of a task, as a loop compares with them. key: of its random numbers."""
 
     min_bounces: np.int32
@@ -185,7 +185,7 @@ class Landing(NamedTuple):
     tables: address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`).
     """
 
-    limits: Limits
+    limits: PhotonLimits
     photons: int
     before: int
     tables: int

@@ -31,7 +31,7 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.rows import gather_columns
-from renderer.simd.sixteen import ROWS, prefetch_line, put_rows
+from renderer.simd.wide_vectors import ROWS, prefetch_line, put_rows
 from shaders.float32 import Floats, Ints, Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
@@ -77,7 +77,7 @@ class MapMemory:
         return self._words[name][:count]
 
 
-class Sorting(NamedTuple):
+class PhotonSorting(NamedTuple):
     """A map that is being built.
 
     grid: where the cells are.
@@ -125,7 +125,7 @@ class SortScratch(NamedTuple):
     columns: Words
 
 
-class Places(NamedTuple):
+class CellPlaces(NamedTuple):
     """Photons whose cells are to be found: addresses of positions, in columns `step` bytes apart, and of the cells."""
 
     positions: int
@@ -199,7 +199,7 @@ def shared_out(pieces: list[Piece], count: int) -> list[list[Piece]]:
     return [part for part in parts if part] or [[]]
 
 
-def sort(shares: list[list[Piece]], count: int, grid: Grid, memory: MapMemory, workers: Helpers) -> Sorting:
+def sort(shares: list[list[Piece]], count: int, grid: Grid, memory: MapMemory, workers: Helpers) -> PhotonSorting:
     """Sorts photons by cell. shares: the photons of each thread. count: how many there are in all."""
     shift = max(0, (grid.cells - 1).bit_length() - MOST_GROUPS.bit_length() + 1)
     groups = ((grid.cells - 1) >> shift) + 1
@@ -217,7 +217,7 @@ def sort(shares: list[list[Piece]], count: int, grid: Grid, memory: MapMemory, w
     wanted = max(BUCKET_PHOTONS, count // FEW_BUCKETS)
     buckets = assign_buckets(counts, wanted, bucket_of, (group_starts, photon_starts), cursors)
     step = (count + 2 * ELEMENTS - 1) & -ELEMENTS
-    sorting = Sorting(
+    sorting = PhotonSorting(
         grid,
         shift,
         bucket_of,
@@ -269,7 +269,7 @@ def add_bounds(blocks: Words, photons: int, box: Floats) -> None:
 
 
 @inlined
-def find_cell(i: int, places: Places) -> None:
+def find_cell(i: int, places: CellPlaces) -> None:
     """Finds the cell of a photon."""
     put(places.cells, i, cell_of(places.grid, get3(places.positions, places.step, i)))
 
@@ -286,7 +286,7 @@ def count_groups(blocks: Words, photons: int, groups: tuple[Grid, int], counts: 
         for first in range(0, photons, CHUNK):
             count = min(CHUNK, photons - first)
             positions = address(blocks) + block * STORE_COLUMNS * step + WORD_BYTES * first
-            each(find_cell, whole(count), Places(positions, step, cells, grid))
+            each(find_cell, whole(count), CellPlaces(positions, step, cells, grid))
             for i in range(count):
                 counts[np.uint64(get_int(cells, i) >> shift)] += 1
 
@@ -323,7 +323,9 @@ def assign_buckets(counts: Any, wanted: int, bucket_of: Ints, starts: tuple[Long
 
 
 @compiled
-def distribute(blocks: Words, photons: int, sorting: Sorting, cursors: Longs, scratch: DistributionScratch) -> None:
+def distribute(
+    blocks: Words, photons: int, sorting: PhotonSorting, cursors: Longs, scratch: DistributionScratch
+) -> None:
     """Copies the photons of a `Piece` to their buckets.
 
     cursors: (buckets,), where the next one of each goes.
@@ -334,7 +336,7 @@ def distribute(blocks: Words, photons: int, sorting: Sorting, cursors: Longs, sc
         for first in range(0, photons, CHUNK):
             count = min(CHUNK, photons - first)
             columns = address(blocks) + block * STORE_COLUMNS * step + WORD_BYTES * first
-            each(find_cell, whole(count), Places(columns, step, cells, sorting.grid))
+            each(find_cell, whole(count), CellPlaces(columns, step, cells, sorting.grid))
             find_rows(sorting, count, cursors, scratch)
             words = three(columns, step) + three(columns + 3 * step, step) + (columns + 6 * step, cells)
             for i in range(0, count, ROWS):
@@ -342,7 +344,7 @@ def distribute(blocks: Words, photons: int, sorting: Sorting, cursors: Longs, sc
 
 
 @inlined
-def find_rows(sorting: Sorting, count: int, cursors: Longs, scratch: DistributionScratch) -> None:
+def find_rows(sorting: PhotonSorting, count: int, cursors: Longs, scratch: DistributionScratch) -> None:
     """Finds where photons go, and has these lines of the cache ready."""
     records = address(sorting.records)
     for i in range(count):
@@ -357,7 +359,7 @@ def find_rows(sorting: Sorting, count: int, cursors: Longs, scratch: Distributio
 
 
 @compiled
-def sort_buckets(sorting: Sorting, first: int, last: int, scratch: SortScratch) -> None:
+def sort_buckets(sorting: PhotonSorting, first: int, last: int, scratch: SortScratch) -> None:
     """Sorts the photons of some buckets by cell and index, and moves them to the map."""
     sorting, scratch = borrowed(sorting), borrowed(scratch)
     for bucket in range(first, last):
@@ -370,7 +372,7 @@ def sort_buckets(sorting: Sorting, first: int, last: int, scratch: SortScratch) 
 
 
 @inlined
-def count_cells(sorting: Sorting, bucket: int, records: int, count: int) -> int:
+def count_cells(sorting: PhotonSorting, bucket: int, records: int, count: int) -> int:
     """Lets the starts of a bucket's cells be where they end. Returns the most photons that one of them has."""
     starts, groups = sorting.starts, sorting.group_starts
     low, high = groups[bucket] << sorting.shift, min(groups[bucket + 1] << sorting.shift, len(starts) - 1)
@@ -387,7 +389,7 @@ def count_cells(sorting: Sorting, bucket: int, records: int, count: int) -> int:
 
 
 @inlined
-def place_keys(sorting: Sorting, records: int, photons: tuple[int, int], scratch: SortScratch) -> None:
+def place_keys(sorting: PhotonSorting, records: int, photons: tuple[int, int], scratch: SortScratch) -> None:
     """Puts keys of photons, and which ones they are, where their cells are.
 
     They are put from the ends of cells down, so that the starts are where cells start in the end.
@@ -432,7 +434,7 @@ def insert_keys(keys: npt.NDArray[np.uint64], order: Ints, count: int, gap: int)
 
 
 @inlined
-def put_photons(sorting: Sorting, records: int, photons: tuple[int, int], scratch: SortScratch) -> None:
+def put_photons(sorting: PhotonSorting, records: int, photons: tuple[int, int], scratch: SortScratch) -> None:
     """Moves the photons of a bucket to the map, in the order of their keys."""
     columns, step, (base, count) = address(scratch.columns), WORD_BYTES * sorting.columns.shape[1], photons
     for k in range(count, count + ELEMENTS):

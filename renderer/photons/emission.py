@@ -84,7 +84,7 @@ PROJECTION_STEP = np.uint32(2)
 NO_NORMAL = (0.0, 0.0, 0.0)
 
 
-class Launch(NamedTuple):
+class PhotonLaunch(NamedTuple):
     """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
     first one's index. bits: its random numbers. per_unit: 1 over the task's unit of flux. only: the light, where there
     is but one, its flux in that unit. shift, lights, aliases: how one of several is chosen."""
@@ -144,7 +144,7 @@ def launch_chunk(
     """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
     first, photon, fresh = span
     pairs, is_alike, aimed = whole_pairs(fresh), is_all_alike(scene), 0
-    data = Launch(
+    data = PhotonLaunch(
         rays=address(batch.rays) + 4 * first,
         paths=address(batch.paths) + 4 * first,
         step=4 * batch.rays.shape[1],
@@ -173,7 +173,7 @@ def launch_chunk(
 
 
 @inlined
-def choose_light(i: int, data: Launch) -> None:
+def choose_light(i: int, data: PhotonLaunch) -> None:
     """Choose the light of a photon in proportion to power by the alias method."""
     spread = np.uint32(np.uint32(data.photon + np.uint32(i)) * GOLDEN + data.shift)
     product = np.uint64(spread) * data.lights
@@ -183,7 +183,7 @@ def choose_light(i: int, data: Launch) -> None:
 
 
 @inlined
-def leave_lights(scene: PhotonScene, fresh: int, data: Launch) -> int:
+def leave_lights(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> int:
     """Write origin, direction and flux of a chunk's photons, whose lights are chosen; returns how many were aimed."""
     pairs, rows, lights = whole_pairs(fresh), address(scene.emitters), address(data.chunk.light)
     columns = address(data.chunk.corner)
@@ -200,7 +200,7 @@ def leave_lights(scene: PhotonScene, fresh: int, data: Launch) -> int:
 
 
 @inlined
-def leave_point(i: int, data: Launch) -> None:
+def leave_point(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave one of several points."""
     bits = bits_of(np.uint32(i), data.bits)
     direction = lambertian((ZERO, ZERO, ZERO), unit32(bits[0]), unit32(bits[1]))
@@ -210,7 +210,7 @@ def leave_point(i: int, data: Launch) -> None:
 
 
 @inlined
-def leave_light(i: int, data: Launch) -> None:
+def leave_light(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave one of several lights."""
     light = emitter_at(i, data)
     leave(i, light, data)
@@ -218,7 +218,7 @@ def leave_light(i: int, data: Launch) -> None:
 
 
 @inlined
-def emitter_at(i: int, data: Launch) -> Emitter:
+def emitter_at(i: int, data: PhotonLaunch) -> Emitter:
     """Returns number i of the lights of a chunk, its flux in units of the task's."""
     chunk = data.chunk
     corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
@@ -227,26 +227,26 @@ def emitter_at(i: int, data: Launch) -> Emitter:
 
 
 @inlined
-def leave_only_light(i: int, data: Launch) -> None:
+def leave_only_light(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave the only light."""
     leave(i, data.only, data)
 
 
 @inlined
-def leave(i: int, light: Emitter, data: Launch) -> None:
+def leave(i: int, light: Emitter, data: PhotonLaunch) -> None:
     """Write origin and direction of a photon that leaves a point, triangle or parallelogram."""
     depart(i, leave_plain(light, bits_of(np.uint32(i), data.bits)), data)
 
 
 @inlined
-def depart(i: int, photon: Emission, data: Launch) -> None:
+def depart(i: int, photon: Emission, data: PhotonLaunch) -> None:
     """Write origin and direction of a photon."""
     put3(data.rays, data.step, i, photon.origin)
     put3(data.rays + RAY_DIRECTION * data.step, data.step, i, photon.direction)
 
 
 @compiled
-def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
+def leave_by_kind(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> None:
     """Let the photons of a chunk leave lights of which some are neither point nor area."""
     each(take_kind, whole(fresh), (data, address(scene.kinds)))
     for_each_leaving(launch_listed, (scene, fresh, data))
@@ -260,7 +260,7 @@ def leave_by_kind(scene: PhotonScene, fresh: int, data: Launch) -> None:
 
 
 @inlined
-def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, Launch]) -> None:
+def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, PhotonLaunch]) -> None:
     """Let those photons of a chunk leave whose lights are of one kind."""
     scene, fresh, data = more
     chunk = data.chunk
@@ -273,7 +273,7 @@ def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, Launch]) ->
 
 
 @inlined
-def list_words(words: int, word: int, fresh: int, data: Launch) -> int:
+def list_words(words: int, word: int, fresh: int, data: PhotonLaunch) -> int:
     """List the photons of a chunk that have a word in a column. Returns how many there are; what fills the last vector
     is the first one again."""
     listed = address(data.chunk.listed)
@@ -284,20 +284,20 @@ def list_words(words: int, word: int, fresh: int, data: Launch) -> int:
 
 
 @inlined
-def take_kind(i: int, data: tuple[Launch, int]) -> None:
+def take_kind(i: int, data: tuple[PhotonLaunch, int]) -> None:
     """Write how a photon leaves its light. data: also has the address of the kinds of lights."""
     start, kinds = data
     put(address(start.chunk.kind), i, get_int(kinds, get_int(address(start.chunk.light), i)))
 
 
 @inlined
-def take_owner(k: int, data: Launch) -> None:
+def take_owner(k: int, data: PhotonLaunch) -> None:
     """Write the light of photon k of the list."""
     put(address(data.chunk.owner), k, get_int(address(data.chunk.light), get_int(address(data.chunk.listed), k)))
 
 
 @inlined
-def leave_listed(k: int, data: tuple[Way, Sky, Launch]) -> None:
+def leave_listed(k: int, data: tuple[Way, Sky, PhotonLaunch]) -> None:
     """Let photon k of the list leave its light."""
     way, sky, start = data
     i = get_int(address(start.chunk.listed), k)
@@ -307,14 +307,14 @@ def leave_listed(k: int, data: tuple[Way, Sky, Launch]) -> None:
 
 
 @inlined
-def begin_path(i: int, data: Launch) -> None:
+def begin_path(i: int, data: PhotonLaunch) -> None:
     """Write the index and depth of a photon."""
     put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
     put(data.paths + PATH_DEPTH * data.step, i, np.uint32(0))
 
 
 @inlined
-def begin_in_medium(i: int, data: tuple[Launch, int, bool]) -> None:
+def begin_in_medium(i: int, data: tuple[PhotonLaunch, int, bool]) -> None:
     """Write the stack of the media in which the light of a photon is. data: also has the address of those of lights,
     and whether there is but one."""
     start, stacks, is_only = data
@@ -323,7 +323,7 @@ def begin_in_medium(i: int, data: tuple[Launch, int, bool]) -> None:
 
 
 @inlined
-def carry_flux(i: int, data: Launch) -> None:
+def carry_flux(i: int, data: PhotonLaunch) -> None:
     """Write the flux of a photon of the only light."""
     put3(data.paths + PATH_FLUX * data.step, data.step, i, data.only.flux)
 
@@ -345,7 +345,7 @@ def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
 
 
 @compiled
-def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
+def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch) -> int:
     """Send a chunk's photons where they matter: origin, direction and flux become those of `project`. Returns how many
     of them were aimed."""
     chunk, step, pairs = data.chunk, data.step, whole_pairs(count)
@@ -375,7 +375,7 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
 
 
 @inlined
-def send_to_box(i: int, data: Launch) -> None:
+def send_to_box(i: int, data: PhotonLaunch) -> None:
     """Send a photon to the box around the scene, if it comes from outside: it stands for what falls on the box. A box
     without a shadow gets none, and the photon is left AS_EVER."""
     chunk, step, directions, fluxes = data.chunk, data.step, data.rays, data.paths + PATH_FLUX * data.step
@@ -406,7 +406,7 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
 
 
 @inlined
-def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
+def fine_numbers(i: int, data: PhotonLaunch) -> tuple[float, float, float, float]:
     """Returns four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
     coarse = bits_of(np.uint32(i), data.bits)
     fine = more4(coarse)

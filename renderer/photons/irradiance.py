@@ -36,7 +36,7 @@ from renderer.photons.photon_map import (
     offsets,
 )
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
-from renderer.simd.sixteen import first_elements
+from renderer.simd.wide_vectors import first_elements
 from shaders.float32 import Doubles, Float32, Longs
 from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3

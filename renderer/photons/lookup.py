@@ -103,7 +103,7 @@ def irradiance_of(lookup: PhotonLookup, photon_map: PhotonMap, found: Found, sea
     return irradiance(photon_map, found, radius)
 
 
-class Place(NamedTuple):
+class LookupPlace(NamedTuple):
     """A point of a surface, with the triangle's normal and the shading normal there, on the side of the eye."""
 
     position: Vec3
@@ -131,7 +131,9 @@ class PhotonLight(NamedTuple):
 
 
 @inlined
-def add_photons(image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, place: Place, light: PhotonLight) -> None:
+def add_photons(
+    image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, place: LookupPlace, light: PhotonLight
+) -> None:
     """Add what photons of a map bring to the picture and, where they are asked for, to the bias and to the layers."""
     add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
     if image.shape[1] > LAYER_BIAS:
@@ -141,7 +143,7 @@ def add_photons(image: Doubles, lookup: PhotonLookup, photon_map: PhotonMap, pla
 
 
 @called
-def lost_in_disc(photon_map: PhotonMap, place: Place, light: PhotonLight) -> float:
+def lost_in_disc(photon_map: PhotonMap, place: LookupPlace, light: PhotonLight) -> float:
     """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
 
     Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
@@ -152,7 +154,7 @@ def lost_in_disc(photon_map: PhotonMap, place: Place, light: PhotonLight) -> flo
 
 
 @called
-def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: Place, light: PhotonLight) -> None:
+def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: LookupPlace, light: PhotonLight) -> None:
     """Add what photons bring to the layers of light, and how close the photons lie."""
     if not light.is_first:
         add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
@@ -170,7 +172,7 @@ def add_photon_layers(image: Doubles, lookup: PhotonLookup, place: Place, light:
 
 
 @inlined
-def found_in(photon_map: PhotonMap, place: Place, radius: float, between: int) -> Color:
+def found_in(photon_map: PhotonMap, place: LookupPlace, radius: float, between: int) -> Color:
     """Returns the irradiance by the photons of a map within a disc. between: surfaces between it and the eye."""
     found = find(photon_map, place.position, place.normal, place.shading, radius, between)
     return irradiance(photon_map, found, radius)

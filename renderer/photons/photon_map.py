@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements, three
-from renderer.simd.sixteen import (
+from renderer.simd.wide_vectors import (
     first_elements,
     only,
     pack_sixteen,

@@ -18,7 +18,7 @@ from renderer.photons.batch import (
     WAITING_STEP,
     Chunk,
     Landing,
-    Limits,
+    PhotonLimits,
     bounces_of,
     depth_after,
 )
@@ -131,4 +131,4 @@ def _landing() -> Any:
     """Returns a `Landing` of the types that loops have."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    return Landing(Limits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0)
+    return Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0)

@@ -36,7 +36,7 @@ from renderer.simd.columns import (
     three,
     whole,
 )
-from renderer.simd.sixteen import first_elements, pack_sixteen
+from renderer.simd.wide_vectors import first_elements, pack_sixteen
 from shaders.float32 import ZERO, Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, load_int, splat16
@@ -69,7 +69,7 @@ SEARCH_COLUMNS = np.dtype(
 Search = Any
 
 
-class Places(NamedTuple):
+class SearchPlaces(NamedTuple):
     """Addresses of the first one of three columns of scratch each: where photons are looked for.
 
     points: world units.
@@ -97,11 +97,11 @@ class Looking(NamedTuple):
     step: int
     grid: Grid
     search: Search
-    places: Places
+    places: SearchPlaces
 
 
 @inlined
-def find_all(photon_map: PhotonMap, search: Search, places: Places, count: int) -> int:
+def find_all(photon_map: PhotonMap, search: Search, places: SearchPlaces, count: int) -> int:
     """Find the photons in the discs about the first `count` vertices of a chunk, whose radii are in `search`. Returns
     the length of the list of the vertices that have some."""
     columns, step = address(photon_map.columns), WORD_BYTES * photon_map.columns.shape[1]

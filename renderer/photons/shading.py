@@ -31,8 +31,8 @@ from renderer.photons.batch import (
     WAITING_STEP,
     Chunk,
     Landing,
-    Limits,
     PhotonBatch,
+    PhotonLimits,
     PhotonTask,
 )
 from renderer.photons.emission import is_all_alike, launch, only_light
@@ -119,7 +119,7 @@ class Hits(NamedTuple):
     """
 
     scene: PackedScene
-    limits: Limits
+    limits: PhotonLimits
     fresh: Longs
     alike: tuple[bool, Vec3]
     output: PhotonOutput
@@ -155,7 +155,7 @@ def shade_rays(
     supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
     with room for `active` more photons. Returns how many rays there are to trace now.
     """
-    limits = Limits(
+    limits = PhotonLimits(
         np.int32(task.min_bounces),
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
@@ -224,7 +224,7 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
 
 
 @inlined
-def look_at_surfaces(scene: PackedScene, queue: Queue, limits: Limits, view: View, hits: int) -> None:
+def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, view: View, hits: int) -> None:
     """Write what there is to know of the surfaces that photons have hit, and their random numbers.
 
     Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.

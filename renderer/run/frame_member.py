@@ -41,7 +41,7 @@ class FramesOrder:
 
 
 @dataclass(frozen=True)
-class Frame:
+class SequenceFrame:
     """Is a frame of a sequence, by its number."""
 
     number: int
@@ -65,7 +65,7 @@ class FrameMember:
     def report(self) -> None:
         """Returns nothing: what a member has to say is in the statistics of its frames."""
 
-    def make(self, frame: Frame) -> MadeFrame:
+    def make(self, frame: SequenceFrame) -> MadeFrame:
         """Returns a frame."""
         start = time.perf_counter()
         snapshot = self._plan.snapshot(frame=frame.number)
@@ -89,7 +89,7 @@ def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], G
         picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
         content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, film_time=plan.film_time)
         fleet.open(Opening(FrameMember, content, loaded_files()))
-        with closing(fleet.results(Items(Frame(number) for number in numbers))) as results:
+        with closing(fleet.results(Items(SequenceFrame(number) for number in numbers))) as results:
             for frame, _, made in results:
                 yield frame.number, made
 

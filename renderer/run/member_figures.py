@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from renderer.run.statistics import ratio
 
 if TYPE_CHECKING:
-    from renderer.fleet.fleet import Shares
+    from renderer.fleet.fleet import FleetShares
     from renderer.scene.render_context import RenderContext
 
 
@@ -27,7 +27,7 @@ class TracerReport(NamedTuple):
         return cls(tracer.name, context.kernel_choice, tracer.device, tracer.dispatch)
 
 
-def member_figures(tracer: TracerReport, shares: Shares, rays: Mapping[str, int]) -> dict[str, Any]:
+def member_figures(tracer: TracerReport, shares: FleetShares, rays: Mapping[str, int]) -> dict[str, Any]:
     """Returns what traces, and "members": of each its name, the items that it made, its rays, its share of all rays,
     and why it was left out, or None.
 

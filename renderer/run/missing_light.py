@@ -29,14 +29,14 @@ CLEARANCE = 1e-4
 MOST_NAMES = 3
 
 
-class Places(NamedTuple):
+class SeenPlaces(NamedTuple):
     """Holds what the camera sees: positions and unit normals on its side, (n, 3) float64."""
 
     positions: Doubles
     normals: Doubles
 
 
-class Source(NamedTuple):
+class SeenSource(NamedTuple):
     """Is what shines, as it is seen from some places.
 
     name: for the user.
@@ -82,7 +82,7 @@ def reason(context: "RenderContext") -> str:
     return f"{listed} {verb} nothing that the camera sees, at least not straight"
 
 
-def seen_places(context: "RenderContext") -> Places:
+def seen_places(context: "RenderContext") -> SeenPlaces:
     """Returns places that the camera sees, spread over the picture."""
     camera, positions = context.snapshot.camera, context.snapshot.positions
     forward, up = np.array(camera.forward, np.float64), np.array(camera.up, np.float64)
@@ -103,10 +103,10 @@ def seen_places(context: "RenderContext") -> Places:
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     normals *= np.where((normals * ahead).sum(axis=1) > 0.0, -1.0, 1.0)[:, None]
-    return Places(rays[is_hit, 0:3] + t[:, None] * ahead, normals)
+    return SeenPlaces(rays[is_hit, 0:3] + t[:, None] * ahead, normals)
 
 
-def sources_of(snapshot: Snapshot, places: Places) -> Iterator[Source]:
+def sources_of(snapshot: Snapshot, places: SeenPlaces) -> Iterator[SeenSource]:
     """Yields all that shines in a scene: its lights, materials that glow, and what is around it."""
     count, far = len(places.positions), 3.0 * float(np.linalg.norm(np.ptp(snapshot.positions, axis=(0, 1))))
     for light in snapshot.lights:
@@ -118,25 +118,27 @@ def sources_of(snapshot: Snapshot, places: Places) -> Iterator[Source]:
             corners = triangles[np.arange(count) * 7919 % len(triangles)]
             offsets = corners.mean(axis=1) - places.positions
             front = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            yield Source(
+            yield SeenSource(
                 f"the glow of '{material.name or material.kind}'", offsets, (front * offsets).sum(axis=1) < 0.0
             )
     if snapshot.environment is not None:
-        yield Source("the environment", far * directions_above(places.normals), np.ones(count, bool))
+        yield SeenSource("the environment", far * directions_above(places.normals), np.ones(count, bool))
 
 
-def source_of_light(light: object, places: Places, far: float) -> Source:
+def source_of_light(light: object, places: SeenPlaces, far: float) -> SeenSource:
     """Returns a light of the scene: at a place, or in a direction from which it comes."""
     kind, position, direction = (getattr(light, name, None) for name in ("kind", "position", "direction"))
     everywhere = np.ones(len(places.positions), bool)
     if position is None:
         offset = -far * np.asarray(direction, np.float64)
-        return Source(f"the {kind} light along {told(direction)}", np.tile(offset, (len(everywhere), 1)), everywhere)
+        return SeenSource(
+            f"the {kind} light along {told(direction)}", np.tile(offset, (len(everywhere), 1)), everywhere
+        )
     offsets = np.asarray(position, np.float64) - places.positions
     if direction is not None:
         cosines = -(offsets * direction).sum(axis=1) / np.maximum(np.linalg.norm(offsets, axis=1), 1e-300)
         everywhere = cosines > np.cos(np.radians(getattr(light, "outer_angle", 180.0)))
-    return Source(f"the {kind} light at {told(position)}", offsets, everywhere)
+    return SeenSource(f"the {kind} light at {told(position)}", offsets, everywhere)
 
 
 def told(vector: object) -> str:
@@ -153,7 +155,7 @@ def directions_above(normals: Doubles) -> Doubles:
     return directions * np.where((directions * normals).sum(axis=1) < 0.0, -1.0, 1.0)[:, None]
 
 
-def reaches(context: "RenderContext", places: Places, source: Source) -> bool:
+def reaches(context: "RenderContext", places: SeenPlaces, source: SeenSource) -> bool:
     """Returns whether light of a source comes straight to some place, or maybe through what lets light through."""
     lit = source.shines & ((source.offsets * places.normals).sum(axis=1) > 0.0)
     starts, ways = places.positions[lit], source.offsets[lit]

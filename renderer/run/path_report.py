@@ -48,7 +48,7 @@ class Shadow(NamedTuple):
     radiance: Array
 
 
-class Look(NamedTuple):
+class VertexLook(NamedTuple):
     """Is what there was to see of a path between two batches.
 
     number: of the last batch of its rays.
@@ -85,7 +85,7 @@ class _Watcher:
 
     def __init__(self) -> None:
         self.job: EyeJob | None = None
-        self.looks: list[Look] = []
+        self.looks: list[VertexLook] = []
         self._worker: Worker | None = None
 
     def begin(self, job: EyeJob) -> None:
@@ -104,7 +104,7 @@ class _Watcher:
             self.looks.append(_seen(self.job, self._worker))
 
 
-def _seen(job: EyeJob, worker: Worker) -> Look:
+def _seen(job: EyeJob, worker: Worker) -> VertexLook:
     port, batches = worker.port, worker.batches
     index = int(np.argmax((batches.active > 0) | batches.shadows.any(axis=1)))
     first = index * batches.slots
@@ -112,7 +112,7 @@ def _seen(job: EyeJob, worker: Worker) -> Look:
         Shadow(k, port.rays[first + 1 + k, :, 0].copy(), batches.radiance[index, k, :, 0].copy())
         for k in np.flatnonzero(batches.shadows[index]).tolist()
     ]
-    return Look(
+    return VertexLook(
         number=int(port.doorbells[first] >> np.uint64(32)),
         ray=port.rays[first, :, 0].copy() if batches.active[index] else None,
         path=batches.paths[index, :, 0].copy(),
@@ -171,7 +171,7 @@ def _watched_pass(making: Making, index: int, pixel: int, watcher: _Watcher) -> 
     return image
 
 
-def path_lines(looks: list[Look], job: EyeJob, snapshot: Snapshot) -> Iterator[str]:
+def path_lines(looks: list[VertexLook], job: EyeJob, snapshot: Snapshot) -> Iterator[str]:
     """Yields what a path met, line by line. looks: between all of its batches, and behind the last."""
     step = 0
     for before, after in pairwise(looks):
@@ -189,7 +189,7 @@ def path_lines(looks: list[Look], job: EyeJob, snapshot: Snapshot) -> Iterator[s
             yield from _way_on(after, job)
 
 
-def _meeting(step: int, before: Look, after: Look, job: EyeJob, snapshot: Snapshot) -> Iterator[str]:
+def _meeting(step: int, before: VertexLook, after: VertexLook, job: EyeJob, snapshot: Snapshot) -> Iterator[str]:
     """Yields what a ray of the path met."""
     assert before.ray is not None
     throughput = before.path[EYE_THROUGHPUT : EYE_THROUGHPUT + 3].view(np.float32)
@@ -210,7 +210,7 @@ def _meeting(step: int, before: Look, after: Look, job: EyeJob, snapshot: Snapsh
     yield f"  material {material}{name} ({surface.kind})"
 
 
-def _way_on(after: Look, job: EyeJob) -> Iterator[str]:
+def _way_on(after: VertexLook, job: EyeJob) -> Iterator[str]:
     """Yields how the path goes on from what it met."""
     if after.ray is None:
         yield "  the path ends here"
@@ -220,7 +220,7 @@ def _way_on(after: Look, job: EyeJob) -> Iterator[str]:
     yield f"  goes on by the {lobe_of(after, job)} lobe, {density}"
 
 
-def lobe_of(after: Look, job: EyeJob) -> str:
+def lobe_of(after: VertexLook, job: EyeJob) -> str:
     """Returns the name of the lobe by which a path has left a vertex."""
     vertex = after.vertex
     lobe = int(vertex["lobe"][0])

@@ -203,7 +203,7 @@ class PictureRecord:
         making, spent = self._making, self.spent(film)
         context, driver = making.containment.context, making.driver
         traced = spent.traced
-        measured = statistics.Measured(
+        measured = statistics.MeasuredRun(
             work=spent.work,
             seconds=spent.seconds,
             rays=spent.work.rays.total,

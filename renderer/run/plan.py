@@ -20,7 +20,7 @@ from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
 from renderer.run.picture_files import Asked
-from renderer.run.session import Limits
+from renderer.run.session import PassLimits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.picture import (
     DEFAULT_FILTER,
@@ -82,10 +82,10 @@ class Plan:
         return driver_settings(self.settings, snapshot)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> PassLimits:
         """Returns when to stop."""
         chosen = self.settings
-        return Limits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
+        return PassLimits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
 
     @property
     def curve(self) -> str:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class PassLimits:
     """Says when to stop, whichever comes first.
 
     passes: how many at most.
@@ -57,7 +57,7 @@ class Limits:
             self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
         )
 
-    def after(self, seconds: float) -> "Limits":
+    def after(self, seconds: float) -> "PassLimits":
         """Returns the limits of a render that has taken so many seconds before."""
         return self if self.seconds is None else replace(self, seconds=self.seconds - seconds)
 
@@ -99,7 +99,7 @@ class Results(Protocol):
         """Writes the picture and all that goes with it. is_finished: whether its limits are reached."""
 
 
-def render(driver: PassMaker, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
+def render(driver: PassMaker, film: Film, limits: PassLimits, results: Results, *, quiet: bool = False) -> bool:
     """Add passes to a film up to the limits and save the results.
 
     Ctrl-C, SIGTERM and SIGHUP end it early; then, as after an error, the passes that are finished are saved, unless
@@ -172,7 +172,7 @@ class _Clocked:
         self._next = end + max(self._saving.interval, SAVE_SPACING * (end - begin))
 
 
-def expose(driver: PassMaker, film: Film, limits: Limits) -> Iterator[bool]:
+def expose(driver: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
     """Add passes to a film up to the limits, and yield after each whether it was the last; none where they are reached.
 
     Where time is limited, passes that are under way when it is over are added too. A pass that is finished is in the
@@ -195,7 +195,7 @@ def expose(driver: PassMaker, film: Film, limits: Limits) -> Iterator[bool]:
                 made = next(passes, None)
 
 
-def _progress_bar(limits: Limits, done: int, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":
+def _progress_bar(limits: PassLimits, done: int, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":
     """Returns a bar, or nothing where nobody would see it; only then nothing is loaded for it."""
     if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return nullcontext()

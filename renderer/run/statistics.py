@@ -143,7 +143,7 @@ BUSY = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredRun:
     """Holds what was measured of a run while it was timed.
 
     work: its counts may be of more than what was timed.
@@ -171,7 +171,7 @@ class Measured:
     film_seconds: float = 0.0
 
 
-def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
+def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: MeasuredRun) -> Statistics:
     """Returns the statistics of a run, with the keys of `FIELDS` in their order."""
     return {
         "software": SOFTWARE,
@@ -219,7 +219,7 @@ def _sample_figures(settings: RenderSettings, counts: SampleCounts | None) -> St
     }
 
 
-def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
+def _time_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:
     work = measured.work
     return {
         "seconds.load": context.load_seconds,
@@ -237,7 +237,7 @@ def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
     }
 
 
-def _ray_figures(measured: Measured) -> Statistics:
+def _ray_figures(measured: MeasuredRun) -> Statistics:
     rays, rate = measured.work.rays, ratio(measured.rays, measured.seconds)
     return {
         "rays.camera": rays.camera,
@@ -251,7 +251,7 @@ def _ray_figures(measured: Measured) -> Statistics:
     }
 
 
-def _device_figures(context: RenderContext, measured: Measured) -> Statistics:
+def _device_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:
     work, limits, seconds = measured.work, measured.limits, measured.seconds
     has_bus = context.tracer.device == "gpu"
     return {
@@ -299,7 +299,7 @@ def update_of(context: RenderContext) -> str:
     return "cached" if context.tracer.bvh.is_cached else "built"
 
 
-def limited_by(measured: Measured, *, has_bus: bool) -> str:
+def limited_by(measured: MeasuredRun, *, has_bus: bool) -> str:
     """Returns the name of what to make faster first.
 
     The kernel, the bus and the threads are each needed for some of the time, at the full speed of each. The one that is

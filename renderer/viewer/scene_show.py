@@ -33,7 +33,7 @@ from renderer.run.session import expose
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE
 from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, mapping_facts
-from renderer.viewer.wishes import command_line, words_of
+from renderer.viewer.page_requests import command_line, words_of
 from scenes.errors import SceneError
 from scenes.model import Camera, Snapshot
 from shaders.errors import ShaderError

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from renderer.errors import UsageError
 from renderer.viewer.live_picture import Floats, LivePicture, Wish
-from renderer.viewer.wishes import changed
+from renderer.viewer.page_requests import changed
 
 HOST = "127.0.0.1"
 

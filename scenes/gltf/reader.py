@@ -14,8 +14,8 @@ from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
 from scenes.gltf.container import INSTANCING, GltfFile
 from scenes.gltf.deformation import Bending, Skin, skin_of, weights_of
-from scenes.gltf.dressing import Dressing
 from scenes.gltf.nodes import GltfNodes, PlacedNode, inside, track_name
+from scenes.gltf.primitive_materials import Dressing
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of

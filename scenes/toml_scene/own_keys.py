@@ -1,7 +1,7 @@
 """This module gives materials the keys that only those of one kind have, as its shader lists them."""
 
 from scenes.keys.values import Key, Kind, Number, Table, Text, Triple
-from shaders.bsdfs.bsdf import Key as ShaderKey
+from shaders.bsdfs.bsdf import BsdfKey
 from shaders.registry import get_shader, shader_names
 
 
@@ -19,7 +19,7 @@ def own_tables() -> list[Table]:
     ]
 
 
-def key_of(name: str, key: ShaderKey) -> Key:
+def key_of(name: str, key: BsdfKey) -> Key:
     """Returns a key of a scene file. Where it is left out the default of the shader counts."""
     about, default = f"{capital(key.summary)}.", key.default
     if isinstance(default, str):

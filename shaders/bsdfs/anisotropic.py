@@ -13,7 +13,7 @@ reflects 0.96 to 1.02 of the light, by direction, and 0.83 to 1.01 with anisotro
 import math
 from typing import Any, NamedTuple
 
-from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
+from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import lifted, no_base
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
@@ -172,8 +172,10 @@ def albedo(metal: Anisotropic, wo: Vec3) -> Color:
 
 
 KEYS = {
-    "anisotropy": Key(default=0.0, low=0.0, high=1.0, summary="how much longer highlights are one way than the other"),
-    "rotation": Key(
+    "anisotropy": BsdfKey(
+        default=0.0, low=0.0, high=1.0, summary="how much longer highlights are one way than the other"
+    ),
+    "rotation": BsdfKey(
         default=0.0, low=0.0, high=1.0, summary="direction of the brush, from the u of textures to v, in turns"
     ),
 }

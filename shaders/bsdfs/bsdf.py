@@ -66,7 +66,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Key:
+class BsdfKey:
     """Is a number, a colour or the path of a file that only materials of one kind have.
 
     default: its value where a material does not say it; three numbers make it a colour, and "" a path.
@@ -125,7 +125,7 @@ class Bsdf:
     albedo: Callable[..., Color]
     eta: Callable[..., float] | None = None
     maps: Mapping[str, tuple["Use", ...]] = field(default_factory=dict)
-    keys: Mapping[str, Key] = field(default_factory=dict)
+    keys: Mapping[str, BsdfKey] = field(default_factory=dict)
     table: Callable[[Any], Any] | None = None
     stores: Callable[[Any], bool] = lambda parameters: False
     is_sharp: Callable[[Any], bool] = lambda parameters: False

@@ -20,7 +20,7 @@ NOTHING: Color = (ZERO, ZERO, ZERO)
 LEAST_SHARE = Float32(1e-20)
 
 
-class Shares(NamedTuple):
+class LayerShares(NamedTuple):
     """Says in which proportion layers are drawn: the base, more bounces between facets, one bounce, and the coat."""
 
     base: float
@@ -44,13 +44,13 @@ class Mirrored(NamedTuple):
 
 
 @compiled
-def total_of(shares: Shares) -> float:
+def total_of(shares: LayerShares) -> float:
     """Returns the sum of the shares, added up as `draw` does."""
     return max(shares.base + shares.more + shares.once + shares.coat, LEAST_SHARE)
 
 
 @compiled
-def draw(shares: Shares, widths: Widths, mirrored: Mirrored, wo: Vec3, u: tuple[float, float, float]) -> Drawn:
+def draw(shares: LayerShares, widths: Widths, mirrored: Mirrored, wo: Vec3, u: tuple[float, float, float]) -> Drawn:
     """Draws a direction from one of the layers, which the first number chooses."""
     total = total_of(shares)
     pick, even, once = u[0] * total, shares.base + shares.more, shares.base + shares.more + shares.once
@@ -66,7 +66,7 @@ def draw(shares: Shares, widths: Widths, mirrored: Mirrored, wo: Vec3, u: tuple[
 
 
 @compiled
-def pdf_of(shares: Shares, widths: Widths, wi: Vec3, wo: Vec3) -> float:
+def pdf_of(shares: LayerShares, widths: Widths, wi: Vec3, wo: Vec3) -> float:
     """Returns the density in solid angle with which `draw` draws wi, above the surface, from lobes with spread."""
     once = facets_pdf(max(widths.facets, LEAST_ALPHA), wi, wo)
     coat = facets_pdf(max(widths.coat, LEAST_ALPHA), wi, wo)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, Drawn, Key, Seen, Value
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, BsdfKey, Drawn, Seen, Value
 from shaders.bsdfs.diffuse import entering
 from shaders.compilation import compiled, get
 from shaders.elementary import turns_to
@@ -278,7 +278,7 @@ def albedo(measured: Measured, wo: Vec3) -> Color:
     return add(measured.base, rest_albedo(measured, wo[2]))
 
 
-KEYS = {"file": Key(default="", low=0.0, high=0.0, summary="file of the MERL database (.binary)")}
+KEYS = {"file": BsdfKey(default="", low=0.0, high=0.0, summary="file of the MERL database (.binary)")}
 
 BSDF = Bsdf(
     name="measured",

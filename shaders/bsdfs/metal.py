@@ -6,8 +6,8 @@ it: the smaller of both shares counts, so that none is gained.
 
 from typing import Any, NamedTuple
 
-from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
-from shaders.bsdfs.layers import NOTHING, Mirrored, Shares, Widths, draw, lifted, no_base, none_below, pdf_of
+from shaders.bsdfs.bsdf import Bsdf, BsdfKey, Drawn, Seen, Use, Value
+from shaders.bsdfs.layers import NOTHING, LayerShares, Mirrored, Widths, draw, lifted, no_base, none_below, pdf_of
 from shaders.coat_table import lacquer_albedo, lacquer_value
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO
@@ -66,13 +66,13 @@ def lobe_of(metal: Metal) -> SpecularLobe:
 
 
 @compiled
-def shares_of(metal: Metal, seen: Seen) -> Shares:
+def shares_of(metal: Metal, seen: Seen) -> LayerShares:
     """Returns what each layer carries on."""
     wo, carried, lobe = seen.wo, seen.carried, lobe_of(metal)
     coat = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
     more = dot(carried, bounced_more(lobe, metal.alpha, wo[2])) * (ONE - coat)
     once = dot(carried, bounced_once(lobe, metal.alpha, wo[2])) * (ONE - coat)
-    return Shares(ZERO, more, once, coat * (carried[0] + carried[1] + carried[2]))
+    return LayerShares(ZERO, more, once, coat * (carried[0] + carried[1] + carried[2]))
 
 
 @compiled
@@ -108,8 +108,12 @@ def albedo(metal: Metal, wo: Vec3) -> Color:
 
 #: Numbers of lacquer over a surface.
 COAT_KEYS = {
-    "coat": Key(default=0.0, low=0.0, high=1.0, summary="share of the surface that clear lacquer of index 1.5 covers"),
-    "coat_roughness": Key(default=0.0, low=0.0, high=1.0, summary="roughness of that lacquer, the root of its alpha"),
+    "coat": BsdfKey(
+        default=0.0, low=0.0, high=1.0, summary="share of the surface that clear lacquer of index 1.5 covers"
+    ),
+    "coat_roughness": BsdfKey(
+        default=0.0, low=0.0, high=1.0, summary="roughness of that lacquer, the root of its alpha"
+    ),
 }
 
 BSDF = Bsdf(

@@ -8,8 +8,8 @@ loses no light.
 
 from typing import Any, NamedTuple
 
-from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
-from shaders.bsdfs.layers import Mirrored, Shares, Widths, draw, lifted, none_below, pdf_of, rest_of, under_coat
+from shaders.bsdfs.bsdf import Bsdf, BsdfKey, Drawn, Seen, Use, Value
+from shaders.bsdfs.layers import LayerShares, Mirrored, Widths, draw, lifted, none_below, pdf_of, rest_of, under_coat
 from shaders.coat_table import coat_albedo, coat_value, mean_coat_albedo
 from shaders.compilation import compiled
 from shaders.float32 import ONE, PI, ZERO
@@ -50,10 +50,10 @@ def coat_of(plastic: Plastic, w: Vec3) -> Color:
 
 
 @compiled
-def shares_of(plastic: Plastic, seen: Seen) -> Shares:
+def shares_of(plastic: Plastic, seen: Seen) -> LayerShares:
     """Returns what each layer carries on."""
     base = multiply(rest_of(coat_of(plastic, seen.wo)), mean_under(plastic))
-    return Shares(dot(seen.carried, base) * seen.follow, ZERO, dot(seen.carried, coat_of(plastic, seen.wo)), ZERO)
+    return LayerShares(dot(seen.carried, base) * seen.follow, ZERO, dot(seen.carried, coat_of(plastic, seen.wo)), ZERO)
 
 
 @compiled
@@ -103,7 +103,7 @@ def albedo(plastic: Plastic, wo: Vec3) -> Color:
 
 
 #: What multiplies the reflectance of a coat.
-WEIGHT_KEY = Key(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="what multiplies the reflectance of the coat")
+WEIGHT_KEY = BsdfKey(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="what multiplies the reflectance of the coat")
 
 BSDF = Bsdf(
     name="plastic",

@@ -10,12 +10,12 @@ reflect (Guy, Agopian: Physically Based Rendering in Filament, 2018, section 4.9
 
 from typing import Any, NamedTuple
 
-from shaders.bsdfs.bsdf import Bsdf, Drawn, Key, Seen, Use, Value
+from shaders.bsdfs.bsdf import Bsdf, BsdfKey, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import (
     LEAST_SHARE,
     NOTHING,
+    LayerShares,
     Mirrored,
-    Shares,
     Widths,
     draw,
     lifted,
@@ -119,7 +119,7 @@ def once_of(surface: Principled, metal: Color, w: Vec3) -> Color:
 
 
 @compiled
-def shares_of(surface: Principled, seen: Seen) -> Shares:
+def shares_of(surface: Principled, seen: Seen) -> LayerShares:
     """Returns what each layer carries on."""
     wo, carried, metal = seen.wo, seen.carried, metal_of(surface)
     lacquer, (mean_entering, under) = lacquer_of(surface, wo), base_under(surface)
@@ -127,7 +127,7 @@ def shares_of(surface: Principled, seen: Seen) -> Shares:
     more = scale(bounced_more(metal, surface.alpha, wo[2]), surface.metalness * (ONE - lacquer))
     once = once_of(surface, bounced_once(metal, surface.alpha, wo[2]), wo)
     total = carried[0] + carried[1] + carried[2]
-    return Shares(dot(carried, base) * seen.follow, dot(carried, more), dot(carried, once), lacquer * total)
+    return LayerShares(dot(carried, base) * seen.follow, dot(carried, more), dot(carried, once), lacquer * total)
 
 
 @compiled
@@ -196,7 +196,7 @@ BSDF = Bsdf(
         "roughness_map": (Use("alpha", is_squared=True),),
     },
     keys={
-        "metalness": Key(default=0.0, low=0.0, high=1.0, summary="share of metal, 0 to 1"),
+        "metalness": BsdfKey(default=0.0, low=0.0, high=1.0, summary="share of metal, 0 to 1"),
         "specular_weight": WEIGHT_KEY,
         **COAT_KEYS,
     },

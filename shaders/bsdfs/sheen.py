@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shaders.albedo_table import COSINES, Cell, between, index_of, read
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Key, Seen, Use, Value
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
 from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Floats, Int
@@ -217,7 +217,7 @@ def albedo(sheen: Sheen, wo: Vec3) -> Color:
     return add(scale(sheen.sheen, share), multiply(sheen.diffuse, through(sheen.sheen, share)))
 
 
-KEYS = {"sheen": Key(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="reflectance of the fibres of cloth")}
+KEYS = {"sheen": BsdfKey(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="reflectance of the fibres of cloth")}
 
 BSDF = Bsdf(
     name="sheen",

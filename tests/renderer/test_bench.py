@@ -14,7 +14,7 @@ from renderer import cli, plugins
 from renderer.bench import comparison, kernel_benchmark, workload
 from renderer.bench.builder_benchmark import rate_table, tree_rates
 from renderer.bench.dispatch_benchmark import end_to_end
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, kernel_names, over_baseline
 from renderer.bench.table import table
 from renderer.bench.workload import RaySet, WrongRay
 from tracecore.bvh.builders import BUILDERS
@@ -98,7 +98,7 @@ def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
     def until_the_third(tracer, rays, repeats):
         if tracer.name == "if-if":
             raise KeyboardInterrupt
-        return Measurement(kernel=tracer.name, kind=rays.kind, rays=48, rate=1.0, least=1.0, most=1.0)
+        return KernelMeasurement(kernel=tracer.name, kind=rays.kind, rays=48, rate=1.0, least=1.0, most=1.0)
 
     monkeypatch.setattr(kernel_benchmark, "measure", until_the_third)
     path = tmp_path / "part.json"
@@ -161,7 +161,9 @@ def test_each_device_has_its_kernels():
 
 def test_the_table_is_aligned_and_complete():
     def measured(kernel, kind, rate):
-        return Measurement(kernel=kernel, kind=kind, rays=48, rate=rate, least=rate / 2, most=rate * 2, compared=40)
+        return KernelMeasurement(
+            kernel=kernel, kind=kind, rays=48, rate=rate, least=rate / 2, most=rate * 2, compared=40
+        )
 
     ones = [
         measured(k, kind, rate)
@@ -247,7 +249,7 @@ def test_rates_on_trees_count_with_right_hits_alone():
 
     def measured(builder):
         facts = KernelFacts(kernel="a", nodes=7, tree_bytes=9, sah_cost=1.0)
-        one = Measurement(kernel="a", kind="ao", rays=48, rate=2.0, least=1.0, most=3.0, compared=40)
+        one = KernelMeasurement(kernel="a", kind="ao", rays=48, rate=2.0, least=1.0, most=3.0, compared=40)
         return [(facts, [replace(one, wrong=wrong if builder == of else None)])]
 
     default, other = list(BUILDERS)[:2]

@@ -108,7 +108,9 @@ def played(monkeypatch, **ways):
     """
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setitem(
-        picture_scenes.PEERS, "played", picture_scenes.PeerModule(module="played_peer", package="played", ways=ways)
+        picture_scenes.PEERS,
+        "played",
+        picture_scenes.PicturePeerModule(module="played_peer", package="played", ways=ways),
     )
 
 

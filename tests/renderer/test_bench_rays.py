@@ -7,7 +7,7 @@ import pytest
 
 from renderer import cli
 from renderer.bench import comparison
-from renderer.bench.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.table import peer_notes, table
 from tracecore.errors import PeerError
 from tracecore.peers import Rounds
@@ -139,7 +139,7 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
 
 def test_agreement_is_shown_below_the_table_over_all_view_points():
     def measured(kernel, view, rays, agreement):
-        return Measurement(
+        return KernelMeasurement(
             kernel=kernel, kind="ao", rays=rays, rate=2.0, least=1.0, most=3.0, view=view, agreement=agreement
         )
 

@@ -23,7 +23,7 @@ from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import (
     Comparison,
     KernelFacts,
-    Measurement,
+    KernelMeasurement,
     PeerFacts,
     over_baseline,
     over_views,
@@ -69,7 +69,7 @@ class Page(HTMLParser):
 
 
 def measured(kernel, kind, view, rate, **known):
-    return Measurement(
+    return KernelMeasurement(
         kernel=kernel, kind=kind, view=view, rays=48, rate=rate, least=0.9 * rate, most=1.2 * rate, **known
     )
 

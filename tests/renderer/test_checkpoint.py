@@ -28,7 +28,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.run import checkpoint, resuming
 from renderer.run.checkpoint import Checkpoint, Spent
 from renderer.run.picture_files import statistics_path
-from renderer.run.session import Limits, expose
+from renderer.run.session import PassLimits, expose
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
 
@@ -293,10 +293,10 @@ def test_a_driver_that_does_not_tell_what_it_keeps_cannot_be_resumed(
 
 
 def test_time_that_was_spent_counts() -> None:
-    limits = Limits(passes=9, seconds=10.0)
-    assert limits.after(4.0) == Limits(passes=9, seconds=6.0)
+    limits = PassLimits(passes=9, seconds=10.0)
+    assert limits.after(4.0) == PassLimits(passes=9, seconds=6.0)
     assert not limits.after(11.0).allow(4, 0.0)
-    assert Limits(passes=9).after(11.0) == Limits(passes=9)
+    assert PassLimits(passes=9).after(11.0) == PassLimits(passes=9)
 
 
 def test_a_checkpoint_of_a_picture_that_is_right_enough_gets_no_more_passes(driver: type[RememberingDriver]) -> None:
@@ -306,7 +306,7 @@ def test_a_checkpoint_of_a_picture_that_is_right_enough_gets_no_more_passes(driv
         film.add(np.ones((3, 4, 3)))
     resumed = Film(4, 3)
     resumed.resume(5, film.sums())
-    assert list(expose(made, resumed, Limits(noise=0.01))) == []
+    assert list(expose(made, resumed, PassLimits(noise=0.01))) == []
 
 
 SPENT = Spent(

@@ -11,8 +11,8 @@ from eye_rays import camera_rays
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RenderError
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
-from renderer.film.halves import half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_LIGHT
+from renderer.film.pass_halves import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 

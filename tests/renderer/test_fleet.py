@@ -21,7 +21,7 @@ from renderer.errors import UsageError
 from renderer.fleet import ending, processes
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
-from renderer.fleet.messages import Place, SharedView, receive, send
+from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
 from tracecore.cuda import topology
@@ -149,7 +149,7 @@ def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet, mo
     """Also what a member has made that is lost by then."""
     place_of, places = SharedView.place_of, []
 
-    def finding(view: SharedView, content: memoryview) -> Place:
+    def finding(view: SharedView, content: memoryview) -> MessagePlace:
         places.append(place_of(view, content))
         return places[-1]
 

@@ -15,7 +15,7 @@ from renderer.bench.error_benchmark import error_of
 from renderer.drivers.search_radius import (
     LEAST_PHOTONS,
     NEEDED_PHOTONS,
-    Views,
+    PixelViews,
     edges_of,
     gathered_radius,
     pixel_radii,
@@ -197,7 +197,7 @@ def test_importons_of_the_eye_have_one_watt_together(height):
 
 def test_radii_are_what_photons_need_and_no_wider_than_there_is_room():
     widest = np.full(5, 2.0)
-    views = Views(widest, np.array([2.0, 2.0, 0.5, 2.0, 0.5]))
+    views = PixelViews(widest, np.array([2.0, 2.0, 0.5, 2.0, 0.5]))
     found = np.array([4 * NEEDED_PHOTONS, 8, 16 * LEAST_PHOTONS, LEAST_PHOTONS - 1, 15 * LEAST_PHOTONS], np.int64)
     np.testing.assert_allclose(pixel_radii(views, found), [1.0, 2.0, 0.5, -2.0, -2.0])
 

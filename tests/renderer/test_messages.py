@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from renderer.fleet import messages
-from renderer.fleet.messages import LEAST_SHARED, NOWHERE, Arena, Place, SharedView, arena_file, receive, send
+from renderer.fleet.messages import LEAST_SHARED, NOWHERE, Arena, MessagePlace, SharedView, arena_file, receive, send
 
 pytestmark = pytest.mark.usefixtures("collects_often")
 
@@ -29,10 +29,10 @@ class Line:
 
     def __init__(self, file: int | None) -> None:
         self._sender, self._receiver = socket.socketpair()
-        self.told: list[Place] = []
+        self.told: list[MessagePlace] = []
         self.arena, self.view = Arena(file), SharedView([file], self.told.append)
 
-    def sent(self, message: Any, place_of: Callable[[memoryview], Place] | None = None) -> Any:
+    def sent(self, message: Any, place_of: Callable[[memoryview], MessagePlace] | None = None) -> Any:
         sender = threading.Thread(target=send, args=(self._sender, message, place_of or self.arena.put))
         sender.start()
         came = receive(self._receiver, self.view)
@@ -167,7 +167,7 @@ def test_an_array_that_lies_in_an_arena_is_sent_on_without_a_copy(line: Line, me
 def test_an_address_means_nothing_once_its_array_is_gone(line: Line) -> None:
     came = line.sent(doubles(LARGE))
     address, content = came.ctypes.data, memoryview(came).cast("B")
-    assert line.view.place_of(content) == Place(0, 0)
+    assert line.view.place_of(content) == MessagePlace(0, 0)
     assert list(line.view._places) == [address]
     del came, content
     gc.collect()

@@ -23,7 +23,7 @@ from renderer.photons.photon_map import (
     pack_flux,
     unpack_flux,
 )
-from renderer.photons.searching import MOST_RUNS, SEARCH_COLUMNS, Places, find_all
+from renderer.photons.searching import MOST_RUNS, SEARCH_COLUMNS, SearchPlaces, find_all
 from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS
 from shaders.compilation import compiled
 from shaders.octahedral import pack_unit, unpack_unit
@@ -251,7 +251,7 @@ def test_the_deviation_of_a_density_is_one_over_the_root_of_the_photons():
 
 @compiled
 def found_together(photon_map, search, points, normals, bent, count):
-    return find_all(photon_map, search[0], Places(address(points), address(normals), address(bent)), count)
+    return find_all(photon_map, search[0], SearchPlaces(address(points), address(normals), address(bent)), count)
 
 
 @compiled

@@ -13,7 +13,7 @@ from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import write_figures
 from renderer.bench.files import BenchFiles, Run
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
 from renderer.bench.literature.gunther import CONSTRUCTION, SIZES
@@ -54,7 +54,7 @@ def made_of(paper, *, rates=None, **known):
     """A reproduction in which each kernel of a paper has a rate of its own: 1, 2, and so on."""
     rates = rates or {kernel: k + 1.0 for k, kernel in enumerate(paper.rows.values())}
     ones = [
-        Measurement(kernel=kernel, kind=kind, rays=48, rate=rate, least=0.5 * rate, most=2.0 * rate, **known)
+        KernelMeasurement(kernel=kernel, kind=kind, rays=48, rate=rate, least=0.5 * rate, most=2.0 * rate, **known)
         for kernel, rate in rates.items()
         for kind in paper.kinds
     ]

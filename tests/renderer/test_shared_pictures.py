@@ -196,15 +196,23 @@ def test_a_member_killed_at_photons_maps_or_parts_changes_no_bit(
 
 
 @pytest.mark.parametrize("driver", ["photon", "sppm"])
-def test_a_member_killed_in_the_middle_changes_no_bit(driver: str) -> None:
+def test_a_member_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed when it has just been asked for its third share."""
+    ask, asked = Member.ask, list[Member]()
+
+    def killing(member: Member, *words: Any) -> None:
+        ask(member, *words)
+        if isinstance(words[-1], Share) and member.name == "0 (cpu)":
+            asked.append(member)
+            if len(asked) == 3:
+                member.process.kill()
+
+    monkeypatch.setattr(Member, "ask", killing)
     total: Any = 0.0
     with closing(HostFleet(seats(2))) as fleet:
-        for index, (_, image) in enumerate(passes_of_two(fleet, plan(driver=driver, passes=40))):
-            if index == 0:
-                killed = fleet._members[0]
-                killed.process.kill()
+        for _, image in passes_of_two(fleet, plan(driver=driver, passes=40)):
             total = total + image
-        assert "status -9" in fleet.shares.lost[killed.name]
+        assert "status -9" in fleet.shares.lost["0 (cpu)"]
         assert fleet.shares.made["0 (cpu)"] < 40
     one = alone(driver=driver, passes=40)
     assert (total[..., :3] / 40).astype(np.float32).tobytes() == one.image.tobytes()

@@ -14,7 +14,7 @@ from renderer.drivers.driver import RayCounts, RenderSettings, Work
 from renderer.film.samples import SampleCounts
 from renderer.photons.counts import PhotonCounts
 from renderer.run import statistics
-from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, MeasuredRun, limited_by
 from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, TracerLimits, TracerStatistics
 
@@ -70,8 +70,8 @@ def work() -> Work:
     )
 
 
-def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | None = None) -> Measured:
-    return Measured(
+def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | None = None) -> MeasuredRun:
+    return MeasuredRun(
         work=done or work(),
         seconds=seconds,
         rays=90,
@@ -185,7 +185,7 @@ def test_file_is_plain_json_in_order(tmp_path: Path) -> None:
 )
 def test_limit_of_a_device(kernel: float, shade: float, transfer: float, limit: str) -> None:
     done = Work(shade_seconds=shade, trace_seconds=9.0, wait_seconds=9.0, bytes_up=round(4000 * transfer))
-    run = Measured(
+    run = MeasuredRun(
         work=done,
         seconds=10.0,
         rays=round(1000 * kernel),

@@ -17,7 +17,7 @@ import renderer
 from renderer import cli, plugins
 from renderer.bench import tuning
 from renderer.bench.ray_generators import RayPlan
-from renderer.bench.tuning import KINDS, Contest, Tuned, table
+from renderer.bench.tuning import KINDS, Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
@@ -188,7 +188,7 @@ def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypat
 
 def test_the_table_marks_what_is_chosen() -> None:
     """The median counts, and a kernel that was not measured somewhere has a dash."""
-    ring, alone = Contest(RayClass.COHERENT, RayWay.RING), Contest(RayClass.OCCLUSION, RayWay.LAUNCH)
+    ring, alone = TuningContest(RayClass.COHERENT, RayWay.RING), TuningContest(RayClass.OCCLUSION, RayWay.LAUNCH)
     rounds = {"while-while": [3.0, 1.0, 2.0], "bvh4": [9.0, 2.05, 1.5]}
     found = [Tuned(contest=ring, rounds=rounds), Tuned(contest=alone, rounds={"bvh4": [1.25]})]
     rows = [[part for part in re.split(" {2,}", line) if part] for line in table(found).splitlines()]

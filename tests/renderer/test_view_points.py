@@ -9,7 +9,7 @@ from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 import tracecore
 from renderer import cli
 from renderer.bench import view_points as points
-from renderer.bench.kernel_benchmark import Comparison, Measurement, over_baseline, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_baseline, over_views
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import table
@@ -124,7 +124,7 @@ def test_light_has_no_view_point():
 
 
 def measured(kernel, view, rays, rate, **known):
-    return Measurement(
+    return KernelMeasurement(
         kernel=kernel, kind="ao", view=view, rays=rays, rate=rate, least=rate / 2, most=rate * 2, **known
     )
 

@@ -23,10 +23,10 @@ from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
 from renderer.viewer import server as viewer_server
 from renderer.viewer.live_picture import LivePicture, Shown, Wish, mapping_facts
+from renderer.viewer.page_requests import changed, command_line, words_of
 from renderer.viewer.scene_show import SceneShow
 from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled, wish_of
 from renderer.viewer.terminal import picture_text, protocol_of
-from renderer.viewer.wishes import changed, command_line, words_of
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
 

@@ -15,7 +15,7 @@ from scenes import Scene, SceneFileError
 from scenes.keys.values import Key, Table, Triple
 from scenes.metals import METALS
 from scenes.toml_scene import read
-from scenes.toml_scene.keys import TABLES
+from scenes.toml_scene.manual import TABLES
 from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 

@@ -27,7 +27,7 @@ class Construction:
 
 
 @dataclass(frozen=True)
-class Size:
+class SceneSize:
     """This is a row of table 2, in megabytes: a kd-tree, the same with ropes, and the BVH with 28 bytes a node. None is
     what the table does not have.
     """
@@ -66,13 +66,13 @@ CONSTRUCTION: Mapping[str, Construction] = {
 #: Triangles of a scene that table 1 does not have.
 SHIRLEY6_TRIANGLES = 804
 
-SIZES: Mapping[str, Size] = {
-    "Shirley6": Size(0.0824, 0.2663, 0.0210),
-    "Bunny": Size(6.9, 23.0, 2.14),
-    "Fairy Forest": Size(14.9, 47.9, 4.78),
-    "Conference": Size(27.8, 85.0, 7.62),
-    "Soda Hall": Size(None, None, 55.0),
-    "Power Plant": Size(None, None, 230.0),
+SIZES: Mapping[str, SceneSize] = {
+    "Shirley6": SceneSize(0.0824, 0.2663, 0.0210),
+    "Bunny": SceneSize(6.9, 23.0, 2.14),
+    "Fairy Forest": SceneSize(14.9, 47.9, 4.78),
+    "Conference": SceneSize(27.8, 85.0, 7.62),
+    "Soda Hall": SceneSize(None, None, 55.0),
+    "Power Plant": SceneSize(None, None, 230.0),
 }
 
 #: Bytes of a node in table 2.

@@ -26,7 +26,7 @@ RIGHT_WALL = WORLD.inner(matrix=pose((WIDTH, 0.0, 0.0), -90.0))
 
 
 @dataclass(frozen=True)
-class Window:
+class RoomWindow:
     """Describes an opening in a wall in the plane z = 0, seen from inside: its left, right, lower and upper edge."""
 
     left: float
@@ -45,9 +45,9 @@ class Window:
         return self.high - self.low
 
 
-BACK_WINDOW = Window(1.36, 2.60, 1.12, 2.08)
-LEFT_WINDOW = Window(DEPTH - 3.65, DEPTH - 1.75, 0.95, 2.12)
-RIGHT_WINDOW = Window(2.3, 4.2, 0.95, 2.12)
+BACK_WINDOW = RoomWindow(1.36, 2.60, 1.12, 2.08)
+LEFT_WINDOW = RoomWindow(DEPTH - 3.65, DEPTH - 1.75, 0.95, 2.12)
+RIGHT_WINDOW = RoomWindow(2.3, 4.2, 0.95, 2.12)
 
 
 def parts() -> list[Part]:
@@ -81,7 +81,7 @@ def shell() -> list[Mesh]:
     ]
 
 
-def wall(width: float, hole: Window, sky: str) -> list[Mesh]:
+def wall(width: float, hole: RoomWindow, sky: str) -> list[Mesh]:
     """Returns a wall in the plane z = 0, facing +z, with a window in it.
 
     sky: name of the material behind the window.
@@ -102,7 +102,7 @@ def wall(width: float, hole: Window, sky: str) -> list[Mesh]:
     return [joined(pieces), *view(hole, sky), *window(hole)]
 
 
-def view(hole: Window, sky: str) -> list[Mesh]:
+def view(hole: RoomWindow, sky: str) -> list[Mesh]:
     """Returns what is seen through a window, and lights the room: two hills, and the sky from a little below their
     crests."""
     x = np.linspace(hole.left, hole.right, 25)
@@ -114,7 +114,7 @@ def view(hole: Window, sky: str) -> list[Mesh]:
     return [above, hill(hole, far, 0.02, "far hill"), hill(hole, near, 0.04, "near hill")]
 
 
-def hill(hole: Window, crest: Doubles, distance: float, name: str) -> Mesh:
+def hill(hole: RoomWindow, crest: Doubles, distance: float, name: str) -> Mesh:
     """Returns a glowing sheet at the foot of a window.
 
     crest: (n,) heights above it.
@@ -124,7 +124,7 @@ def hill(hole: Window, crest: Doubles, distance: float, name: str) -> Mesh:
     return grid([foot, foot + np.outer(crest, [0.0, 1.0, 0.0])], of(name))
 
 
-def window(hole: Window) -> list[Mesh]:
+def window(hole: RoomWindow) -> list[Mesh]:
     """Returns the frame, bars, sill and handle of a window with two sashes."""
     wood, middle = of("white wood"), (hole.left + hole.right) / 2.0
     low, rise = hole.low + 0.036, hole.low + 0.68 * hole.height

@@ -11,7 +11,7 @@ from scenes.document import Document
 from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
 from scenes.scene import Scene
-from scenes.shipped.robots.gait import Walk, grip
+from scenes.shipped.robots.gait import WalkCycle, grip
 from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town
 from scenes.shipped.robots.walker import Body, Walker
@@ -43,19 +43,19 @@ CAMERAS = {
 }
 
 
-def walks() -> list[Walk]:
+def walks() -> list[WalkCycle]:
     """Returns the walkers' walks."""
-    return [Walk(corners, scale, cadence, start, ANIMATION.end) for scale, cadence, start, corners in WAYS]
+    return [WalkCycle(corners, scale, cadence, start, ANIMATION.end) for scale, cadence, start, corners in WAYS]
 
 
-def tracks(name: str, walk: Walk, random: np.random.Generator) -> dict[str, Track]:
+def tracks(name: str, walk: WalkCycle, random: np.random.Generator) -> dict[str, Track]:
     """Returns every track of a walker: its way, its joints, and its hands."""
     found = {name: walk.way()}
     found |= {f"{name}/{joint}": track for joint, track in walk.joints().items()}
     return found | {f"{name}/{side} grip": grip(walk.end, random) for side in ("left", "right")}
 
 
-def let_walk(document: Document, body: Body, walks: list[Walk]) -> None:
+def let_walk(document: Document, body: Body, walks: list[WalkCycle]) -> None:
     """Adds a walker of one body for each walk, with its tracks and a paint of its own."""
     random = np.random.default_rng(7)
     for number, walk in enumerate(walks):

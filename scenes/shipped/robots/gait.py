@@ -31,7 +31,7 @@ UPWARD = np.array([0.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True)
-class Walk:
+class WalkCycle:
     """Describes a walker on its way.
 
     corners: (x, z) of the way, which is longer than the walk.

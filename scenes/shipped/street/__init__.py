@@ -15,7 +15,7 @@ from scenes.model import AnimationRange, Mesh
 from scenes.scene import Scene
 from scenes.shapes import box
 from scenes.shipped.robots import let_walk
-from scenes.shipped.robots.gait import UPWARD, Walk, followed, moves, turns
+from scenes.shipped.robots.gait import UPWARD, WalkCycle, followed, moves, turns
 from scenes.shipped.robots.walker import Body
 from scenes.shipped.street import city
 from scenes.shipped.street.facades import textures
@@ -60,9 +60,9 @@ def boxes() -> Body:
     return Body(**{field.name: around(getattr(body, field.name)) for field in fields(Body)})
 
 
-def walks() -> list[Walk]:
+def walks() -> list[WalkCycle]:
     """Returns the walkers' walks."""
-    return [Walk(corners, scale, cadence, start, ANIMATION.end) for scale, cadence, start, corners in WAYS]
+    return [WalkCycle(corners, scale, cadence, start, ANIMATION.end) for scale, cadence, start, corners in WAYS]
 
 
 def drive() -> Track:

@@ -53,7 +53,7 @@ MATERIALS = (
 
 
 @dataclass(frozen=True)
-class House:
+class CityHouse:
     """Describes a house: its corners (x, z) with the least and the greatest coordinates, and its kind of facade."""
 
     lower: tuple[float, float]
@@ -66,13 +66,13 @@ class House:
         return KERB + FACADES[self.facade].height
 
 
-def houses() -> list[House]:
+def houses() -> list[CityHouse]:
     """Returns all houses: four in each block, and one across each end of a street."""
     random = np.random.default_rng(11)
     return [*block_houses(random), *end_houses()]
 
 
-def block_houses(random: np.random.Generator) -> Iterator[House]:
+def block_houses(random: np.random.Generator) -> Iterator[CityHouse]:
     """Yields the houses of the blocks, which stand back to back."""
     near = HALF_ROAD + PAVEMENT
     for x, z, east, south in product(range(BLOCKS), range(BLOCKS), (False, True), (False, True)):
@@ -80,19 +80,21 @@ def block_houses(random: np.random.Generator) -> Iterator[House]:
         back_x, back_z = near + random.uniform(0.0, SETBACK, 2)
         xs = (left + PITCH / 2, left + PITCH - back_x) if east else (left + back_x, left + PITCH / 2)
         zs = (top + PITCH / 2, top + PITCH - back_z) if south else (top + back_z, top + PITCH / 2)
-        yield House((xs[0], zs[0]), (xs[1], zs[1]), int(random.choice(len(FACADES), p=(0.2, 0.25, 0.3, 0.17, 0.08))))
+        yield CityHouse(
+            (xs[0], zs[0]), (xs[1], zs[1]), int(random.choice(len(FACADES), p=(0.2, 0.25, 0.3, 0.17, 0.08)))
+        )
 
 
-def end_houses() -> Iterator[House]:
+def end_houses() -> Iterator[CityHouse]:
     """Yields the houses at which the streets end."""
     wide, outer, inner = HALF_ROAD + PAVEMENT + SETBACK, HALF_CITY + 6.0, HALF_CITY - 12.0
     for number, (middle, side) in enumerate(product(STREETS, (-1.0, 1.0))):
         low, high = sorted((side * inner, side * outer))
-        yield House((middle - wide, low), (middle + wide, high), number % 2 + 3)
-        yield House((low, middle - wide), (high, middle + wide), 3)
+        yield CityHouse((middle - wide, low), (middle + wide, high), number % 2 + 3)
+        yield CityHouse((low, middle - wide), (high, middle + wide), 3)
 
 
-def house_meshes(house: House) -> list[Mesh]:
+def house_meshes(house: CityHouse) -> list[Mesh]:
     """Returns the walls of a house, each of a whole number of bays, and its roof."""
     (left, back), (right, front) = house.lower, house.upper
     corners = [(left, front), (right, front), (right, back), (left, back)]
@@ -101,7 +103,7 @@ def house_meshes(house: House) -> list[Mesh]:
     return [joined(walls), roof]
 
 
-def wall(start: tuple[float, float], end: tuple[float, float], house: House) -> Mesh:
+def wall(start: tuple[float, float], end: tuple[float, float], house: CityHouse) -> Mesh:
     """Returns a wall from one corner (x, z) to the next; its picture hangs from the eaves."""
     across = np.array([end[0] - start[0], 0.0, end[1] - start[1]])
     plain = panel((start[0], KERB, start[1]), across, (0.0, house.height - KERB, 0.0), FIRST_FACADE + house.facade)
