@@ -1,7 +1,6 @@
 """This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
-import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +37,7 @@ from shaders.lights import (
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
 from shaders.vector import Color
+from tracecore.ahead import Ahead
 from tracecore.arrays import pieces
 from tracecore.rays import Floats
 
@@ -107,19 +107,19 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
     return decoded(texture.pixels, np.float32)
 
 
-#: Snapshots packed ahead, by their identity.
-_AHEAD: dict[int, PackedScene] = {}
+#: Snapshots packed ahead.
+_ahead: Ahead[PackedScene] = Ahead()
 
 
 def pack_scene(snapshot: Snapshot) -> PackedScene:
     """Returns the arrays of a snapshot, as `pack_ahead` has made them if it has."""
-    return _AHEAD.pop(id(snapshot), None) or pack_after(snapshot, None)
+    return _ahead.take(snapshot) or pack_after(snapshot, None)
 
 
 def pack_ahead(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     """Packs a snapshot for the next `pack_scene` of it, and returns the arrays; for arguments see `pack_after`."""
-    packed = _AHEAD[id(snapshot)] = pack_after(snapshot, before)
-    weakref.finalize(snapshot, _AHEAD.pop, id(snapshot), None)
+    packed = pack_after(snapshot, before)
+    _ahead.leave(snapshot, packed)
     return packed
 
 

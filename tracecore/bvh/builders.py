@@ -1,13 +1,12 @@
 """Registers the ways to build a tree, by name."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 
 from tracecore.bvh import tree_cache
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
-from tracecore.on_demand import OnDemand
+from tracecore.on_demand import OnDemand, check_new_name
 from tracecore.rays import Floats
 
 #: Takes triangles, (t, 3, 3) float32, finite, and as keywords `max_leaf` and `triangle_block`, as `binned_sah.build`.
@@ -34,10 +33,7 @@ def register_builder(name: str, build: Builder) -> None:
 
     Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone.
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise KernelError(f"a builder's name is made of letters, digits and - _ . , got {name!r}")
-    if name in BUILDERS:
-        raise KernelError(f"builder {name!r} is registered already; choose another name")
+    check_new_name("builder", name, BUILDERS)
     BUILDERS[name] = build
 
 

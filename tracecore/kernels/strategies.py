@@ -1,6 +1,5 @@
 """Registers the kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
 
-import re
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -11,6 +10,7 @@ from tracecore.kernels.source import KERNELS
 from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2, bvh4, compressed8, wide
+from tracecore.on_demand import check_new_name
 
 _strategies: dict[str, KernelStrategy] = {}
 
@@ -21,10 +21,7 @@ def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
     Raises `KernelError` where the name is taken or "auto", or is not letters, digits and - _ . alone, as lists of names
     have commas between them.
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", strategy.name):
-        raise KernelError(f"a kernel's name is made of letters, digits and - _ . , got {strategy.name!r}")
-    if strategy.name in (*_strategies, AUTO):
-        raise KernelError(f"kernel {strategy.name!r} is registered already; choose another name")
+    check_new_name("kernel", strategy.name, (*_strategies, AUTO))
     _strategies[strategy.name] = strategy
     return strategy
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
+from tracecore.ahead import Ahead
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
 T = TypeVar("T")
 
-#: By tree: the function that packed it, and what it made.
-_ahead: WeakKeyDictionary[BinaryTree, tuple[Callable[..., Any], Any]] = WeakKeyDictionary()
+#: Of trees: the function that packed each, and what it made.
+_ahead: Ahead[tuple[Callable[..., Any], Any]] = Ahead()
 
 
 def pack_ahead(pack: Callable[[BinaryTree, Floats], object], tree: BinaryTree, triangles: Floats) -> None:
@@ -21,10 +21,10 @@ def pack_ahead(pack: Callable[[BinaryTree, Floats], object], tree: BinaryTree, t
     pack: of a layout.
     triangles: (t, 3, 3) float32, those that the tree is over.
     """
-    _ahead[tree] = pack, pack(tree, triangles)
+    _ahead.leave(tree, (pack, pack(tree, triangles)))
 
 
 def packed(pack: Callable[[BinaryTree, Floats], T], tree: BinaryTree, triangles: Floats) -> T:
     """Returns what a layout packs of a tree, as `pack_ahead` has made it if it has. Arguments: as of `pack_ahead`."""
-    used, made = _ahead.pop(tree, (None, None))
+    used, made = _ahead.take(tree) or (None, None)
     return cast("T", made) if used is pack else pack(tree, triangles)
