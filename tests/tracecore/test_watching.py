@@ -6,10 +6,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import pytest
 
-from tracecore.compilation import side_by_side, watching
+from tracecore.compilation import cached, side_by_side, watching
+from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making, watched_by
 
 #: A module whose function calls a unit, which is merged with a part; another part is called by neither.
@@ -62,7 +62,8 @@ def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module as a process imports it that begins now, and whose code is kept in the folder."""
     (folder / "watched_functions.py").write_text(MODULE)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    kept = PrivateFolder(folder / "kept")
+    monkeypatch.setattr(cached, "cache_folder", lambda package: kept)
     monkeypatch.setattr(side_by_side, "processes", lambda: 1)
     monkeypatch.delitem(sys.modules, "watched_functions", raising=False)
     return importlib.import_module("watched_functions")

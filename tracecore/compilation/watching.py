@@ -67,7 +67,8 @@ def making(name: str, parts: Callable[[], set[Any]] = set) -> Iterator[None]:
     try:
         yield
     finally:
-        _Watch.missing = None
+        with _Watch.lock:
+            _Watch.missing = None
         watcher.end()
 
 
@@ -76,11 +77,14 @@ def made(parts: Callable[[], set[Any]]) -> None:
 
     parts: returns them; it is not called if nobody wants to know.
     """
-    if _Watch.missing:
+    with _Watch.lock:
+        if not _Watch.missing:
+            return
         before = len(_Watch.missing)
         _Watch.missing -= parts()
-        if _Watch.watcher is not None and len(_Watch.missing) < before:
-            _Watch.watcher.move(_Watch.parts - len(_Watch.missing))
+        watcher, done, moves = _Watch.watcher, _Watch.parts - len(_Watch.missing), len(_Watch.missing) < before
+    if moves and watcher is not None:
+        watcher.move(done)
 
 
 def reached(function: Any, is_left_out: Callable[[Any], bool]) -> set[Any]:
