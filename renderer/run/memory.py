@@ -1,5 +1,5 @@
-"""This module says how much memory a picture or a photon run takes at its peak, before anything of it is made, and
-refuses what does not fit.
+"""This module says how much memory a picture takes at its peak, before anything of it is made, and refuses what does
+not fit.
 
 What the program itself takes, its code and libraries, is not in it. Figures of bytes are measured, see
 docs/lab/reliability.md.
@@ -36,6 +36,9 @@ GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
 #: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
 FILM_SUMS, FILE_BYTES = 4, 80
+
+#: What helps where there is too little memory for a picture.
+REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
 
 
 class Sharing(NamedTuple):
@@ -159,21 +162,6 @@ def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int
     return {}
 
 
-def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True, members: int = 0) -> Estimate:
-    """Estimates a photon run that stores so many photons.
-
-    is_kept: whether they stay, or are counted alone.
-    members: processes of this host that share them out, beside this one; what they trace is in memory once more on its
-    way here.
-    """
-    from renderer.run.photon_run import ROUND_PHOTONS
-
-    of_photon = ROUND_BYTES + (KEPT_BYTES if members and is_kept else 0)
-    of_round = int(of_photon * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
-    parts = {name: (members + 1) * size for name, size in scene_bytes(snapshot).items()}
-    return Estimate(parts | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round}, members + 1)
-
-
 def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings", builder: str | None = None) -> Estimate:
     """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out.
 
@@ -214,7 +202,7 @@ def told(estimate: Estimate) -> str:
     return f"memory     {estimate}, and {gigabytes(estimate.of_program)} of the program itself{processes}{there}"
 
 
-def check_fits(estimate: Estimate, remedy: str) -> None:
+def check_fits(estimate: Estimate, remedy: str = REMEDY) -> None:
     """Raises `UsageError` where an estimate does not fit into the memory that there is. remedy: in words."""
     usable = usable_bytes()
     room = None if usable is None else usable - estimate.of_program

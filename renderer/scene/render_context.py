@@ -7,7 +7,7 @@ import logging
 import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -199,12 +199,6 @@ class TracerChoice:
     def fallen_back(self) -> Self:
         """Returns the choice of what traces where this one fails."""
         return type(self)(device="cpu", threads=self.threads, builder=self.builder)
-
-    def opened(
-        self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
-    ) -> AbstractContextManager[RenderContext]:
-        """Returns an open tracer for a snapshot, as `context_of` does."""
-        return context_of(snapshot, self, load_seconds=load_seconds, tree=tree)
 
     def pack_ahead(self, tree: BinaryTree, triangles: Floats) -> None:
         """Packs a tree for the tracer that is opened with it next, as that would do it. triangles: (t, 3, 3) float32,

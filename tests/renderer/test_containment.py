@@ -17,8 +17,8 @@ from renderer.drivers.driver import Driver, RenderSettings, Work
 from renderer.drivers.path import PathDriver
 from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
-from renderer.run.making import Making
-from renderer.run.picture_files import statistics_path
+from renderer.run.picture.pass_source import PassSource
+from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.scene import render_context
 from renderer.scene.render_context import TracerChoice
@@ -231,7 +231,7 @@ def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: Fail
     plan = Plan(scene=box, settings=settings, driver=Remembering)
     with (
         plan.context(box, 0.0) as context,
-        closing(Making(context, plan, plan.driver_settings(box), plan.choice_again)) as making,
+        closing(PassSource(context, plan, plan.driver_settings(box), is_contained=True)) as making,
     ):
         found = [made.values[0, 0, 0] for made in making.passes(iter(range(5)))]
     assert found == [0.0, 1.0, 3.0, 6.0, 10.0]
@@ -254,12 +254,12 @@ class Moving(Plan):
 def test_other_times_of_the_scene_are_traced_on_what_is_left(
     device: FailingDevice, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def passes(**choice: Any) -> tuple[Any, Making]:
+    def passes(**choice: Any) -> tuple[Any, PassSource]:
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
         plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
         with (
             plan.context(moving(0.0), 0.0) as context,
-            closing(Making(context, plan, plan.driver_settings(context.snapshot), plan.choice_again)) as making,
+            closing(PassSource(context, plan, plan.driver_settings(context.snapshot), is_contained=True)) as making,
         ):
             return np.array([made.values for made in making.passes(iter(range(4)))]), making
 

@@ -22,11 +22,12 @@ from renderer.fleet import seats as fleet_seats
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
-from renderer.run.fleets import shared_driver
-from renderer.run.pass_supply import PassSupply
-from renderer.run.picture_files import statistics_path
+from renderer.run.members.fleet_driver import shared_driver
+from renderer.run.members.pass_supply import PassSupply
+from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
-from renderer.run.rendering import opened, plan_picture
+from renderer.run.render_call import opened
+from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 
 SIZE = (48, 32)
