@@ -51,21 +51,6 @@ class Sharing(NamedTuple):
     members: int = 0
     is_by_frames: bool = False
 
-    @property
-    def processes(self) -> int:
-        """Returns how many processes there are."""
-        return self.members + 1
-
-    @property
-    def pictures(self) -> int:
-        """Returns how many pictures are made at once."""
-        return max(1, self.members) if self.is_by_frames else 1
-
-    @property
-    def of_picture(self) -> int:
-        """Returns how many members a picture has; 0 where the process that makes it has none."""
-        return 0 if self.is_by_frames else self.members
-
 
 ALONE = Sharing()
 
@@ -122,28 +107,34 @@ def picture_bytes(
     from renderer.film.layers import LAYER_COLUMNS
 
     width, height = settings.film_size
+    processes, pictures, members = sharing.members + 1, 1, sharing.members
+    if sharing.is_by_frames:
+        pictures, members = max(1, sharing.members), 0  # of each picture
     of_picture = {"film": width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)}
-    of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
-    of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
-    parts = {name: sharing.processes * size for name, size in scene_bytes(snapshot).items()}
-    if sharing.is_by_frames and sharing.members == 0:
+    of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
+    of_picture |= _maps_bytes(driver, settings, members)
+    parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
+    if sharing.is_by_frames and processes == 1:
         parts["triangles of the next frame"] = parts["triangles"]
-    return Estimate(parts | {name: sharing.pictures * size for name, size in of_picture.items()}, sharing.processes)
+    return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
 
 
-def _passes_bytes(driver: "type[Driver]", settings: "RenderSettings", most_passes: int | None, sharing: Sharing) -> int:
+def _passes_bytes(
+    driver: "type[Driver]", settings: "RenderSettings", most_passes: int | None, members: int, processes: int
+) -> int:
     """Returns the bytes of the passes of a picture that are under way, or of their parts.
 
-    What comes from another process is in memory once more.
+    members: that make them, or 0; what comes from another process is in memory once more.
+    processes: that share the memory.
     """
     from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver
     from tracecore.cores import usable_cores
 
-    images, members = EyeDriver.bytes_for(settings), sharing.of_picture
+    images = EyeDriver.bytes_for(settings)
     if members and driver.is_sequential:
         return members * (images + images // IMAGES_OF_PASS)
     threads, most = settings.threads or usable_cores(), driver.bytes_for(settings)
-    passes = max(1, members) * max(1, driver.under_way(threads, most, sharing.processes))
+    passes = max(1, members) * max(1, driver.under_way(threads, most, processes))
     of_pass = driver.bytes_for(settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
     return of_pass * (passes if most_passes is None else min(passes, most_passes))
 

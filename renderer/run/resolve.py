@@ -126,7 +126,7 @@ def check_driver(settings: Settings, driver_name: str) -> None:
 
 
 def check_files(settings: Settings, *, is_sequence: bool) -> None:
-    """Raise `UsageError` now for files that could not be written later, and for checkpoints of a picture that has none."""
+    """Raise `UsageError` now for files that could not be written later, and for checkpoints that nobody keeps."""
     is_to_a_file = settings.output is not None and target_of(settings.output) is not None
     if not (is_sequence or is_to_a_file) and (settings.resume or settings.checkpoint is not None):
         raise UsageError("checkpoint and resume need output, a file beside which a picture's checkpoint is kept")

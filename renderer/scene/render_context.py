@@ -98,7 +98,8 @@ class SceneView:
         """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
         seen = replace(seen, camera=self._with_lens(self.viewing.seen(seen.camera)))
-        seen = with_mirrors(seen, MIRROR_SHARES.get(self.mirrors or "auto"))
+        if self.mirrors in MIRROR_SHARES:
+            seen = with_mirrors(seen, MIRROR_SHARES[self.mirrors])
         seen = with_ambient(seen) if self.ambient == "literal" else seen
         if not self.is_plain:
             return seen
@@ -129,10 +130,8 @@ def viewing_of(arguments: argparse.Namespace | Settings) -> Viewing:
     return Viewing(**chosen)
 
 
-def with_mirrors(snapshot: Snapshot, share: float | None) -> Snapshot:
-    """Returns a snapshot whose surfaces of NFF mirror a share of what they reflect; None for what each says."""
-    if share is None:
-        return snapshot
+def with_mirrors(snapshot: Snapshot, share: float) -> Snapshot:
+    """Returns a snapshot whose surfaces of NFF mirror a share of what they reflect."""
     materials = tuple(
         replace(material, mirror_share=share) if material.kind == "nff" else material for material in snapshot.materials
     )

@@ -21,7 +21,7 @@ from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.scene import render_context
-from renderer.scene.render_context import TracerChoice
+from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from scenes.model import Snapshot
 from tracecore.bvh.tree import BinaryTree
@@ -230,7 +230,7 @@ def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: Fail
     box, settings = inside_of_lamp_box(), Settings(size=(2, 2), passes=5, device="gpu")
     plan = Plan(scene=box, settings=settings, driver=Remembering)
     with (
-        plan.context(box, 0.0) as context,
+        context_of(box, plan.choice, load_seconds=0.0) as context,
         closing(PassSource(context, plan, plan.driver_settings(box), is_contained=True)) as making,
     ):
         found = [made.values[0, 0, 0] for made in making.passes(iter(range(5)))]
@@ -258,7 +258,7 @@ def test_other_times_of_the_scene_are_traced_on_what_is_left(
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
         plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
         with (
-            plan.context(moving(0.0), 0.0) as context,
+            context_of(moving(0.0), plan.choice, load_seconds=0.0) as context,
             closing(PassSource(context, plan, plan.driver_settings(context.snapshot), is_contained=True)) as making,
         ):
             return np.array([made.values for made in making.passes(iter(range(4)))]), making

@@ -281,7 +281,7 @@ def test_every_part_of_a_plan_is_in_the_key_but_those_that_change_no_bit():
         "asked": {"seed": 5},
     }
     same = set()
-    for field in fields(first):
+    for field in (field for field in fields(first) if field.init):
         value = others[field.name] if field.name in others else changed(getattr(first, field.name))
         if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
             same.add(field.name)
@@ -309,6 +309,11 @@ def test_what_the_program_computes_with_is_in_the_key(monkeypatch):
     before = frame_key(plan(), everything(), 2)
     monkeypatch.setattr(keys, "program", lambda *, is_denoised: {"sources": "others"})
     assert frame_key(plan(), everything(), 2) != before
+
+
+def test_the_key_has_the_sources_of_all_packages_that_compute_a_picture():
+    names = set(keys.source_files())
+    assert {"renderer/run/plan.py", "renderer/drivers/photon.py", "shaders/registry.py", "tracecore/errors.py"} <= names
 
 
 @pytest.mark.parametrize("field", ["at_point", "pack", "stores"])

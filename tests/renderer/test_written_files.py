@@ -295,7 +295,6 @@ class Recorded:
 
     def __init__(self) -> None:
         self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True))
-        self.source = None
 
     def picture(self, film: Film) -> Any:
         content, figures = b"picture", {"passes": film.passes, "darkness": ""}

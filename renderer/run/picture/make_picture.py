@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderer.atomic_file import write_each
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.interrupts import held_back
 from renderer.run.picture.pass_loop import expose, expose_and_save
 from renderer.run.picture.pass_source import PassSource
-from renderer.run.picture.picture_files import PictureFiles
+from renderer.run.picture.picture_files import PictureFiles, write_others
 from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
 from renderer.run.resuming.checkpoints import Checkpoints
@@ -48,8 +49,12 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
         limits = plan.limits.after(checkpoints.spent.seconds)
-        is_finished = expose_and_save(source, film, limits, files, quiet=chosen.quiet)
-        return files.picture and replace(files.picture, is_finished=is_finished)
+        ends = list[bool]()
+        write_each(
+            lambda: ends.append(expose_and_save(source, film, limits, files, quiet=chosen.quiet)),
+            partial(write_others, source, film),
+        )
+        return files.picture and replace(files.picture, is_finished=ends[0])
 
 
 def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:

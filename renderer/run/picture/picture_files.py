@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import Driver
     from renderer.film.film import Film
     from renderer.film.picture import Picture
+    from renderer.run.picture.pass_source import PassSource
     from renderer.run.picture.picture_record import PictureRecord
     from renderer.run.resuming.checkpoints import Checkpoints
     from renderer.run.statistics import Statistics
@@ -95,8 +96,7 @@ def read_statistics(path: Path) -> dict[str, Any] | None:
 
 
 class PictureFiles:
-    """Writes the files of a picture: `path`, its statistics, and for a .png also linear radiance as an .npy; of a
-    single picture the photons and the timeline too that are asked for.
+    """Writes the files of a picture: `path`, its statistics, and for a .png also linear radiance as an .npy.
 
     path: None where no file is written.
     is_frame: whether it is a frame of a sequence, which has no .npy, and of which a finished one is left to the caller.
@@ -140,30 +140,18 @@ class PictureFiles:
         if not self.record.plan.settings.quiet:
             for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
-        if not (is_finished and self.is_frame):
-            write_each(*self._writes(self.picture))
+        if self.path is not None and not (is_finished and self.is_frame):
+            path, *linear, figures = files_of(self.path, keep_linear=not self.is_frame)
+            write_each(
+                partial(self.picture.write, path),
+                *(partial(image_file.write_array, one, self.picture.image) for one in linear),
+                partial(statistics.write, figures, self.picture.statistics),
+            )
         if is_finished:
             self.checkpoints.remove()
 
     def _save_checkpoint(self, film: Film) -> None:
         self.checkpoints.save(film, self.record.spent(film))
-
-    def _writes(self, picture: Picture) -> list[Callable[[], object]]:
-        """Returns what writes each file of a picture."""
-        writes: list[Callable[[], object]] = []
-        if self.path is not None:
-            path, *linear, figures = files_of(self.path, keep_linear=not self.is_frame)
-            writes += [partial(picture.write, path)]
-            writes += [partial(image_file.write_array, one, picture.image) for one in linear]
-            writes += [partial(statistics.write, figures, picture.statistics)]
-        chosen, source = self.record.plan.settings, self.record.source
-        if chosen.save_photons is not None:
-            writes.append(partial(save_photons, chosen.save_photons, source.driver))
-        if chosen.timeline is not None:
-            from renderer.run import timeline
-
-            writes.append(partial(timeline.write, chosen.timeline, source.logs()))
-        return writes
 
 
 def loss_note(figures: Statistics) -> str:
@@ -173,6 +161,19 @@ def loss_note(figures: Statistics) -> str:
         return ""
     samples = "1 sample was left out, whose" if count == 1 else f"{count} samples were left out, whose"
     return f"{samples} radiance is not finite and >= 0; --debug-path {first} shows how the first came about"
+
+
+def write_others(source: PassSource, film: Film) -> None:
+    """Writes what else is to be kept of how a picture was made: photons and the timeline."""
+    photons, timeline_path = source.plan.settings.save_photons, source.plan.settings.timeline
+    writes: list[Callable[[], object]] = []
+    if film.passes and photons is not None:
+        writes.append(partial(save_photons, photons, source.driver))
+    if timeline_path is not None:
+        from renderer.run import timeline
+
+        writes.append(lambda: timeline.write(timeline_path, source.logs()))
+    write_each(*writes)
 
 
 def save_photons(path: Path, driver: Driver) -> None:
