@@ -16,7 +16,6 @@ from renderer.errors import UsageError
 from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.run import first_run
-from renderer.run.members.open_fleet import open_fleet
 from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.plan import Plan
@@ -58,7 +57,8 @@ def render_passes(scene: AnyScene, settings: Settings | None = None, **changes: 
 
 
 def _pictures(plan: Plan) -> Iterator[Picture]:
-    with opened(plan) as context:
+    with ExitStack() as stack:
+        context, plan = _begun(plan, stack)
         yield from picture_by_pass(context, plan)
 
 
@@ -79,15 +79,22 @@ def render_plan(plan: Plan) -> Picture:
     """
     with ExitStack() as stack:
         with nothing_saved():
-            fleet, context = stack.enter_context(open_fleet(plan.settings)), stack.enter_context(opened(plan))
-        if fleet is not None:
-            from renderer.run.members.fleet_driver import shared_driver
-
-            plan = replace(plan, shared=shared_driver(plan, fleet))
+            context, plan = _begun(plan, stack)
         picture = make_picture(context, plan, plan.settings.output)
     if picture is None:
         raise KeyboardInterrupt(NOTHING_SAVED)
     return picture
+
+
+def _begun(plan: Plan, stack: ExitStack) -> tuple[RenderContext, Plan]:
+    """Returns the scene with an open tracer, and the plan with the members of a fleet where these share the work out;
+    the stack closes both.
+    """
+    if plan.settings.is_shared:
+        from renderer.run.members.fleet_driver import with_members
+
+        plan = stack.enter_context(with_members(plan))
+    return stack.enter_context(opened(plan)), plan
 
 
 @contextmanager

@@ -288,7 +288,7 @@ def context_of(
     """
     start = time.perf_counter()
     kernel = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
-    tree = _fitting(tree, kernel.name)
+    tree = None if tree is None else _fitting(tree, kernel.name)
     tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
         choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
@@ -360,11 +360,11 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
         raise UsageError(str(error)) from error
 
 
-def _fitting(tree: BinaryTree | None, kernel: str | None) -> BinaryTree | None:
+def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     """Returns a tree, or None where its leaves are too large for the kernel's layout: what shares work out hands over
     the CPU's tree, which some kernels have no room for.
     """
-    if tree is None or kernel is None:
+    if kernel is None:
         return tree
     from tracecore.kernels.strategies import find_strategy, strategy_names
 

@@ -241,6 +241,13 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("kept")
+def test_members_make_the_passes_of_a_picture_that_is_yielded_pass_by_pass() -> None:
+    *_, shared = renderer.render_passes("cornell", CHOSEN, driver="photon", gpus=2)
+    assert shared.image.tobytes() == alone(driver="photon").image.tobytes()
+    assert {row["name"] for row in shared.statistics["members"]} == {"0 (cpu)", "1 (cpu)"}
+
+
 def interrupted_after(passes: int) -> Callable[[Film, Any, Any], None]:
     """Returns `Film.add` as it is where the user presses Ctrl-C as so many passes have been added."""
     add, added = Film.add, []

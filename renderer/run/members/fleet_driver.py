@@ -8,8 +8,8 @@ traced once, by all members together, and so are those of a map that all passes 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from dataclasses import fields
+from contextlib import closing, contextmanager
+from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.fleet.fleet import Opening
 from renderer.plugins import loaded_files
 from renderer.run.members.member_figures import member_figures
+from renderer.run.members.open_fleet import open_fleet
 from renderer.run.members.pass_supply import Cutting, PassSupply
 from renderer.run.members.picture_member import MemberOrder, PictureMember
 from renderer.run.statistics import ratio
@@ -154,3 +155,10 @@ def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSe
         return FleetDriver(plan.driver, fleet, reports, chosen.passes, is_whole=chosen.shutter is not None)
 
     return make
+
+
+@contextmanager
+def with_members(plan: Plan) -> Iterator[Plan]:
+    """Yields the plan of a picture whose passes the members of a fleet make; they end with the block."""
+    with open_fleet(plan.settings) as fleet:
+        yield plan if fleet is None else replace(plan, shared=shared_driver(plan, fleet))
