@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-import renderer
 from renderer.run.motion import block_of
 from renderer.run.plan import Plan
 from renderer.run.resuming.fingerprint import Fingerprints, LeftOut
@@ -94,7 +93,7 @@ def moments(plan: Plan, snapshot: Snapshot, seed: int, passes: int) -> Iterator[
 
 def source_files() -> dict[str, Path]:
     """Returns all sources of the program that decide a picture, by their names, which begin with their package."""
-    root = Path(renderer.__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[3]
     found = sorted(path for package in SOURCE_PACKAGES for path in (root / package).rglob("*.py"))
     return {path.relative_to(root).as_posix(): path for path in found}
 
