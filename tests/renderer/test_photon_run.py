@@ -14,8 +14,8 @@ from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment
 from renderer.run.photon_run import local_tracing
 from renderer.run.photon_run import rounds as rounds_module
-from renderer.run.photon_run.measured_run import trace_until_stored
 from renderer.run.photon_run.rounds import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit
+from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import RenderContext
 from scenes.lights import PointLight
