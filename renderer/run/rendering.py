@@ -34,7 +34,6 @@ from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.picture_files import files_of
 from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import RenderContext, check_scene, viewing_of
-from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DRIVER_SETTINGS,
@@ -42,6 +41,7 @@ from renderer.settings.picture import (
 )
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
+from scenes.keys.near_miss import did_you_mean
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene

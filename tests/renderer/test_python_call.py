@@ -325,7 +325,7 @@ def test_the_page_tells_of_every_setting() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     script = (
         "import sys\nimport renderer\nrenderer.Settings(passes=3)\n"
-        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes.model', 'tracecore', 'shaders'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")
