@@ -47,7 +47,7 @@ class Setting(Key):
         try:
             return self.kind.read(value)
         except KindError:
-            raise UsageError(f"{self.name}: expected {self.kind.expected_word}, got {value!r}") from None
+            raise UsageError(f"{self.name}: expected {self.kind.expected}, got {value!r}") from None
 
 
 def setting(kind: Kind, about: str, *, default: Any = None, **more: Any) -> Any:

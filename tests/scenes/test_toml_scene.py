@@ -26,7 +26,7 @@ from scenes.metals import METALS
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.toml_scene import read
-from scenes.toml_scene.keys.lights import SKY
+from scenes.toml_scene.keys.file import SKY
 from scenes.toml_scene.keys.objects import OBJECT
 from scenes.toml_scene.keys.shapes import SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
