@@ -1,6 +1,6 @@
 """This module holds what the commands' arguments have in common: types that check bounds, and groups of options.
 
-Nothing here imports a compiler, NumPy or the scenes, so that help and errors come at once.
+Nothing here imports a compiler, NumPy or scenes, but for their kinds of values, so that help and errors come at once.
 """
 
 import argparse

@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any
 
 from renderer.errors import UsageError
+from scenes.keys.near_miss import did_you_mean
 from scenes.keys.place import KindError
 from scenes.keys.proposals import PROPOSALS
-from scenes.keys.values import Key, Kind
+from scenes.keys.values import Choice, Key, Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,9 @@ class Setting(Key):
         try:
             return self.kind.read(value)
         except KindError:
-            raise UsageError(f"{self.name}: expected {self.kind.expected}, got {value!r}") from None
+            words = self.kind.words if isinstance(self.kind, Choice) else ()
+            near = did_you_mean(str(value), words)
+            raise UsageError(f"{self.name}: expected {self.kind.expected}, got {value!r}{near}") from None
 
 
 def setting(kind: Kind, about: str, *, default: Any = None, **more: Any) -> Any:

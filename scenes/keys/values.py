@@ -200,7 +200,8 @@ class Whole(Kind):
 
     def read(self, value: Any) -> int:
         """Returns the number as an int."""
-        whole = int(value) if is_number(value) and value % 1 == 0 else value
+        is_like_whole = not is_whole(value) and is_number(value) and float(value).is_integer()
+        whole = int(value) if is_like_whole else value
         if not self.fits(whole):
             raise self.wrong(value)
         return int(whole)
