@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scenes.errors import SceneFileError
 from scenes.keys.near_miss import nearest
+
+if TYPE_CHECKING:
+    from scenes.errors import SceneFileError
 
 MAX_QUOTE = 40
 MAX_LISTED = 24
@@ -46,18 +48,20 @@ class Place:
         """Returns the place of an item of the list that is here."""
         return Place(self.path, f"{self.keys}[{index}]")
 
-    def error_of(self, error: KindError) -> SceneFileError:
+    def error_of(self, error: KindError) -> "SceneFileError":
         """Returns an error that says what is wrong with a part of the value that is here."""
         place = self
         for step in error.steps:
             place = place.item(step) if isinstance(step, int) else place.inside(step)
         return place.error(error.message)
 
-    def error(self, message: str) -> SceneFileError:
+    def error(self, message: str) -> "SceneFileError":
         """Returns an error that says what is wrong here."""
+        from scenes.errors import SceneFileError  # not for kinds of values alone
+
         return SceneFileError(self.path, None, f"{self.keys}: {message}" if self.keys else message)
 
-    def unknown(self, what: str, name: str, known: Iterable[str]) -> SceneFileError:
+    def unknown(self, what: str, name: str, known: Iterable[str]) -> "SceneFileError":
         """Returns the error of a name that nothing has; it lists the known ones and the one that may be meant."""
         return self.error(unknown(what, name, known))
 

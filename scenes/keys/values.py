@@ -125,11 +125,10 @@ class Choice(Kind):
         return value
 
 
-@dataclass(frozen=True)
 class Flag(Kind):
     """Accepts true or false; on the command line it is an option without a value."""
 
-    expected: str = "true or false"
+    expected = "true or false"
 
     def read(self, value: Any) -> bool:
         """Returns the truth value."""
