@@ -326,6 +326,14 @@ def test_defaults_are_what_keys_expect(table: Table, key: Key) -> None:
         key.kind.read(key.default)
 
 
+def test_numbers_and_sizes_may_be_written_as_options_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('render = { photons = 1e5, passes = 4.0, size = "40x30" }\n' + OBJECT_OF_RED)
+    settings = read(path).document.settings
+    assert settings.items() >= {"photons": 100_000, "passes": 4, "size": (40, 30)}.items()
+    assert type(settings["photons"]) is int
+
+
 def test_every_key_is_in_the_test_of_every_key() -> None:
     instead_of_others = {"color", "sky", *(key.name for key in SKY.keys)}  # of an environment's image
     assert {key.name for table in TABLES for key in table.keys} <= (
@@ -924,6 +932,7 @@ BAD = [
     ("render.size = [0, 5]", "render.size[0]", "expected a whole number from 1 to 16384, got 0"),
     ("render.size = [16384, 16384]", "render.size", "at most 67108864 pixels in all"),
     ("render.size = 5", "render.size", "expected [width, height]"),
+    ("render.size = '40by30'", "render.size", 'or "WIDTHxHEIGHT", whole numbers from 1 to 16384'),
     ("render.photons = 0x" + "f" * 6000, "render.photons", "got a number of very many digits"),
     ("render.seed = -1", "render.seed", "from 0 to 18446744073709551615"),
     ("render.seed = 18446744073709551616", "render.seed", "from 0 to 18446744073709551615"),
