@@ -1,6 +1,5 @@
-"""This module holds what makes the passes of a picture: a driver on a tracer.
-
-Others come in its place where the scene moves, and where a tracer fails.
+"""This module holds where the passes of a picture come from: a driver on a tracer, and those that come in its place
+where the scene moves, and where a tracer fails.
 """
 
 from __future__ import annotations
@@ -13,42 +12,40 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from renderer.drivers.driver import Driver, Work, summed
-from renderer.run.checkpoint import NO_WORK, both
 from renderer.run.containment import Containment
 from renderer.run.motion import block_of, looks_same, stands_still
+from renderer.run.resuming.checkpoint_file import NO_WORK, both
+from renderer.scene.render_context import context_of
 from tracecore.errors import TraceError
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Carried, MadeShare, RenderSettings
     from renderer.run.motion import Motion
     from renderer.run.plan import Plan
-    from renderer.scene.render_context import RenderContext, TracerChoice
-    from renderer.scene.tree_updates import TreeUpdates, Update
+    from renderer.scene.render_context import RenderContext
+    from renderer.scene.tree_updates import TreeUpdates
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import TracerStatistics
     from tracecore.workers.pool import Log
 
 
-class Making:
-    """Holds the driver that makes a picture at the moment, and what those before it have done.
+class PassSource:
+    """Has a driver make the passes of a picture, and knows what those before it have done.
 
     Another driver comes in its place where the scene moves, and where a tracer fails.
 
-    context: the scene at the picture's moment, and a tracer of it.
+    context: the scene at the picture's moment, and a tracer of it, by the plan's choice.
     settings: of the driver, as they were asked for.
-    choice: by which the tracer was opened; None where nothing is to be done about a failure.
-    on_driver: called with each driver before it makes a pass.
+    is_contained: whether another tracer is opened where one fails, unless other processes trace.
+    on_driver: called with each driver that comes before it makes a pass, or None.
     """
 
     def __init__(
-        self,
-        context: RenderContext,
-        plan: Plan,
-        settings: RenderSettings,
-        choice: TracerChoice | None = None,
-        on_driver: Callable[[Driver], None] = lambda driver: None,
+        self, context: RenderContext, plan: Plan, settings: RenderSettings, *, is_contained: bool = False
     ) -> None:
-        self.containment, self.plan, self.on_driver = Containment(context, choice), plan, on_driver
+        choice = plan.choice if is_contained and not plan.settings.is_shared else None
+        self.containment, self.plan = Containment(context, choice), plan
+        self.on_driver: Callable[[Driver], None] | None = None
         self._asked, self._is_at_work = settings, False
         self._work, self._traced = Work(), NO_WORK
         self._logs: list[Log] = []
@@ -71,15 +68,37 @@ class Making:
         return [*self._logs, *(self.driver.logs() if self._is_at_work else [])]
 
     def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
-        """Yields passes as `Driver.passes` does, whatever driver makes each."""
-        return contained(self, indices, carried)
+        """Yields passes as `Driver.passes` does, and goes on with another driver where a tracer fails under one."""
+        taken: deque[int] = deque()  # and not made yet
+        done = 0
 
-    def uncontained(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
+        def noted(more: Iterator[int]) -> Iterator[int]:
+            for index in more:
+                taken.append(index)
+                yield index
+
+        while True:
+            again = tuple(taken)
+            taken.clear()
+            try:
+                with closing(self._uncontained(noted(chain(again, indices)), carried)) as passes:
+                    for made in passes:
+                        done = taken.popleft() + 1
+                        carried = made.carried
+                        yield made
+                return
+            except TraceError as error:
+                self.fail(error, done)
+                if not self.driver.can_resume:  # it has to see the passes before
+                    for _ in self._uncontained(iter(range(done))):
+                        pass
+
+    def _uncontained(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
         """Yields passes as `passes` does, up to a failure of a tracer."""
         motion, choice = self.plan.motion, self.containment.choice
         if motion is None or self.plan.shared is not None:
             return self.driver.passes(indices, carried)
-        return in_motion(self, motion if choice is None else replace(motion, context=choice.opened), indices, carried)
+        return in_motion(self, motion if choice is None else replace(motion, choice=choice), indices, carried)
 
     def begin(self) -> None:
         """Puts a driver on the tracer that is in use, or on another one where that fails as the driver is made."""
@@ -98,7 +117,8 @@ class Making:
         #: The driver that is at work, or the last one that was.
         self.driver = plan.driver(at.snapshot, at.tracer, settings) if make is None else make(at, settings)
         self._is_at_work = True
-        self.on_driver(self.driver)
+        if self.on_driver is not None:
+            self.on_driver(self.driver)
 
     def retire(self) -> None:
         """Closes the driver, whose work counts on."""
@@ -129,35 +149,8 @@ class Making:
                 self.driver.close()
 
 
-def contained(making: Making, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
-    """Yields passes as `Driver.passes` does, and goes on with another driver where a tracer fails under one."""
-    taken: deque[int] = deque()  # and not made yet
-    done = 0
-
-    def noted(more: Iterator[int]) -> Iterator[int]:
-        for index in more:
-            taken.append(index)
-            yield index
-
-    while True:
-        again = tuple(taken)
-        taken.clear()
-        try:
-            with closing(making.uncontained(noted(chain(again, indices)), carried)) as passes:
-                for made in passes:
-                    done = taken.popleft() + 1
-                    carried = made.carried
-                    yield made
-            return
-        except TraceError as error:
-            making.fail(error, done)
-            if not making.driver.can_resume:  # it has to see the passes before
-                for _ in making.uncontained(iter(range(done))):
-                    pass
-
-
 def in_motion(
-    making: Making, motion: Motion, indices: Iterator[int], carried: Carried | None = None
+    source: PassSource, motion: Motion, indices: Iterator[int], carried: Carried | None = None
 ) -> Generator[MadeShare]:
     """Yields passes as `Driver.passes` does, by a driver for each time; photons too are those of the time.
 
@@ -166,33 +159,30 @@ def in_motion(
     to time: the radii of `sppm` belong to a pixel, whatever moment it is seen at (Hachisuka, Jensen: Stochastic
     Photon Mapping, 2009).
     """
-    start, seed = making.containment.context.snapshot.time, making.driver.settings.seed
+    start, seed = source.containment.context.snapshot.time, source.driver.settings.seed
     for block, of_block in groupby(indices, lambda index: block_of(index, motion.samples)):
-        look_at(making, motion, motion.snapshot_at(motion.time_of(block, start, seed)))
-        with closing(making.driver.passes(of_block, carried)) as passes:
+        look_at(source, motion, motion.snapshot_at(motion.time_of(block, start, seed)))
+        with closing(source.driver.passes(of_block, carried)) as passes:
             for made in passes:
                 carried = made.carried
                 yield made
 
 
-def look_at(making: Making, motion: Motion, snapshot: Snapshot) -> None:
+def look_at(source: PassSource, motion: Motion, snapshot: Snapshot) -> None:
     """Has a driver for a snapshot make passes, if that looks different from what is looked at."""
-    at, settings, seconds = making.at, making.driver.settings, making.driver.work.trace_seconds
+    at, settings, seconds = source.at, source.driver.settings, source.driver.work.trace_seconds
     if looks_same(at.snapshot, snapshot):
         return
-    making.retire()
+    source.retire()
     if stands_still(at.snapshot, snapshot):
-        making.put(replace(at, snapshot=snapshot), settings)
+        source.put(replace(at, snapshot=snapshot), settings)
         return
-    updates = making.updates = making.updates or new_updates(motion.update)
+    if source.updates is None:  # pictures that stand still do without
+        from renderer.scene.tree_updates import TreeUpdates
+
+        source.updates = TreeUpdates(motion.update)
+    updates = source.updates
     updates.note(at.tracer, is_refitted=at.is_refitted, trace_seconds=seconds)
-    opened = making.leave_tracer()
+    opened = source.leave_tracer()
     tree = updates.tree_for(snapshot.positions)
-    making.put(opened.enter_context(motion.context(snapshot, 0.0, tree)), settings)
-
-
-def new_updates(update: Update) -> TreeUpdates:
-    """Returns what says whether trees are fitted or built anew, which pictures that stand still do without."""
-    from renderer.scene.tree_updates import TreeUpdates
-
-    return TreeUpdates(update)
+    source.put(opened.enter_context(context_of(snapshot, motion.choice, load_seconds=0.0, tree=tree)), settings)

@@ -10,21 +10,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from renderer.film.exposure import metered
 from renderer.film.tone_mapping import Linear, ToneMapping, adapted
-from renderer.run.memory import check_fits
-from renderer.run.picture import make_picture
-from renderer.run.plan import Plan, driver_settings, white_of
-from renderer.run.rendering import REMEDY
-from renderer.run.sequence import PlayedFrame, played_ahead, tree_ahead
-from renderer.scene.packed_scene import PackedScene, pack_ahead
-from renderer.scene.tree_updates import TreeUpdates
-from renderer.settings.picture import DEFAULT_UPDATE, Settings
+from renderer.run.plan import Plan
+from renderer.run.sequence.frame_maker import FrameMaker
+from renderer.settings.picture import Settings
 from scenes.model import AnimationRange, Snapshot
 from scenes.scene import Scene
 
@@ -65,7 +59,8 @@ def pilot_settings(plan: Plan) -> Settings:
     process traces; CPUs do where others make the film, as this process may have no device.
     """
     chosen = plan.settings
-    full = driver_settings(replace(chosen, crop=None, draft=False), plan.snapshot(frame=0))
+    uncropped = replace(plan, settings=replace(chosen, crop=None, draft=False))
+    full = uncropped.driver_settings(plan.snapshot(frame=0))
     share = PILOT_SIDE / max(full.width, full.height)
     size = (max(1, round(full.width * share)), max(1, round(full.height * share)))
     here: dict[str, Any] = {"gpus": None, "cluster": None, "insecure_cluster": False}
@@ -77,27 +72,16 @@ def pilot_settings(plan: Plan) -> Settings:
 
 def _metered(pilot: Plan, frames: list[int]) -> ToneMapping:
     """Returns what suits all frames of a pilot together."""
-    light = np.concatenate([picture.reshape(-1, 3) for picture in _pictures(pilot, frames)]).astype(np.float64)
-    return metered(adapted(light, white_of(pilot.settings)), pilot.curve)
+    light = np.concatenate([image.reshape(-1, 3) for image in _images(pilot, frames)]).astype(np.float64)
+    return metered(adapted(light, pilot.white_point), pilot.curve)
 
 
-def _pictures(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
+def _images(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     """Yields the linear radiance of frames, (height, width, 3) float32."""
-    updates = TreeUpdates(pilot.settings.update or DEFAULT_UPDATE)
-    with closing(played_ahead(partial(_play, pilot, updates), frames)) as played:
+    maker = FrameMaker(pilot, is_checked=True)
+    with closing(maker.played_ahead(frames)) as played:
         for one in played:
-            tree = one.tree or updates.tree_for(one.snapshot.positions)
-            with pilot.context(one.snapshot, 0.0, tree) as context:
-                made = make_picture(context, pilot, None, keep_linear=False)
-                updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
-            if not (made.finished and made.picture):
+            picture = maker.render(pilot, one)
+            if picture is None or not picture.is_finished:
                 raise KeyboardInterrupt
-            yield made.picture.image
-
-
-def _play(pilot: Plan, updates: TreeUpdates, frame: int, before: PackedScene | None) -> PlayedFrame:
-    """Makes the scene of a frame, and packs it. before: what is packed of another frame."""
-    snapshot = pilot.snapshot(frame=frame)
-    check_fits(pilot.estimate(snapshot, is_frame=True), REMEDY)
-    packed = pack_ahead(snapshot, before)
-    return PlayedFrame(frame, snapshot, 0.0, packed, tree_ahead(updates, pilot.choice.pack_ahead, snapshot))
+            yield picture.image

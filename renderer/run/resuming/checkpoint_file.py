@@ -38,41 +38,7 @@ DIGEST_BYTES = 32
 #: Bytes that are written or read at a time.
 BLOCK_BYTES = 1 << 24
 
-#: Between two checkpoints at least so many seconds where nobody says otherwise, and so many before the first one.
-DEFAULT_SECONDS, DEFAULT_FIRST = 60.0, 120.0
-
 Sums = dict[str, npt.NDArray[np.float64]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckpointOrder:
-    """Says whether and where checkpoints of a picture are kept.
-
-    path: of the newest one; that before it is kept beside it.
-    key_of: returns the key of the picture, of the number of passes that have looked at the scene.
-    seconds: between two, at least; None for the usual.
-    resume: whether to go on with one that is there.
-    """
-
-    path: Path
-    key_of: Callable[[int], str]
-    seconds: float | None = None
-    resume: bool = False
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Returns whether the user has said anything of checkpoints."""
-        return self.resume or self.seconds is not None
-
-    @property
-    def interval(self) -> float:
-        """Returns the seconds between two checkpoints."""
-        return DEFAULT_SECONDS if self.seconds is None else self.seconds
-
-    @property
-    def first(self) -> float:
-        """Returns the seconds of a render before its first checkpoint, unless it ends early."""
-        return self.interval if self.is_asked_for else DEFAULT_FIRST
 
 
 NO_WORK = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)

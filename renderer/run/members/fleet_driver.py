@@ -7,9 +7,9 @@ traced once, by all members together, and so are those of a map that all passes 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import closing
-from dataclasses import fields
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,21 @@ from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, Work, 
 from renderer.drivers.eye import cropped, pixels_by_tile
 from renderer.drivers.shares import Share, part_of
 from renderer.film.layers import LAYER_COLUMNS
-from renderer.run.member_figures import member_figures
-from renderer.run.pass_supply import Cutting, PassSupply
+from renderer.fleet.fleet import Opening
+from renderer.plugins import loaded_files
+from renderer.run.members.member_figures import member_figures
+from renderer.run.members.open_fleet import open_fleet
+from renderer.run.members.pass_supply import Cutting, PassSupply
+from renderer.run.members.picture_member import MemberOrder, PictureMember
 from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
     from renderer.fleet.fleet import Fleet
-    from renderer.run.picture_member import MemberReport, MemberResult
+    from renderer.run.members.picture_member import MemberReport, MemberResult
+    from renderer.run.plan import Plan
+    from renderer.scene.render_context import RenderContext
 
 #: Counts of a driver's work that are seconds of its threads, and those that are bytes.
 SECONDS = tuple(field.name for field in fields(Work) if field.name.endswith("_seconds"))
@@ -136,3 +143,22 @@ class FleetDriver(Driver):
         for part, result in made.items():
             image[part_of(self._pixels, Share(0, part, len(made)))] = result.made.values
         return within_crop(image, settings)
+
+
+def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSettings], Driver]:
+    """Returns what makes the driver of a plan's picture, whose passes a fleet makes."""
+
+    def make(context: RenderContext, _: RenderSettings) -> Driver:
+        content = MemberOrder(scene=plan.scene, settings=plan.settings, tree=context.tracer.tree)
+        reports = fleet.open(Opening(PictureMember, content, loaded_files()))
+        chosen = plan.settings
+        return FleetDriver(plan.driver, fleet, reports, chosen.passes, is_whole=chosen.shutter is not None)
+
+    return make
+
+
+@contextmanager
+def with_members(plan: Plan) -> Iterator[Plan]:
+    """Yields the plan of a picture whose passes the members of a fleet make; they end with the block."""
+    with open_fleet(plan.settings) as fleet:
+        yield plan if fleet is None else replace(plan, shared=shared_driver(plan, fleet))

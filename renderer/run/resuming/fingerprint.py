@@ -84,7 +84,7 @@ class Fingerprints:
             raise TypeError(
                 f"no fingerprint of {where}: got a {kind.__module__}.{kind.__qualname__}; expected numbers, texts, "
                 "arrays, dataclasses, tuples, lists, mappings, classes or functions. Leave the field out with a "
-                "reason, or teach `renderer.run.fingerprint` its type"
+                "reason, or teach `renderer.run.resuming.fingerprint` its type"
             )
 
     def _of_fields(self, value: Any, where: str) -> Iterator[bytes]:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from renderer.errors import RenderError
 from renderer.fleet.fleet import Items, Opening
 from renderer.plugins import loaded_files
-from renderer.run.frame_key import frame_key
-from renderer.run.picture import make_picture
-from renderer.run.picture_member import MemberOrder
-from renderer.run.sequence import MadeFrame, Seeds, of_frame
-from renderer.scene.tree_updates import TreeUpdates
-from renderer.settings.picture import DEFAULT_UPDATE
+from renderer.run.members.picture_member import MemberOrder
+from renderer.run.resuming.frame_key import frame_key
+from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
+from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
+from tracecore.compilation.ahead import begin_to_load
 
 if TYPE_CHECKING:
     from renderer.film.image_file import FilmTime
@@ -57,26 +56,22 @@ class FrameMember:
     window = 1
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
-        plan, self._seeds = order.picture.plan(seat), order.seeds
-        self._plan = replace(plan, white=order.white, film_time=order.film_time)
-        self._plan.begin_to_load()
-        self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
+        self._seeds = order.seeds
+        plan = replace(order.picture.plan(seat), white=order.white, film_time=order.film_time)
+        begin_to_load(plan.driver.code)
+        self._maker = FrameMaker(plan)
 
     def report(self) -> None:
         """Returns nothing: what a member has to say is in the statistics of its frames."""
 
     def make(self, frame: SequenceFrame) -> MadeFrame:
         """Returns a frame."""
-        start = time.perf_counter()
-        snapshot = self._plan.snapshot(frame=frame.number)
-        tree = self._updates.tree_for(snapshot.positions)
-        plan = of_frame(self._plan, self._seeds, frame.number)
-        with self._plan.context(snapshot, time.perf_counter() - start, tree) as context:
-            made = make_picture(context, plan, None, keep_linear=False)
-            self._updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
-        if made.picture is None:
+        start, of_all = time.perf_counter(), self._maker.plan
+        snapshot, plan = of_all.snapshot(frame=frame.number), of_frame(of_all, self._seeds, frame.number)
+        picture = self._maker.render(plan, PlayedFrame(frame.number, snapshot, time.perf_counter() - start))
+        if picture is None:
             raise RenderError(f"{frame} has no pass")
-        return MadeFrame(made.picture, frame_key(plan, snapshot, made.picture.passes))
+        return MadeFrame(picture, frame_key(plan, snapshot, picture.passes))
 
     def close(self) -> None:
         """Does nothing: what a frame needs is opened for it."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from renderer.camera_paths.paths import EYE_PDF, EYE_THROUGHPUT
 from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
-from renderer.run.making import Making
+from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
@@ -139,9 +139,9 @@ def trace_path(context: RenderContext, plan: Plan, name: PathName) -> PathTrace:
     watcher = _Watcher()
     with (
         PolledTracer(context.tracer) as tracer,
-        closing(Making(replace(context, tracer=tracer), plan, settings)) as making,
+        closing(PassSource(replace(context, tracer=tracer), plan, settings)) as source,
     ):
-        image = _watched_pass(making, name.pass_index, pixel, watcher)
+        image = _watched_pass(source, name.pass_index, pixel, watcher)
         watcher.end()
     assert watcher.job is not None
     radiance = image.reshape(-1, image.shape[-1])[pixel, :3]
@@ -151,7 +151,7 @@ def trace_path(context: RenderContext, plan: Plan, name: PathName) -> PathTrace:
     return PathTrace([*lines, f"sum: {_color(radiance)}"], radiance)
 
 
-def _watched_pass(making: Making, index: int, pixel: int, watcher: _Watcher) -> Array:
+def _watched_pass(source: PassSource, index: int, pixel: int, watcher: _Watcher) -> Array:
     """Returns a pass in which the path of one pixel is traced, and looked at."""
 
     def watch(driver: Driver) -> None:
@@ -161,12 +161,12 @@ def _watched_pass(making: Making, index: int, pixel: int, watcher: _Watcher) -> 
         driver.watch(watcher.look)
 
     carried = None
-    if making.driver.is_sequential:
-        for before in making.passes(iter(range(index))):
+    if source.driver.is_sequential:
+        for before in source.passes(iter(range(index))):
             carried = before.carried
-    making.on_driver = watch
-    watch(making.driver)
-    (made,) = making.passes(iter([index]), carried)
+    source.on_driver = watch
+    watch(source.driver)
+    (made,) = source.passes(iter([index]), carried)
     image: Array = made.values
     return image
 

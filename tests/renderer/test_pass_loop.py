@@ -17,8 +17,9 @@ from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, Render
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
-from renderer.run import session
-from renderer.run.session import PassLimits, Saving, expose, render
+from renderer.run.picture import pass_loop
+from renderer.run.picture.pass_loop import Saving, expose, expose_and_save
+from renderer.run.plan import PassLimits
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -60,7 +61,7 @@ class Recorder:
         self.ends: list[int] = []
 
     def savings(self) -> list[Saving]:
-        return [Saving(what="pictures", save=self.save_picture, interval=self.interval, first=self.interval)]
+        return [Saving("pictures", self.save_picture, self.interval, self.interval)]
 
     def save_picture(self, film: Film) -> None:
         self.pictures.append(film.passes)
@@ -74,7 +75,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(session.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(pass_loop.time, "perf_counter", lambda: self.now)
 
     def tick(self, seconds: float) -> None:
         self.now += seconds
@@ -87,7 +88,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_passes_in_order_and_everything_saved_once() -> None:
     driver, film, recorder = CountingDriver(), Film(3, 2), Recorder()
-    assert render(driver, film, PassLimits(passes=5), recorder)
+    assert expose_and_save(driver, film, PassLimits(passes=5), recorder)
     assert driver.indices == [0, 1, 2, 3, 4]
     assert film.linear[0, 0, 0] == 2.0
     assert (recorder.pictures, recorder.ends) == ([], [5])
@@ -95,14 +96,14 @@ def test_passes_in_order_and_everything_saved_once() -> None:
 
 def test_film_goes_on_where_it_stopped() -> None:
     driver, film = CountingDriver(), Film(3, 2)
-    render(driver, film, PassLimits(passes=2), Recorder())
-    render(driver, film, PassLimits(passes=4), Recorder())
+    expose_and_save(driver, film, PassLimits(passes=2), Recorder())
+    expose_and_save(driver, film, PassLimits(passes=4), Recorder())
     assert driver.indices == [0, 1, 2, 3]
 
 
 def test_time_limit(clock: Clock) -> None:
     driver = CountingDriver(lambda index: clock.tick(4.0))
-    assert render(driver, Film(3, 2), PassLimits(seconds=10.0), Recorder())
+    assert expose_and_save(driver, Film(3, 2), PassLimits(seconds=10.0), Recorder())
     assert len(driver.indices) == 3  # none begins after 12 s
 
 
@@ -116,7 +117,7 @@ def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
                 clock.tick(6.0)
 
     driver, film = Ahead(), Film(3, 2)
-    assert render(driver, film, PassLimits(seconds=10.0), Recorder())
+    assert expose_and_save(driver, film, PassLimits(seconds=10.0), Recorder())
     assert film.passes == 6
     assert list(expose(Ahead(), Film(3, 2), PassLimits(passes=4))) == [False, False, False, True]
     assert list(expose(Ahead(), Film(3, 2), PassLimits(seconds=1.0))) == [False, False, True]
@@ -124,7 +125,7 @@ def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
 
 def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
     driver = CountingDriver(lambda index: clock.tick(100.0))
-    assert render(driver, Film(3, 2), PassLimits(passes=9, seconds=1e-3), Recorder())
+    assert expose_and_save(driver, Film(3, 2), PassLimits(passes=9, seconds=1e-3), Recorder())
     assert driver.indices == [0]
 
 
@@ -161,7 +162,7 @@ def test_a_limit_is_needed() -> None:
 
 def test_pictures_from_time_to_time(clock: Clock) -> None:
     recorder = Recorder()
-    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=10), recorder)
+    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=10), recorder)
     assert recorder.pictures == [3, 6, 9]  # 6 s, 12 s, 18 s: never closer than 5 s
     assert recorder.ends == [10]
 
@@ -169,7 +170,7 @@ def test_pictures_from_time_to_time(clock: Clock) -> None:
 def test_pictures_as_often_as_asked_for(clock: Clock) -> None:
     recorder = Recorder()
     recorder.interval = 0.0
-    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=3), recorder)
+    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=3), recorder)
     assert recorder.pictures == [1, 2, 3]
 
 
@@ -180,7 +181,7 @@ def test_slow_saving_is_done_less_often(clock: Clock) -> None:
             clock.tick(3.0)
 
     recorder = Slow()
-    render(CountingDriver(lambda index: clock.tick(6.0)), Film(3, 2), PassLimits(passes=12), recorder)
+    expose_and_save(CountingDriver(lambda index: clock.tick(6.0)), Film(3, 2), PassLimits(passes=12), recorder)
     assert recorder.pictures == [1, 11]  # the next only after 20 times 3 s
 
 
@@ -196,11 +197,11 @@ def test_what_cannot_be_saved_meanwhile_is_a_note(clock: Clock, caplog: pytest.L
             super().save_picture(film)
 
     recorder = Full()
-    assert render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), recorder)
+    assert expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), recorder)
     assert (recorder.pictures, recorder.ends) == ([1, 4, 6], [6])
     note = "note: cannot save pictures now, and render on: [Errno 28] No space left on device: 'a.png'"
     assert caplog.messages == [note, note]
-    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), Full(), quiet=True)
+    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), Full(), quiet=True)
     assert caplog.messages == [note, note]
 
 
@@ -211,7 +212,7 @@ def test_interrupt_saves_what_is_finished(number: signal.Signals) -> None:
             os.kill(os.getpid(), number)
 
     film, recorder = Film(3, 2), Recorder()
-    assert not render(CountingDriver(interrupt), film, PassLimits(passes=100), recorder)
+    assert not expose_and_save(CountingDriver(interrupt), film, PassLimits(passes=100), recorder)
     assert recorder.ends == [3]
     assert film.linear[0, 0, 0] == 1.0
 
@@ -221,7 +222,7 @@ def test_interrupt_before_the_first_pass_saves_nothing() -> None:
         raise KeyboardInterrupt
 
     recorder = Recorder()
-    assert not render(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=1), recorder)
+    assert not expose_and_save(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=1), recorder)
     assert recorder.ends == []
 
 
@@ -232,7 +233,7 @@ def test_a_pass_without_a_number_is_counted_and_the_others_go_on() -> None:
             return radiance * np.nan if index == 2 else radiance
 
     recorder, film = Recorder(), Film(3, 2)
-    assert render(Faulty(), film, PassLimits(passes=5), recorder)
+    assert expose_and_save(Faulty(), film, PassLimits(passes=5), recorder)
     assert recorder.ends == [5]
     assert film.linear[0, 0, 0] == (0 + 1 + 3 + 4) / 5
     assert film.counts.impossible.tolist() == [[2, 6, 0, 0]]
@@ -317,7 +318,7 @@ def test_second_signal_does_not_stop_the_saving(second: signal.Signals) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     recorder = Interrupted()
-    assert not render(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=100), recorder)
+    assert not expose_and_save(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=100), recorder)
     assert recorder.ends == [3]
 
 
@@ -328,7 +329,7 @@ def test_first_signal_while_all_is_saved() -> None:
             super().save_all(film, is_finished=is_finished)
 
     recorder = Interrupted()
-    assert not render(CountingDriver(), Film(3, 2), PassLimits(passes=2), recorder)
+    assert not expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=2), recorder)
     assert recorder.ends == [2]
 
 
@@ -350,7 +351,7 @@ def test_second_signal_while_threads_are_joined() -> None:
                 done.set()
 
     recorder = Recorder()
-    assert not render(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=100), recorder)
+    assert not expose_and_save(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=100), recorder)
     assert (recorder.ends, late) == ([2], [True])
 
 
@@ -358,7 +359,7 @@ def test_renders_in_a_thread_that_gets_no_signals() -> None:
     results: list[bool] = []
     film = Film(3, 2)
     work = threading.Thread(
-        target=lambda: results.append(render(CountingDriver(), film, PassLimits(passes=2), Recorder()))
+        target=lambda: results.append(expose_and_save(CountingDriver(), film, PassLimits(passes=2), Recorder()))
     )
     work.start()
     work.join(timeout=30)
@@ -372,7 +373,7 @@ def test_bar_is_for_terminals(
     terminal: bool, quiet: bool, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    render(CountingDriver(), Film(3, 2), PassLimits(passes=3), Recorder(), quiet=quiet)
+    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=3), Recorder(), quiet=quiet)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert ("rendering" in captured.err) == shown

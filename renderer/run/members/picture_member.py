@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from renderer.drivers import find_driver
 from renderer.drivers.driver import MadeShare, RenderSettings, Work
 from renderer.drivers.shares import AnyShare, Share
-from renderer.run.making import Making
-from renderer.run.member_figures import TracerReport
+from renderer.run.members.member_figures import TracerReport
+from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
+from renderer.scene.render_context import context_of
 from scenes.memory import share_memory
+from tracecore.compilation.ahead import begin_to_load
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
@@ -95,20 +97,22 @@ class PictureMember:
 
     def __init__(self, order: MemberOrder, seat: Seat) -> None:
         plan = order.plan(seat)
-        plan.begin_to_load()
+        begin_to_load(plan.driver.code)
         snapshot = plan.snapshot()
         self._opened = ExitStack()
-        self._context = self._opened.enter_context(plan.context(snapshot, 0.0, order.tree))
-        self._making = self._opened.enter_context(closing(Making(self._context, plan, plan.driver_settings(snapshot))))
+        opened = context_of(snapshot, plan.choice, load_seconds=0.0, tree=order.tree)
+        self._context = self._opened.enter_context(opened)
+        source = PassSource(self._context, plan, plan.driver_settings(snapshot))
+        self._source = self._opened.enter_context(closing(source))
         self._is_moving = plan.settings.shutter is not None
-        self.window = 2 if self._is_moving else self._making.driver.room + 1
+        self.window = 2 if self._is_moving else self._source.driver.room + 1
         self._changed = threading.Condition()
         self._asked: deque[tuple[AnyShare, Future[MemberResult]]] = deque()
         self._is_working = False
 
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
-        driver = self._making.driver
+        driver = self._source.driver
         return MemberReport(driver.settings, TracerReport.of(self._context), driver.pass_photons)
 
     def make(self, share: AnyShare) -> MemberResult:
@@ -131,7 +135,7 @@ class PictureMember:
             under_way: deque[Future[MemberResult]] = deque()
             try:
                 for made in self._made(under_way):
-                    result = MemberResult(made, self._making.work, self._making.traced)
+                    result = MemberResult(made, self._source.work, self._source.traced)
                     under_way.popleft().set_result(result)
             except BaseException as error:
                 for answer in under_way:
@@ -153,5 +157,5 @@ class PictureMember:
                 return share
 
         if self._is_moving:
-            return self._making.passes(share.index for share in iter(take, None) if isinstance(share, Share))
-        return self._making.driver.shares(take)
+            return self._source.passes(share.index for share in iter(take, None) if isinstance(share, Share))
+        return self._source.driver.shares(take)

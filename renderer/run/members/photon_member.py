@@ -13,7 +13,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.ranges import PhotonRange, ranges_of
 from renderer.photons.tracing import TracedPhotons, trace_photons
 from renderer.plugins import loaded_files
-from renderer.run.member_figures import TracerReport, member_figures
+from renderer.run.members.member_figures import TracerReport, member_figures
 from renderer.run.statistics import ratio
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import context_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
     from renderer.fleet.seats import Seat
     from renderer.photons.batch import PhotonTask
-    from renderer.run.photon_run import Counters
+    from renderer.run.photon_run.local_tracing import Counters
     from renderer.scene.render_context import TracerChoice
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
@@ -103,7 +103,7 @@ class PhotonMember:
 
 
 class SharedTracing:
-    """Traces photons by a fleet, as `renderer.run.photon_run.Tracing` says.
+    """Traces photons by a fleet, as `renderer.run.photon_run.local_tracing.Tracing` says.
 
     The seconds of a round are those of the slowest member; other seconds are the mean over the members.
     """

@@ -1,9 +1,9 @@
 """The key of a frame is one text of all that can change a bit of its picture.
 
 It is by the key that `--resume` knows a frame, or the checkpoint of a picture, that is as it is wanted. Nothing is
-listed that belongs to it: `renderer.run.fingerprint` walks the scene, the plan and the settings. What does not belong
-to it is in `LEFT_OUT`. Of a shader it has the files of all its functions, and of those that are compiled also what they
-call and name in other files.
+listed that belongs to it: `renderer.run.resuming.fingerprint` walks the scene, the plan and the settings. What does not
+belong to it is in `LEFT_OUT`. Of a shader it has the files of all its functions, and of those that are compiled also
+what they call and name in other files.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import block_of
 from renderer.run.plan import Plan
+from renderer.run.resuming.fingerprint import Fingerprints, LeftOut
 from renderer.settings.picture import RenderSettings, Settings
 from renderer.settings.setting import settings_of
 from renderer.simd.bsdf_kinds import kind_of
@@ -51,7 +51,6 @@ LEFT_OUT: LeftOut = {
         "scene": IN_THE_SNAPSHOT,
         "load_seconds": NOT_IN_THE_PICTURE,
         "asked": NOT_IN_THE_PICTURE,
-        "checkpoint": NOT_IN_THE_PICTURE,
         "shared": SAME_BITS,
     },
     Settings: {name: why for why, names in SETTINGS_LEFT_OUT.items() for name in names & settings_of(Settings).keys()},
@@ -71,7 +70,7 @@ def frame_key(plan: Plan, snapshot: Snapshot, passes: int) -> str:
     snapshot: the scene at the frame's time.
     passes: of which the picture is the mean; with an open shutter they say at which times it looks at the scene.
 
-    Raises TypeError where something belongs to the key whose type `renderer.run.fingerprint` does not know.
+    Raises TypeError where something belongs to the key whose type `renderer.run.resuming.fingerprint` does not know.
     """
     fingerprints = Fingerprints(LEFT_OUT)
     fingerprints.remember(snapshot)
@@ -92,6 +91,13 @@ def moments(plan: Plan, snapshot: Snapshot, seed: int, passes: int) -> Iterator[
             yield motion.snapshot_at(motion.time_of(block, snapshot.time, seed))
 
 
+def source_files() -> dict[str, Path]:
+    """Returns all sources of the program that decide a picture, by their names, which begin with their package."""
+    root = Path(__file__).resolve().parents[3]
+    found = sorted(path for package in SOURCE_PACKAGES for path in (root / package).rglob("*.py"))
+    return {path.relative_to(root).as_posix(): path for path in found}
+
+
 @cache
 def program(*, is_denoised: bool) -> dict[str, str]:
     """Returns the versions of all that computes a picture, and a digest of the program's own sources.
@@ -99,9 +105,8 @@ def program(*, is_denoised: bool) -> dict[str, str]:
     is_denoised: whether the denoiser is part of it.
     """
     digest = hashlib.blake2b(digest_size=32)
-    root = Path(__file__).resolve().parent.parent
-    for path in sorted(path for package in SOURCE_PACKAGES for path in (root / package).rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
+    for name, path in source_files().items():
+        digest.update(f"{name} {path.stat().st_size}\n".encode() + path.read_bytes())
     packages = (*COMPUTING, "pyoidn") if is_denoised else COMPUTING
     return {"tracecore": __version__, "sources": digest.hexdigest()} | {
         name: metadata.version(name) for name in packages
