@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_sources(rays: argparse._ActionsContainer) -> None:
     made = rays.add_mutually_exclusive_group()
     none = "no driver's rays are compared on, but those of --rays"
-    add_setting(made, replace(settings_of(Settings)["driver"], otherwise=none))
+    add_setting(made, replace(settings_of(Settings)["driver"], fallback=none))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
     rays.add_argument(

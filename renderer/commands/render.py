@@ -118,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             continue
         if one.name == "output":
             about = f"{one.about}; of frames .mp4, .webm, .gif, .webp or .apng"
-            one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png, with --camera and --frame in it")
+            one = replace(one, about=about, fallback="output/SCENE-DRIVER.png, with --camera and --frame in it")
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
         add_setting(groups[one.group], one)

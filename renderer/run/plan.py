@@ -32,7 +32,7 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
-from renderer.settings.setting import MAX_PIXELS
+from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
 from tracecore.cores import usable_cores

@@ -21,8 +21,8 @@ from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.plan import Plan
 from renderer.run.resolve import AnyScene, plan_picture
 from renderer.scene.render_context import RenderContext, context_of
-from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import Settings
+from scenes.keys.near_miss import did_you_mean
 from tracecore.compilation.ahead import begin_to_load
 
 

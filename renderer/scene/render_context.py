@@ -18,8 +18,8 @@ from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
 from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
+from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Definitions
 from scenes.model import Camera, Material, Snapshot
 from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
@@ -81,7 +81,7 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
-            define=Definitions().clean(getattr(arguments, "define", None) or {}),
+            define=Definitions().read(getattr(arguments, "define", None) or {}),
             allow_outside=getattr(arguments, "allow_outside", False),
             strict=getattr(arguments, "strict", False),
         )
@@ -246,7 +246,7 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
     """
     given = vars(arguments)
-    parameters = Definitions().clean(given.get("define") or {})
+    parameters = Definitions().read(given.get("define") or {})
     scene = scenes.load(
         arguments.scene if name is None else name,
         parameters=parameters,

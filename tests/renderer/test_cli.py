@@ -37,9 +37,9 @@ from renderer.run.photon_run import local_tracing, rounds
 from renderer.run.plan import Plan
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
-from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
 from scenes.errors import SceneFileError
+from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer
@@ -234,7 +234,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_loads_nothing_heavy() -> None:
     script = (
         "import sys\nfrom renderer.cli import make_parser\nmake_parser().format_help()\n"
-        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes.model', 'tracecore', 'shaders'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")

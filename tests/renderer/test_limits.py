@@ -58,7 +58,6 @@ NUMBA_INSIDE = "tracecore/compilation/numba_inside.py"
 
 FILES = {
     "renderer/scene/projection.py": "it is one projection, of which each part reads what another one writes",
-    "scenes/toml_scene/keys.py": "it is one table, of all keys of a scene file",
 }
 
 
