@@ -41,6 +41,8 @@ NOTHING = MitsubaSurface(Material(name="null", kind="nff", diffuse=BLACK, transm
 
 def with_map(surface: MitsubaSurface, name: str, pattern: MitsubaPattern, element: XmlElement) -> MitsubaSurface:
     """Returns a surface with another picture. name: the field of its material."""
+    if pattern.texture is None:
+        return surface
     if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
         raise element.error("all textures of a surface must map texture coordinates alike")
     return replace(surface, maps=surface.maps | {name: pattern})

@@ -33,15 +33,21 @@ MAX_DEPTH = 16
 
 @dataclass(frozen=True, eq=False)
 class MitsubaPattern:
-    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
+    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates.
+
+    attribute: of the mesh, the name of what colours it instead of a texture, or "".
+    """
 
     color: Color
     texture: Texture | None = None
     to_uv: Doubles = field(default_factory=lambda: np.eye(3))
+    attribute: str = ""
 
     @property
     def mean(self) -> Color:
-        """Returns the pattern's mean colour."""
+        """Returns the pattern's mean colour, grey of what comes with a mesh."""
+        if self.attribute:
+            return multiplied(self.color, HALF)
         if self.texture is None:
             return self.color
         red, green, blue = self.texture.pixels.mean(axis=(0, 1)).tolist()
@@ -161,7 +167,9 @@ def bitmap(textures: MitsubaTextures, properties: Properties, _: int) -> Mitsuba
         properties.note("of a picture of linear numbers what is above 1 counts as 1, and it has 8 bits")
         is_raw = False
     properties.left_out("channel")
-    return finished_texture(properties, replace(texture, is_linear=is_raw))
+    factor = properties.number("scale", 1.0)
+    pattern = finished_texture(properties, replace(texture, is_linear=is_raw))
+    return replace(pattern, color=(factor, factor, factor))
 
 
 def squares(properties: Properties) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
@@ -200,11 +208,12 @@ def multiple(textures: MitsubaTextures, properties: Properties, depth: int) -> M
     return replace(within, color=multiplied(within.color, factor))
 
 
-def unknown_pattern(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
-    """Stands for a texture that comes with the vertices of a mesh."""
-    properties.note(f"{properties.element.called} is not read: it is of one grey")
-    properties.finish("name")
-    return MitsubaPattern(HALF)
+def mesh_attribute(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
+    """Stands for the colours that come with a mesh, and for grey where none do."""
+    name = properties.text("name", "vertex_color")
+    factor = properties.number("scale", 1.0)
+    properties.finish()
+    return MitsubaPattern((factor, factor, factor), attribute=name)
 
 
 def finished_texture(properties: Properties, texture: Texture) -> MitsubaPattern:
@@ -214,7 +223,7 @@ def finished_texture(properties: Properties, texture: Texture) -> MitsubaPattern
     to_uv[0, 0], to_uv[1, 1] = properties.number("uscale", 1.0), properties.number("vscale", 1.0)
     element = properties.take("to_uv", "transform")
     if element is not None:
-        matrix = properties.reading.attempt(np.eye(4), transform, element)
+        matrix = properties.reading.attempt(np.eye(4), transform, element, properties.reading)
         to_uv = np.array([[*matrix[0, :2], matrix[0, 3]], [*matrix[1, :2], matrix[1, 3]], [0.0, 0.0, 1.0]])
     wrap, filtered = properties.text("wrap_mode", "repeat"), properties.text("filter_type", "bilinear")
     if wrap == "mirror":
@@ -232,7 +241,8 @@ def without_alpha(texture: Texture) -> Texture:
 def rooted(pattern: MitsubaPattern) -> MitsubaPattern:
     """Returns the pattern of the square roots of another, as bytes of shares."""
     texture = pattern.texture
-    assert texture is not None
+    if texture is None:
+        return MitsubaPattern(scaled(WHITE, min(pattern.grey, 1.0) ** 0.5))
     alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
     roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
     factor = min(sum(pattern.color) / 3.0, 1.0) ** 0.5
@@ -243,7 +253,7 @@ TEXTURES: dict[str, Callable[[MitsubaTextures, Properties, int], MitsubaPattern]
     "bitmap": bitmap,
     "checkerboard": checkerboard,
     "gridtexture": grid,
-    "mesh_attribute": unknown_pattern,
+    "mesh_attribute": mesh_attribute,
     "scale": multiple,
-    "vertexcolors": unknown_pattern,
+    "vertexcolors": mesh_attribute,
 }

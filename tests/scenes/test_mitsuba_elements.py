@@ -106,22 +106,19 @@ def test_files_are_sought_beside_the_scene_then_in_paths_then_beside_who_names_t
         read(text)
 
 
-@pytest.mark.parametrize("name", ["..", "/", "none", "a.xml"])
-def test_paths_stay_inside_of_the_scenes_folder(read, name):
-    assert problems(read, f'<path value="{name}"/>{BALL}') == [
-        f"2: expected a <path> to a folder inside of the scene's, got {name!r}"
-    ]
+@pytest.mark.parametrize("name", ["none", "a.xml"])
+def test_paths_lead_to_folders(read, name):
+    assert problems(read, f'<path value="{name}"/>{BALL}') == [f"2: expected a <path> to a folder, got {name!r}"]
 
 
 def test_all_problems_are_told_in_one_go_by_line(read):
     text = (
         '<shape type="sphere"><float name="radus" value="2"/>\n<translate x="1"/>\n'
         '<bsdf type="diffuse"><rgb name="reflectance" value="1 2"/>\n<shape type="cube"/></bsdf></shape>\n'
-        '<medium type="homogeneous"/>\n<shape type="blob"/>\n<include filename="none.xml"/>\n'
-        '<shape type="cube"><bsdf type="polarizer"/></shape>'
+        '<shape type="blob"/>\n<include filename="none.xml"/>\n<shape type="cube"><bsdf type="velvet"/></shape>'
     )
     found = problems(read, text)
-    assert [int(line.partition(":")[0]) for line in found] == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert [int(line.partition(":")[0]) for line in found] == [2, 3, 4, 5, 6, 7, 8]
     for line, expected in zip(
         found,
         (
@@ -129,10 +126,9 @@ def test_all_problems_are_told_in_one_go_by_line(read):
             '<translate> does not belong in <shape type="sphere">, but in a <transform>',
             "expected 1 or 3 finite numbers",
             '<shape type="cube"> does not belong in <bsdf type="diffuse">',
-            'participating media are not supported: <medium type="homogeneous">',
             'unsupported <shape type="blob">',
             "no such file: 'none.xml'",
-            'polarisation is not supported: <bsdf type="polarizer">',
+            'unsupported <bsdf type="velvet">',
         ),
         strict=True,
     ):
@@ -146,7 +142,8 @@ def test_notes_are_logged_with_their_lines(tmp_path, caplog):
     )
     with caplog.at_level(logging.WARNING, "scenes"):
         scenes.load(tmp_path / "a.xml")
-    (message,) = caplog.messages
+    message, shown = caplog.messages
+    assert shown.endswith("--exposure auto --tone-map reinhard")
     assert "a.xml:2: microfacets of the distribution 'beckmann' are those of GGX" in message
     assert message.endswith("(and in 1 more place)")
 
@@ -403,7 +400,7 @@ def test_metal_by_a_picture(tmp_path, read):
     (made,) = document.materials
     assert (made.kind, made.own) == ("principled", {"metalness": 1.0})
     assert document.textures[made.metalness_map].pixels.tolist() == [[[51, 51, 51]]]
-    assert document.notes.lines == []
+    assert [line for line in document.notes.lines if "--exposure" not in line] == []
 
 
 def test_green_of_normal_maps_runs_down(tmp_path, read):
