@@ -93,7 +93,15 @@ class AbsentError(SceneFileError):
 
 
 class NoValueError(SceneFileError):
-    """A `$name` has no value."""
+    """A `$name` has no value.
+
+    name: without the `$`.
+    """
+
+    def __init__(self, element: XmlElement, name: str, known: object) -> None:
+        self.name = name
+        message = f"expected a <default> of ${name} before this, or -D {name}=...; there are: {listed(known)}"
+        super().__init__(element.path, element.line, message)
 
 
 class LimitError(SceneFileError):
@@ -227,7 +235,9 @@ class Loader:
         except NoValueError as problem:
             if child.tag in NEEDED or child.attributes.get("name") == "filename":
                 raise
-            self.notes.add_loss(f"{problem.message}; {child.called} has its default", child.path, child.line)
+            what = child.attributes.get("name", child.tag)[:MAX_QUOTE]
+            message = f"{what!r} has its default: ${problem.name} has no value, which -D {problem.name}=... gives"
+            self.notes.add_loss(message, child.path, child.line)
             return []
         if child.tag == "default":
             name, value = child.need("name"), child.need("value")
@@ -251,9 +261,7 @@ class Loader:
             name = match[1]
             self.used.add(name)
             if name not in self.values:
-                there = listed(self.values)
-                message = f"expected a <default> of ${name} before this, or -D {name}=...; there are: {there}"
-                raise NoValueError(element.path, element.line, message)
+                raise NoValueError(element, name, self.values)
             self.room -= len(self.values[name])
             if self.room < 0:
                 raise LimitError(element.path, element.line, f"the values of $names have over {MAX_BYTES} characters")

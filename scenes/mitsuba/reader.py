@@ -35,6 +35,8 @@ from scenes.vertex_colors import with_vertex_colors
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")
+#: Parameters of a camera that say nothing of a still picture, or of one without a lens.
+FOR_OTHERS = ("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "jitter", "name")
 #: Cameras and meters that are left out.
 OTHER_SENSORS = (
     "batch", "distant", "fluencemeter", "irradiancemeter", "perspective_rdist", "radiancemeter", "spherical",
@@ -288,8 +290,9 @@ class MitsubaReader:
             fov_axis="x" if is_parallel else fov_axis(properties),
         )
         properties.within("sampler")
-        properties.left_out("principal_point_offset_x", "principal_point_offset_y")
-        properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "name")
+        properties.left_out("principal_point_offset_x", "principal_point_offset_y", "cone_scale")
+        properties.left_out("rolling_shutter_type", "rolling_shutter_duration")
+        properties.finish(*FOR_OTHERS)
 
     def film_size(self, properties: Properties) -> tuple[int, int]:
         """Returns the width and height in pixels of a sensor's film."""

@@ -24,7 +24,7 @@ LINEAR_SUFFIXES = (".exr", ".hdr", ".rgbe")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them. And of a grid.
 CHECKERBOARD_SIDE = 256
 #: What textures are beyond their edges and between texels; mirrored ones repeat.
-WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip"}
+WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip", "anisotropic": "mip"}
 WHITE: Color = (1.0, 1.0, 1.0)
 HALF: Color = (0.5, 0.5, 0.5)
 #: How deep textures may be nested in textures.
@@ -211,6 +211,7 @@ def multiple(textures: MitsubaTextures, properties: Properties, depth: int) -> M
 def mesh_attribute(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
     """Stands for the colours that come with a mesh, and for grey where none do."""
     name = properties.text("name", "vertex_color")
+    properties.note("colours that come with a mesh count as the colour of a surface, and are one grey where else")
     factor = properties.number("scale", 1.0)
     properties.finish()
     return MitsubaPattern((factor, factor, factor), attribute=name)
