@@ -177,7 +177,7 @@ def upside_down(normals: Bytes) -> Bytes:
 def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF with holes where a picture says so; where a number says so, some of the light goes through."""
     surface = inner(surfaces, properties, depth)
-    opacity = surfaces.pattern(properties, "opacity", HALF)
+    opacity = surfaces.textures.numbers(properties, "opacity", 0.5)
     properties.finish()
     if opacity.texture is None:
         return seen_through(surface, opacity, properties)
@@ -204,7 +204,7 @@ def seen_through(surface: MitsubaSurface, opacity: MitsubaPattern, properties: P
 
 def blend(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a mixture of two BSDFs."""
-    weight = surfaces.pattern(properties, "weight", HALF)
+    weight = surfaces.textures.numbers(properties, "weight", 0.5)
     found = properties.within("bsdf")
     properties.finish()
     if len(found) != 2:
@@ -330,7 +330,7 @@ def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> Mits
     if element is None or element.tag != "texture":
         return None
     tell_distribution(properties)
-    pattern = surfaces.pattern(properties, "alpha", WHITE)
+    pattern = surfaces.textures.numbers(properties, "alpha", 1.0)
     return rooted(pattern)
 
 

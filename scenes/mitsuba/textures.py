@@ -26,6 +26,8 @@ CHECKERBOARD_SIDE = 256
 #: What textures are beyond their edges and between texels; mirrored ones repeat.
 WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip", "anisotropic": "mip"}
 WHITE: Color = (1.0, 1.0, 1.0)
+#: Of red, green and blue of linear sRGB.
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 HALF: Color = (0.5, 0.5, 0.5)
 #: How deep textures may be nested in textures.
 MAX_DEPTH = 16
@@ -67,6 +69,16 @@ class MitsubaPattern:
         pixels = self.texture.pixels
         shares: Doubles = pixels / 255.0 if self.texture.is_linear else decoded(pixels)
         return np.array(self.color) * shares
+
+
+def in_grey(pattern: MitsubaPattern) -> MitsubaPattern:
+    """Returns a pattern of numbers: of a picture in colour the luminance counts."""
+    texture = pattern.texture
+    if texture is None or (texture.pixels == texture.pixels[..., :1]).all():
+        return pattern
+    shares = (decoded(texture.pixels) if not texture.is_linear else texture.pixels / 255.0) @ LUMINANCE
+    pixels = np.repeat(np.rint(255.0 * shares)[..., None], 3, axis=-1).astype(np.uint8)
+    return replace(pattern, texture=replace(texture, pixels=pixels, is_linear=True))
 
 
 def at_most_one(reflectance: Color) -> Color:
@@ -133,6 +145,10 @@ class MitsubaTextures:
         if element.tag == "texture":
             return self.reading.attempt(MitsubaPattern(default), self.texture, element)
         return MitsubaPattern(at_most_one(self.reading.attempt(default, color, element, self.reading)))
+
+    def numbers(self, properties: Properties, name: str, default: float) -> MitsubaPattern:
+        """Reads a number, or a texture of numbers."""
+        return in_grey(self.pattern(properties, name, (default, default, default)))
 
     def texture(self, element: XmlElement, depth: int = 0) -> MitsubaPattern:
         """Reads a <texture>."""

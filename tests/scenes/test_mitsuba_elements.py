@@ -111,6 +111,59 @@ def test_paths_lead_to_folders(read, name):
     assert problems(read, f'<path value="{name}"/>{BALL}') == [f"2: expected a <path> to a folder, got {name!r}"]
 
 
+def test_names_without_a_value_leave_the_default(read):
+    text = '<shape type="sphere"><float name="radius" value="$r"/></shape>'
+    scene = read(text)
+    assert np.abs(scene.at(0.0).positions).max() == pytest.approx(1.0)
+    assert scene.document.notes.lines[0].endswith("'radius' has its default: $r has no value, which -D r=... gives")
+    assert np.abs(read(text, r="3").at(0.0).positions).max() == pytest.approx(3.0)
+    for needed in ('<shape type="$t"/>', '<shape type="obj"><string name="filename" value="$f"/></shape>'):
+        with pytest.raises(SceneFileError, match="expected a <default> of"):
+            read(needed + BALL)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<medium type="homogeneous"/>',
+        '<shape type="sphere"><subsurface type="dipole"/></shape>',
+        '<shape type="hair"/>',
+        '<sensor type="spherical"/>',
+        '<emitter type="collimated"/>',
+        '<emitter type="projector"/>',
+        '<shape type="sphere"><float name="radius" value="$r"/></shape>',
+        '<shape type="sphere"><emitter type="volumelight"/></shape>',
+        '<shape type="sphere"><bsdf type="measured"/></shape>',
+        '<shape type="sphere"><bsdf type="pplastic"/></shape>',
+        '<shape type="sphere"><bsdf type="diffuse"><texture name="reflectance" type="mesh_attribute"/></bsdf></shape>',
+    ],
+)
+def test_what_a_picture_lacks_is_noted_and_strictly_an_error(tmp_path, inside):
+    path = tmp_path / "a.xml"
+    path.write_text(f'<scene version="3.0.0">{inside}{BALL}</scene>')
+    assert scenes.load(path).document.notes.losses
+    with pytest.raises(SceneFileError, match=r"a\.xml:1: .*\(an error by --strict\)"):
+        scenes.load(path, strict=True)
+
+
+def test_pictures_are_shown_as_mitsuba_shows_them(read):
+    document = read('<integrator type="path"><integer name="max_depth" value="5"/></integrator>' + BALL).document
+    assert document.settings == {"exposure": 0.0, "tone_map": "linear", "max_bounces": 4}
+    assert document.notes.lines[-1].endswith("--exposure auto --tone-map reinhard")
+    for kind, depth, bounces in (("path", "-1", None), ("direct", None, 1), ("path", "1", 1), ("path", "1e20", 1024)):
+        inside = "" if depth is None else number("max_depth", depth)
+        nested = f'<integrator type="moment"><integrator type="{kind}">{inside}</integrator></integrator>'
+        assert read(nested + BALL).document.settings.get("max_bounces") == bounces
+
+
+def test_rotations_about_long_axes_stretch_but_in_files_of_06(read):
+    text = '<shape type="rectangle"><transform name="to_world"><rotate z="2" angle="90"/></transform></shape>'
+    scene = read(text)
+    assert np.abs(scene.at(0.0).positions).max() == pytest.approx(2.0)
+    assert "the axis of a <rotate> is 2 long and not 1" in scene.document.notes.lines[0]
+    assert np.abs(read(text, version="0.6.0").at(0.0).positions).max() == pytest.approx(1.0)
+
+
 def test_all_problems_are_told_in_one_go_by_line(read):
     text = (
         '<shape type="sphere"><float name="radus" value="2"/>\n<translate x="1"/>\n'
