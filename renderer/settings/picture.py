@@ -92,7 +92,7 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "what the picture lacks, such as a file that is missing or a medium that is left out, is an error and not a note",
+        "what the picture lacks, such as a missing file or a medium that is left out, is an error and not a note",
         default=False,
         group="scene",
     )

@@ -246,6 +246,7 @@ CASES = (
         text=COLORED.format("vertex_color") + SKY, camera=NEAR),
     # Lights
     Case(row="area", text=GLOW + '<shape type="sphere"><ref id="glow"/></shape>', camera=NEAR),
+    Case(row="area", name="without a surface", text=GLOW + wall('<ref id="glow"/>') + SKY, seen=SEEN),
     Case(row="area", name="with a picture", text=wall('<bsdf type="diffuse"/><emitter type="area">' +
         PICTURE.format("radiance", "") + "</emitter>")),
     Case(row="point", text=lit('<emitter type="point"><point name="position" value="0.3, 0.2, 1"/></emitter>')),
