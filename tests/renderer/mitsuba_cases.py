@@ -84,7 +84,7 @@ GLOW = '<emitter type="area" id="glow"><rgb name="radiance" value="0.2, 0.5, 0.3
 PANE = '<bsdf type="{}">' + numbers(int_ior=1.5, ext_ior=1.0) + "{}</bsdf>"
 RAISED = '<transform name="to_world"><scale value="3"/><translate z="1"/></transform>'
 TURNED = '<transform name="to_world"><rotate x="1" y="1" angle="40"/><scale value="0.5"/></transform>'
-LONG = '<transform name="to_world"><rotate x="0.9" y="0.6" angle="40"/><scale value="0.5"/></transform>'
+LONG = '<transform name="to_world"><rotate x="1.2" y="0.8" angle="60"/><scale value="0.35"/></transform>'
 #: A pane in front of a wall.
 BEHIND = '<shape type="rectangle">{}' + RAISED + "</shape>" + wall() + SKY
 ORANGE = '<rgb name="diffuse_reflectance" value="0.9, 0.578, 0.1"/>'
