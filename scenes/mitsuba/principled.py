@@ -48,7 +48,7 @@ def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurf
     surface = MitsubaSurface(material, base)
     for name, pattern in (("roughness_map", rough), ("metalness_map", metal)):
         if pattern.texture is not None:
-            surface = with_map(surface, name, pattern, properties.element)
+            surface = with_map(surface, name, pattern, properties)
     return surface
 
 

@@ -154,7 +154,7 @@ class MitsubaReader:
         properties.finish("sampling_weight")
         emission = radiance.mean if radiance.texture is None else radiance.color
         lit = replace(surface, material=replace(surface.material, emission=emission))
-        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, element)
+        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, properties)
 
     def radiance(self, properties: Properties) -> MitsubaPattern:
         """Returns the radiance of an <emitter>, which may be a texture."""

@@ -14,7 +14,7 @@ from scenes.mitsuba.elements import XmlElement, listed, numbers
 from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
-from scenes.mitsuba.surface import NOTHING, MitsubaSurface, mixed, with_map
+from scenes.mitsuba.surface import NOTHING, UNLIKE, MitsubaSurface, mixed, with_map
 from scenes.mitsuba.textures import (
     HALF,
     TEXTURES,
@@ -161,10 +161,10 @@ def relief(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     texture = without_alpha(pattern.texture)
     if properties.type == "normalmap":
         normals = replace(pattern, texture=replace(texture, is_linear=True, pixels=upside_down(texture.pixels)))
-        return with_map(surface, "normal_map", normals, found[0])
+        return with_map(surface, "normal_map", normals, properties)
     scale = factor * sum(pattern.color) / 3.0
     bumpy = replace(surface, material=replace(surface.material, bump_scale=scale))
-    return with_map(bumpy, "bump_map", replace(pattern, texture=texture), found[0])
+    return with_map(bumpy, "bump_map", replace(pattern, texture=texture), properties)
 
 
 def upside_down(normals: Bytes) -> Bytes:
@@ -186,7 +186,8 @@ def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     if not surface.has_picture:
         surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
     elif not is_alike(replace(opacity, texture=None), surface.pattern) or not (surface.to_uv == opacity.to_uv).all():
-        raise properties.element.error("an opacity and the colour below must map texture coordinates alike")
+        surfaces.reading.note_loss(properties.element, UNLIKE)
+        return seen_through(surface, MitsubaPattern(opacity.mean), properties)
     properties.note("an opacity by a picture is all or nothing: what is below one half is cut out")
     return replace(surface, mask=without_alpha(opacity.texture))
 
@@ -278,8 +279,8 @@ def metal(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaS
     )
     surface = MitsubaSurface(material)
     if tint.texture is not None:
-        surface = with_map(surface, "specular_map", tint, properties.element)
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
+        surface = with_map(surface, "specular_map", tint, properties)
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
 
 
 def metal_index(surfaces: MitsubaSurfaces, properties: Properties) -> tuple[Color, Color]:
@@ -345,7 +346,7 @@ def clear(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaS
         properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
     properties.finish(*MICROFACETS)
     surface = MitsubaSurface(glass("glass", index, through, rough))
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
 
 
 def transmittance(surfaces: MitsubaSurfaces, properties: Properties) -> float:
@@ -386,8 +387,8 @@ def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> Mitsub
         material = replace(material, own={**material.own, "specular_weight": coat.color})
     surface = MitsubaSurface(material, pattern)
     if spread is not None:
-        surface = with_map(surface, "roughness_map", spread, properties.element)
-    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties.element)
+        surface = with_map(surface, "roughness_map", spread, properties)
+    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties)
 
 
 def disney(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.environment_file import read_environment
+from scenes.errors import SceneFileError
 from scenes.microfacets import multiplied, scaled
 from scenes.mitsuba.colors import COLORS, color
-from scenes.mitsuba.elements import XmlElement
+from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement
 from scenes.mitsuba.properties import Properties, transform
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color, srgb
+from scenes.source_file import OutsideError, PixelsError
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
@@ -173,12 +175,27 @@ class MitsubaTextures:
         return self._pictures[path]
 
 
+def picture_or_grey(textures: MitsubaTextures, properties: Properties, depth: int) -> MitsubaPattern:
+    """Reads a picture; one that is not there is grey, which is noted."""
+    try:
+        return bitmap(textures, properties, depth)
+    except AbsentError as error:
+        properties.reading.note_loss(properties.element, f"{error.message}: it is grey")
+        return MitsubaPattern(HALF)
+
+
 def bitmap(textures: MitsubaTextures, properties: Properties, _: int) -> MitsubaPattern:
     """Reads a picture; its first row is v = 0."""
     gamma = properties.number("gamma", -1.0)
     is_raw = properties.flag("raw") or gamma == 1.0
     path = properties.file()
-    texture = textures.picture(path)
+    try:
+        texture = textures.picture(path)
+    except (OutsideError, PixelsError):
+        raise
+    except SceneFileError as error:
+        properties.reading.note_loss(properties.element, f"{path.name[:MAX_QUOTE]!r} is grey: {error.message}")
+        return MitsubaPattern(HALF)
     if path.suffix.lower() in LINEAR_SUFFIXES:
         properties.note("of a picture of linear numbers what is above 1 counts as 1, and it has 8 bits")
         is_raw = False
@@ -267,7 +284,7 @@ def rooted(pattern: MitsubaPattern) -> MitsubaPattern:
 
 
 TEXTURES: dict[str, Callable[[MitsubaTextures, Properties, int], MitsubaPattern]] = {
-    "bitmap": bitmap,
+    "bitmap": picture_or_grey,
     "checkerboard": checkerboard,
     "gridtexture": grid,
     "mesh_attribute": mesh_attribute,

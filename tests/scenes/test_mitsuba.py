@@ -679,9 +679,12 @@ def test_files_that_include_much(tmp_path, read):
         read('<include filename="0.xml"/>')
 
 
-def test_missing_pictures_and_meshes_are_named(read):
+def test_missing_meshes_are_named_and_missing_pictures_are_grey(tmp_path, read):
     with pytest.raises(SceneFileError, match=r"a\.xml:2: no such file: 'none\.obj'"):
         read(f'<shape type="obj">{string("filename", "none.obj")}</shape>')
     texture = f'<texture type="bitmap" name="reflectance">{string("filename", "none.png")}</texture>'
-    with pytest.raises(SceneFileError, match=r"a\.xml:2: no such file: 'none\.png'"):
-        read(DIFFUSE.format(texture))
+    (tmp_path / "text.png").write_text("no picture")
+    for name, why in (("none.png", "no such file: 'none.png'"), ("text.png", "'text.png' is grey: expected a PNG")):
+        document = read(DIFFUSE.format(texture.replace("none.png", name))).document
+        assert document.materials[0].diffuse == (0.5, 0.5, 0.5)
+        assert why in document.notes.losses[0][2]
