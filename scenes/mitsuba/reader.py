@@ -46,7 +46,12 @@ OTHER_SENSORS = (
 PLAIN = MitsubaSurface(Material(name="plain"))
 BLACKENED = MitsubaSurface(Material(name="black", diffuse=BLACK))
 #: Shapes that are left out.
-LEFT_OUT = ("bsplinecurve", "ellipsoids", "ellipsoidsmesh", "hair", "linearcurve", "sdfgrid", "volgrid")
+LEFT_OUT = (
+    "bsplinecurve", "deformable", "ellipsoids", "ellipsoidsmesh", "hair", "heightfield", "linearcurve", "sdfgrid",
+    "volgrid",
+)  # fmt: skip
+#: Parameters of a scene that say how rays are traced.
+OF_TRACING = ("embree_use_robust_intersection", "allow_thread_reordering")
 
 
 class MitsubaReader:
@@ -87,7 +92,7 @@ class MitsubaReader:
         for element in properties.objects:
             if element.tag in adders:
                 self.reading.attempt(None, adders[element.tag], element)
-        properties.finish()
+        properties.finish(*OF_TRACING)
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
@@ -96,10 +101,21 @@ class MitsubaReader:
         kind = element.kind
         if kind in LEFT_OUT:
             self.reading.note_loss(element, f"{element.called} is left out")
+        elif kind == "merge":
+            self.add_merged(element)
         elif kind == "instance":
             self.document.parts += self.instance(element)
         elif kind != "shapegroup":
             self.document.parts += self.parts(element)
+
+    def add_merged(self, element: XmlElement) -> None:
+        """Adds what the shapes in a <shape> of type merge show."""
+        properties = Properties(element, self.reading)
+        for shape in properties.within("shape"):
+            if shape.kind == "merge":
+                raise shape.error(f"expected shapes that are no {shape.called} in {element.called}")
+            self.reading.attempt(None, self.add_shape, shape)
+        properties.finish("name")
 
     def parts(self, element: XmlElement) -> list[Part]:
         """Makes the meshes of a <shape> in their places."""
@@ -301,6 +317,8 @@ class MitsubaReader:
             return 768, 576
         film = Properties(films[0], self.reading)
         width, height = film.number("width", 768), film.number("height", 576)
+        if exposure := film.number("exposure", 0.0):
+            self.document.settings["exposure"] = exposure
         crops = ("crop_offset_x", "crop_offset_y", "crop_width", "crop_height")
         film.left_out(*(name for name in crops if name in film.named))
         if not (1 <= width <= MAX_RESOLUTION and 1 <= height <= MAX_RESOLUTION):

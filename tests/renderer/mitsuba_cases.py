@@ -134,6 +134,8 @@ CASES = (
     Case(row="width", text=shape("disk"),
         camera=CAMERA.replace('<integer name="height" value="12"/>', "").replace(
             "<rfilter", '<integer name="height" value="24"/><rfilter')),
+    Case(row="exposure of a film of 0.6", text=wall() + SKY, seen=SEEN,
+        camera=CAMERA.replace("<rfilter", '<float name="exposure" value="1"/><rfilter')),
     Case(row="crop_* of the film", text=shape("disk"),
         camera=CAMERA.replace("<rfilter", '<integer name="crop_width" value="6"/><rfilter'), seen=shape("disk")),
     Case(row="far_clip", text=surface("diffuse", GREEN.format("reflectance")),
@@ -154,6 +156,9 @@ CASES = (
         text=f'<shape type="shapegroup" id="g"><shape type="sphere">{DIFFUSE}</shape></shape>'
         '<shape type="instance"><ref id="g"/><transform name="to_world"><translate x="0.3"/></transform></shape>' +
         SUN, camera=NEAR),
+    Case(row="shapegroup", name="merge",
+        text='<shape type="merge"><shape type="rectangle">' + BOTH + "</shape></shape>" + SUN,
+        seen=shape("rectangle"), camera=NEAR),
     Case(row="hair", text='<shape type="linearcurve"><string name="filename" value="a.txt"/></shape>' + wall() + SKY,
         seen=SEEN),
     # Colours

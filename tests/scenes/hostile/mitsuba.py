@@ -197,8 +197,9 @@ CASES = [
         "shapegroup",
         f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}',
     ),
+    xml("a merge of itself", "expected shapes", '<shape type="merge" id="a"><ref id="a"/></shape>'),
     xml("a reference to itself", "no element has the id", '<shape type="sphere"><ref id="a"/></shape>'),
-    xml("a heightfield of nothing", "unknown", '<shape type="heightfield"/>'),
+    xml("a heightfield of nothing", "no shapes", '<shape type="heightfield"/>'),
     xml(
         "a temperature of 1e9",
         "temperature",
