@@ -39,7 +39,7 @@ SENSORS = ("perspective", "thinlens", "orthographic")
 FOR_OTHERS = ("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "jitter", "name")
 #: Cameras and meters that are left out.
 OTHER_SENSORS = (
-    "batch", "distant", "fluencemeter", "irradiancemeter", "perspective_rdist", "radiancemeter", "spherical",
+    "distant", "fluencemeter", "irradiancemeter", "perspective_rdist", "radiancemeter", "spherical",
     "telecentric",
 )  # fmt: skip
 #: The surface of a shape that has no BSDF.
@@ -52,6 +52,8 @@ LEFT_OUT = (
 )  # fmt: skip
 #: Parameters of a scene that say how rays are traced.
 OF_TRACING = ("embree_use_robust_intersection", "allow_thread_reordering")
+#: How many sensors of type batch may be in one another.
+MAX_BATCHES = 4
 
 
 class MitsubaReader:
@@ -92,6 +94,7 @@ class MitsubaReader:
         for element in properties.objects:
             if element.tag in adders:
                 self.reading.attempt(None, adders[element.tag], element)
+        properties.left_out("active_sensor")
         properties.finish(*OF_TRACING)
 
     # --- shapes -------------------------------------------------------------------------------------------------------
@@ -274,9 +277,13 @@ class MitsubaReader:
         """Takes from an integrator how long paths are."""
         propose_bounces(element, self.document, self.reading)
 
-    def add_sensor(self, element: XmlElement) -> None:
-        """Adds a camera."""
+    def add_sensor(self, element: XmlElement, depth: int = 0) -> None:
+        """Adds a camera, or all of a batch. depth: how many batches it is in."""
         properties = Properties(element, self.reading)
+        if properties.type == "batch" and depth < MAX_BATCHES:
+            for sensor in properties.within("sensor"):
+                self.reading.attempt(None, self.add_sensor, sensor, depth + 1)
+            return
         if properties.type not in SENSORS:
             if properties.type not in OTHER_SENSORS:
                 properties.unknown_type(SENSORS)

@@ -151,7 +151,7 @@ def relief(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     surface = inner(surfaces, properties, depth)
     found = properties.within("texture")
     factor = properties.number("scale", 1.0)
-    properties.finish("flip_invalid_normals", "use_shadowing_function", "name")
+    properties.finish("flip_invalid_normals", "use_shadowing_function", "normalmap", "name")
     if not found or found[0].attributes.get("type") not in TEXTURES:
         properties.note(f"{properties.element.called} has no texture that is read, and bends nothing")
         return surface

@@ -250,6 +250,12 @@ def mesh_attribute(_: MitsubaTextures, properties: Properties, __: int) -> Mitsu
     return MitsubaPattern((factor, factor, factor), attribute=name)
 
 
+def unread(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
+    """Stands for a texture that is not read."""
+    properties.reading.note_loss(properties.element, f"{properties.element.called} is not read: it is grey")
+    return MitsubaPattern(HALF)
+
+
 def finished_texture(properties: Properties, texture: Texture) -> MitsubaPattern:
     """Returns a texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
     to_uv = np.eye(3)
@@ -290,4 +296,5 @@ TEXTURES: dict[str, Callable[[MitsubaTextures, Properties, int], MitsubaPattern]
     "mesh_attribute": mesh_attribute,
     "scale": multiple,
     "vertexcolors": mesh_attribute,
+    "volume": unread,
 }

@@ -65,6 +65,7 @@ class Case:
     seen: the colour of all of it, or another scene that looks the same; None for what Mitsuba makes of it.
     off: by how much the quarters may differ, relative; a hundredth of what is brightest in the picture is allowed, too.
     camera: instead of the usual one.
+    seen_by: the camera of the other scene, where it is another one.
     name: of the case, where a row has several.
     variant: of Mitsuba.
     """
@@ -74,6 +75,7 @@ class Case:
     seen: tuple[float, float, float] | str | None = None
     off: float = 0.025
     camera: str = CAMERA
+    seen_by: str = ""
     name: str = ""
     variant: str = "scalar_rgb"
 
@@ -127,6 +129,8 @@ CASES = (
             "<film", numbers(aperture_radius=0.1, focus_distance=4) + "<film")),
     Case(row="perspective", name="orthographic", text=shape("sphere"),
         camera=CAMERA.replace("perspective", "orthographic").replace(numbers(fov=20), "")),
+    Case(row="perspective", name="of a batch", text=shape("sphere"), seen=shape("sphere"), camera=NEAR.replace(
+        "<sensor", '<sensor type="batch"><sensor').replace("</sensor>", "</sensor></sensor>"), seen_by=NEAR),
     Case(row="fov", text=shape("sphere"),
         camera=CAMERA.replace("<film", '<string name="fov_axis" value="diagonal"/><film').replace('"20"', '"50"')),
     Case(row="focal_length", text=shape("cube", TURNED),
@@ -137,7 +141,8 @@ CASES = (
     Case(row="exposure of a film of 0.6", text=wall() + SKY, seen=SEEN,
         camera=CAMERA.replace("<rfilter", '<float name="exposure" value="1"/><rfilter')),
     Case(row="crop_* of the film", text=shape("disk"),
-        camera=CAMERA.replace("<rfilter", '<integer name="crop_width" value="6"/><rfilter'), seen=shape("disk")),
+        camera=CAMERA.replace("<rfilter", '<integer name="crop_width" value="6"/><rfilter'), seen=shape("disk"),
+        seen_by=CAMERA),
     Case(row="far_clip", text=surface("diffuse", GREEN.format("reflectance")),
         camera=CAMERA.replace("<film", numbers(far_clip=3) + "<film"), seen=SEEN),
     # Shapes
@@ -245,6 +250,7 @@ CASES = (
     Case(row="scale",
         text=surface("diffuse", '<texture type="scale" name="reflectance"><float name="scale" value="0.5"/>'
         '<texture type="bitmap">' + STORED.format("grey.png") + "</texture></texture>"), seen=(0.1,) * 3, off=0.03),
+    Case(row="volume", text=surface("diffuse", '<texture name="reflectance" type="volume"/>'), seen=(0.5, 0.5, 0.5)),
     Case(row="mesh_attribute",
         text=COLORED.format("face_color") + SKY, camera=NEAR),
     Case(row="mesh_attribute", name="of vertices",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from mitsuba_cases import CAMERA, CASES, DIFFUSE, PATHS, SEEN
+from mitsuba_cases import CASES, DIFFUSE, PATHS, SEEN
 from PIL import Image
 
 import renderer
@@ -111,7 +111,7 @@ def test_pictures(folder, case, driver):
     if case.seen is None:
         expected = by_mitsuba(path, case.variant)
     elif isinstance(case.seen, str):
-        expected = picture(written(folder, case.seen, case.camera if "crop" not in case.row else CAMERA), driver)
+        expected = picture(written(folder, case.seen, case.seen_by or case.camera), driver)
     else:
         expected = np.broadcast_to(case.seen, ours.shape)
     assert expected.max() > 0.02

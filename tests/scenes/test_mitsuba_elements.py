@@ -375,7 +375,10 @@ def test_black_bodies(read):
         ('value="400:-1, 500:1"', "not below 0"),
         ('filename="none.spd"', "no such file: 'none.spd'"),
         ('filename="bad.spd"', "expected a wavelength and a value, got 'x'"),
-        ('type="odd"', 'unsupported <spectrum type="odd">; there are: blackbody, d65, irregular, regular, uniform'),
+        (
+            'type="odd"',
+            'unsupported <spectrum type="odd">; there are: blackbody, d65, irregular, regular, srgb, uniform',
+        ),
     ],
 )
 def test_spectra_that_are_none(tmp_path, read, told, expected):
