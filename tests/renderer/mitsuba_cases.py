@@ -63,7 +63,7 @@ class Case:
 
     row: what the row of the page names first.
     seen: the colour of all of it, or another scene that looks the same; None for what Mitsuba makes of it.
-    off: by how much the quarters may differ, relative; a hundredth of what is brightest in the picture is allowed, too.
+    off: by how much the quarters may differ, relative; a hundredth of what is brightest, or 0.004, is allowed too.
     camera: instead of the usual one.
     seen_by: the camera of the other scene, where it is another one.
     name: of the case, where a row has several.
