@@ -91,7 +91,7 @@ def load(
         shapes are.
     parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
     allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
-    strict: pictures and files of materials that are not there or cannot be read are errors, and not noted.
+    strict: what a picture lacks, such as files that are not there or cannot be read, is an error, and not noted.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
