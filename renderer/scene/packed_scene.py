@@ -23,16 +23,17 @@ from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
+from shaders.float32 import Doubles
 from shaders.lights import (
+    LIGHT_COLUMNS,
     NO_SKY,
     LightArrays,
-    Row,
     Sphere,
     light_row,
     pack_lights,
-    picture_row,
+    picture_rows,
     sky_row,
-    triangle_row,
+    triangle_rows,
 )
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
@@ -134,11 +135,11 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
     sphere = sphere_around(snapshot)
-    rows = [light_row(light, sphere) for light in snapshot.lights]
+    rows = [light_row(light, sphere)[None] for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
     textures = textures_of(snapshot) if before is None else before.surfaces.textures
-    rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
+    rows.append(glowing_rows(snapshot, emitters, textures))
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
@@ -153,8 +154,8 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     sky = NO_SKY
     if snapshot.environment is not None:
         sky = snapshot.environment.radiance
-        rows.append(sky_row(sky, snapshot.environment.axes, sphere))
-    lights = pack_lights(rows, sky, textures)
+        rows.append(sky_row(sky, snapshot.environment.axes, sphere)[None])
+    lights = pack_lights(np.concatenate(rows) if len(rows) > 1 else rows[0], sky, textures)
     insides = [one.ior_inside for one in materials]
     last = None if before is None else (before.surfaces, before.photon_scene)
     photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
@@ -178,13 +179,18 @@ def textures_of(snapshot: Snapshot) -> TextureArrays:
     return pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
 
 
-def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:
-    """Returns the row of a triangle that glows."""
-    material = snapshot.materials[snapshot.material_ids[triangle]]
-    row = triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission)
-    if material.emission_map < 0:
-        return row
-    return picture_row(row, textures, material.emission_map, snapshot.uvs[triangle])
+def glowing_rows(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> Doubles:
+    """Returns the rows of triangles that glow, (n, LIGHT_COLUMNS)."""
+    materials, ids = snapshot.materials, snapshot.material_ids[emitters]
+    radiance = np.array([material.emission for material in materials], np.float64).reshape(-1, 3)
+    maps = np.array([material.emission_map for material in materials], np.int64)[ids]
+    rows = np.empty((len(emitters), LIGHT_COLUMNS))
+    for piece in pieces(len(rows)):
+        rows[piece] = triangle_rows(snapshot.positions[emitters[piece]], radiance[ids[piece]])
+    painted = np.flatnonzero(maps >= 0)
+    if len(painted):
+        rows[painted] = picture_rows(rows[painted], textures, maps[painted], snapshot.uvs[emitters[painted]])
+    return rows
 
 
 def surface_area(positions: Floats) -> float:

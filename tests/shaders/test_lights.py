@@ -15,7 +15,7 @@ from shaders.lights import (
     point_row,
     powers,
     sample_light,
-    triangle_row,
+    triangle_rows,
 )
 from shaders.random import random4
 from shaders.surface import clearance
@@ -32,6 +32,11 @@ LAST = 1.0 - 2.0**-53
 #: Area 3, glowing towards -z.
 CORNERS = np.array([(1.0, 1.0, 2.0), (0.0, 4.0, 2.0), (3.0, 1.0, 2.0)])
 SLANTED = np.array([(0.5, -1.0, 1.0), (-0.5, 0.5, 2.0), (1.5, 1.0, 1.5)])
+
+
+def triangle_row(corners, radiance):
+    """The row of one triangle."""
+    return triangle_rows(np.asarray(corners)[None], np.array([radiance]))[0]
 
 
 @compiled
@@ -125,6 +130,17 @@ def solid_angle(corners, point):
     la, lb, lc = (np.linalg.norm(v) for v in (a, b, c))
     below = la * lb * lc + np.dot(a, b) * lc + np.dot(a, c) * lb + np.dot(b, c) * la
     return 2.0 * math.atan2(abs(np.dot(a, np.cross(b, c))), below)
+
+
+def test_rows_of_many_triangles_say_what_each_is():
+    corners = np.random.default_rng(9).normal(size=(5000, 3, 3))
+    radiance = np.random.default_rng(10).random((5000, 3))
+    rows = triangle_rows(corners, radiance)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = 0.5 * np.linalg.norm(across, axis=1, keepdims=True)
+    expected = [corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], radiance]
+    np.testing.assert_allclose(rows[:, 1:17], np.hstack([*expected, across / (2.0 * areas), areas]), rtol=1e-12)
+    assert np.array_equal(rows[4500:4501], triangle_rows(corners[4500:4501], radiance[4500:4501]))
 
 
 def test_power_of_a_point_is_4_pi_i_and_of_a_triangle_pi_a_l():
