@@ -61,7 +61,7 @@ class LightRecords(NamedTuple):
 
 
 def pack_light_records(lights: LightArrays) -> LightRecords:
-    """Returns the records of lights."""
+    """Returns the records of lights, of which balls are one."""
     records = in_lines(len(lights.rows), LIGHT_RECORD)
     for piece in pieces(len(records)):
         set_records(records[piece], lights.rows[piece], lights.probability[piece])

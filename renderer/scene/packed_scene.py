@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.lamps import join_spheres
 from renderer.scene.light_records import LightRecords, pack_light_records
 from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import (
@@ -23,7 +24,7 @@ from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
-from shaders.float32 import Doubles
+from shaders.float32 import Doubles, Ints
 from shaders.lights import (
     LIGHT_COLUMNS,
     NO_SKY,
@@ -80,7 +81,8 @@ class PackedScene(NamedTuple):
         comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
-    light_records: what shadow rays read of the lights.
+    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.lamps`).
+    light_records: what shadow rays read of the lamps.
     """
 
     surfaces: SurfaceArrays
@@ -91,6 +93,7 @@ class PackedScene(NamedTuple):
     are_sharp: npt.NDArray[np.bool_]
     background: Color
     photon_scene: PhotonScene
+    lamps: LightArrays
     light_records: LightRecords
 
 
@@ -134,12 +137,9 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
-    sphere = sphere_around(snapshot)
-    rows = [light_row(light, sphere)[None] for light in snapshot.lights]
-    emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
-    emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
     textures = textures_of(snapshot) if before is None else before.surfaces.textures
-    rows.append(glowing_rows(snapshot, emitters, textures))
+    lights = lights_of(snapshot, emitters, textures)
+    lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
@@ -151,11 +151,6 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         textures=textures,
     )
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
-    sky = NO_SKY
-    if snapshot.environment is not None:
-        sky = snapshot.environment.radiance
-        rows.append(sky_row(sky, snapshot.environment.axes, sphere)[None])
-    lights = pack_lights(np.concatenate(rows) if len(rows) > 1 else rows[0], sky, textures)
     insides = [one.ior_inside for one in materials]
     last = None if before is None else (before.surfaces, before.photon_scene)
     photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
@@ -169,8 +164,31 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
         photon_scene=photon_scene,
-        light_records=pack_light_records(lights),
+        lamps=lamps,
+        light_records=pack_light_records(lamps),
     )
+
+
+def lights_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> LightArrays:
+    """Returns the lights of a snapshot: those that it lists, the triangles that glow, and the environment."""
+    sphere = sphere_around(snapshot)
+    rows = [light_row(light, sphere)[None] for light in snapshot.lights]
+    rows.append(glowing_rows(snapshot, emitters, textures))
+    sky = NO_SKY
+    if snapshot.environment is not None:
+        sky = snapshot.environment.radiance
+        rows.append(sky_row(sky, snapshot.environment.axes, sphere)[None])
+    return pack_lights(np.concatenate(rows) if len(rows) > 1 else rows[0], sky, textures)
+
+
+def lamps_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], lights: LightArrays) -> tuple[LightArrays, Ints]:
+    """Returns the lights of which each ball is one, and which of them each triangle of the snapshot is, or -1."""
+    objects, emitter_ids = np.full(len(lights.rows), -1, np.int32), np.full(len(snapshot.positions), -1, np.int32)
+    glowing = slice(len(snapshot.lights), len(snapshot.lights) + len(emitters))
+    objects[glowing] = snapshot.object_ids[emitters]
+    lamps, lamp_of = join_spheres(lights, objects)
+    emitter_ids[emitters] = lamp_of[glowing]
+    return lamps, emitter_ids
 
 
 def textures_of(snapshot: Snapshot) -> TextureArrays:

@@ -51,5 +51,6 @@ from shaders.lights.registry import (
     sample_light,
 )
 from shaders.lights.sky import sky_row
+from shaders.lights.sphere import SPHERE, sphere_row
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_rows

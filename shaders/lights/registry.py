@@ -21,7 +21,7 @@ from shaders.compilation import compiled
 from shaders.environment import pack_environment, strongest_tint
 from shaders.errors import UnknownLightError
 from shaders.float32 import Bools, Doubles, Floats
-from shaders.lights import distant, picture, point, sky, spot, triangle
+from shaders.lights import distant, picture, point, sky, sphere, spot, triangle
 from shaders.lights.kind import (
     LIGHT_COLUMNS,
     LIGHT_KIND,
@@ -39,7 +39,7 @@ from shaders.sampling import interval
 from shaders.textures import TextureArrays, pack_textures
 from shaders.vector import Vec3
 
-MODULES = (point, triangle, spot, distant, sky, picture)
+MODULES = (point, triangle, spot, distant, sky, picture, sphere)
 
 #: All kinds, in the order in which compiled loops compare the number of a light with theirs.
 KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
@@ -202,10 +202,10 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
 
 
 @compiled
-def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
-    """Returns the pdf_solid_angle with which `sample_light` draws a direction that meets light `index` at a distance;
-    0 of a light that no ray meets."""
-    return density_of_kind(lights.rows[index, LIGHT_KIND], lights, index, direction, distance)
+def light_pdf(lights: LightArrays, index: int, point: Vec3, direction: Vec3, distance: float) -> float:
+    """Returns the pdf_solid_angle with which `sample_light` draws, at a point, a direction that meets light `index` at
+    a distance; 0 of a light that no ray meets."""
+    return density_of_kind(lights.rows[index, LIGHT_KIND], lights, index, point, direction, distance)
 
 
 @compiled

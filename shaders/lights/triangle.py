@@ -71,14 +71,14 @@ def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float])
     if distance <= 0.0:
         return LightSample((0.0, 0.0, 1.0), 0.0, BLACK, 0.0)
     direction = scale(offset, 1.0 / distance)
-    pdf = density(lights, index, direction, distance)
+    pdf = density(lights, index, point, direction, distance)
     if pdf <= 0.0:
         return LightSample(direction, distance, BLACK, 0.0)
     return LightSample(direction, distance * SHADOW_END, scale(triple(lights, index, LIGHT_STRENGTH), 1.0 / pdf), pdf)
 
 
 @compiled
-def density(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
+def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, distance: float) -> float:
     """Returns the pdf_solid_angle of a direction that meets the front of a triangle at a distance."""
     cosine = -dot(direction, triple(lights, index, LIGHT_NORMAL))
     if cosine <= 0.0 or lights.rows[index, LIGHT_AREA] <= 0.0:

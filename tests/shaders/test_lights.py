@@ -185,7 +185,7 @@ def test_lights_without_power_can_be_packed():
         assert not lights.probability.any()
     lights = pack_lights([triangle, point_row(UP, (1.0, 1.0, 1.0))])
     assert choose(lights, 0.0) == choose(lights, LAST) == 1
-    assert light_pdf(lights, 0, UP, 1.0) == 0.0
+    assert light_pdf(lights, 0, UP, UP, 1.0) == 0.0
 
 
 def test_the_mean_flux_of_a_photon_is_the_power_of_the_lights():
@@ -291,7 +291,7 @@ def test_the_density_of_a_sample_is_what_is_said_of_a_ray_that_meets_the_light()
     for row in arriving(lights, (2.0, 2.0, 0.0), UP, 200):
         if row[4] > 0.0:
             direction = tuple(row[:3])
-            assert light_pdf(lights, index, direction, row[3] / SHADOW_END) == pytest.approx(row[4])
+            assert light_pdf(lights, index, UP, direction, row[3] / SHADOW_END) == pytest.approx(row[4])
             assert row[3] / SHADOW_END * direction[2] == pytest.approx(2.0)  # the light lies at z = 2
             met += 1
     assert met > 100
@@ -306,8 +306,8 @@ def test_the_back_of_a_triangle_sends_nothing():
     rows = arriving(lights, (1.0, 2.0, 5.0), (0.0, 0.0, -1.0), 200)
     assert not rows[:, 4:8].any()
     assert np.all(np.isfinite(rows))
-    assert light_pdf(lights, 0, (0.0, 0.0, -1.0), 3.0) == 0.0
-    assert light_pdf(lights, 0, (0.0, 0.0, 1.0), 3.0) == pytest.approx(9.0 / 3.0)
+    assert light_pdf(lights, 0, UP, (0.0, 0.0, -1.0), 3.0) == 0.0
+    assert light_pdf(lights, 0, UP, (0.0, 0.0, 1.0), 3.0) == pytest.approx(9.0 / 3.0)
 
 
 def test_a_light_at_the_point_itself_sends_nothing():

@@ -326,7 +326,7 @@ def test_the_disc_of_a_sun_is_as_bright_as_said(assert_fits):
         counts = np.histogram2d(heights, turns, edges, ((0.8, 1.0), (-math.pi, math.pi)))[0]
         assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
     assert outer_radiance(lights, 0, AXIS) == (0.0, 0.0, 0.0)
-    assert light_pdf(lights, 0, AXIS, 1.0) == 0.0
+    assert light_pdf(lights, 0, AXIS, AXIS, 1.0) == 0.0
 
 
 @pytest.mark.parametrize("degrees", [0.0, 0.27, 10.0, 90.0])
@@ -438,7 +438,7 @@ def test_the_sky_that_arrives_is_all_of_it(kind):
     assert_mean(rows[:, 5:], (solid_angles(*sky.shape[:2])[:, None] * sky.sum(axis=1)).sum(axis=0))
     for row in rows[rows[:, 4] > 0.0][:200]:
         direction = tuple(row[:3])
-        assert light_pdf(lights, 1, direction, row[3]) == row[4]
+        assert light_pdf(lights, 1, AXIS, direction, row[3]) == row[4]
         assert np.array(outer_radiance(lights, 1, direction)) / row[4] == pytest.approx(row[5:])
 
 
@@ -450,7 +450,7 @@ def test_light_of_a_sky_in_loops_is_that_of_its_texels(kind):
     np.testing.assert_allclose(rows[:, 3], BEYOND * SPHERE.radius, rtol=1e-6)
     for row in rows:
         direction = tuple(row[:3])
-        assert row[4] == pytest.approx(light_pdf(lights, 1, direction, row[3]), rel=1e-5)
+        assert row[4] == pytest.approx(light_pdf(lights, 1, AXIS, direction, row[3]), rel=1e-5)
         assert row[5:] * row[4] == pytest.approx(outer_radiance(lights, 1, direction), rel=1e-5)
 
 
@@ -493,7 +493,7 @@ def test_a_sky_is_turned_with_its_axes():
 def test_a_black_sky_is_never_chosen():
     lights = sky_lights(np.zeros((3, 6, 3), np.float32), point_row(AXIS, (1.0, 1.0, 1.0)))
     assert lights.probability.tolist() == [1.0, 0.0]
-    assert light_pdf(lights, 1, (0.0, 1.0, 0.0), 1.0) == 0.0
+    assert light_pdf(lights, 1, AXIS, (0.0, 1.0, 0.0), 1.0) == 0.0
     assert np.isfinite(lights.environment.rows).all()
 
 
