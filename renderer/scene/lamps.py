@@ -4,8 +4,9 @@ Photons leave the triangles, and rays meet them. What shadow rays choose among, 
 a lamp is found by, are the lamps.
 """
 
+import math
+
 import numpy as np
-import numpy.typing as npt
 
 from renderer.scene.photon_scene import STRENGTHS, light_corners
 from shaders.float32 import Doubles, Ints
@@ -14,10 +15,10 @@ from shaders.lights import LIGHT_AREA, LIGHT_KIND, LIGHT_NORMAL, TRIANGLE, Light
 #: A ball has so many triangles, at least, and as much of a sphere's area, so that its outline is round.
 LEAST_TRIANGLES, LEAST_AREA = 500, 0.99
 
-#: Corners are so near a sphere, as a share of its radius.
-TOLERANCE = 1e-4
+#: Corners are so near a sphere, as a share of its radius, and as one of their coordinates, which are float32.
+TOLERANCE, ROUNDING = 1e-4, 2.0**-22
 
-#: Corners by which a sphere is found.
+#: Triangles by whose corners a sphere is found.
 FITTED = 256
 
 
@@ -53,33 +54,35 @@ def join_spheres(lights: LightArrays, objects: Ints) -> tuple[LightArrays, Ints]
 
 def sphere_of(rows: Doubles) -> Row | None:
     """Returns the row of the ball that triangles are, or None where they are none that glows outward, and alike."""
-    middle, radius = fitted_sphere(rows[:: -(-len(rows) // FITTED)])
-    if not radius > 0.0:
+    some = rows[:: -(-len(rows) // FITTED)]
+    middle = fitted_middle(light_corners(some).transpose(0, 2, 1).reshape(-1, 3))
+    radius = radius_of(some, middle) and radius_of(rows, middle)
+    if radius == 0.0:
         return None
-    corners = light_corners(rows) - middle[:, None]
-    distances = np.sqrt((corners * corners).sum(axis=1))
-    area, largest = rows[:, LIGHT_AREA], float(distances.max())
-    outward = (corners.sum(axis=0) * rows[:, LIGHT_NORMAL : LIGHT_NORMAL + 3].T).sum(axis=0)
+    outward = (light_corners(rows) - middle[:, None]).sum(axis=0) * rows[:, LIGHT_NORMAL : LIGHT_NORMAL + 3].T
+    area = float(rows[:, LIGHT_AREA].sum())
+    is_whole = LEAST_AREA < area / (4.0 * math.pi * radius * radius) <= 1.0
     is_even = (rows[:, [LIGHT_KIND, *STRENGTHS]] == [TRIANGLE, *rows[0, STRENGTHS]]).all()
-    is_round = distances.min() > (1.0 - TOLERANCE) * largest and LEAST_AREA < area.sum() / sphere_area(largest) <= 1.0
-    if not is_even or not is_round or (outward[area > 0.0] <= 0.0).any():
+    if not is_whole or not is_even or (outward.sum(axis=0)[rows[:, LIGHT_AREA] > 0.0] <= 0.0).any():
         return None
     (x, y, z), (red, green, blue) = middle.tolist(), rows[0, STRENGTHS].tolist()
-    return sphere_row((x, y, z), largest, float(area.sum()), (red, green, blue))
+    return sphere_row((x, y, z), radius, area, (red, green, blue))
 
 
-def sphere_area(radius: float) -> float:
-    """Returns the area of a sphere."""
-    return 4.0 * np.pi * radius * radius
+def radius_of(rows: Doubles, middle: Doubles) -> float:
+    """Returns the radius of the sphere about a middle on which all corners of triangles are, or 0 where they are not:
+    but for rounding."""
+    corners = light_corners(rows)
+    offsets = corners - middle[:, None]
+    distances = np.sqrt((offsets * offsets).sum(axis=1))
+    largest = float(distances.max())
+    slack = TOLERANCE * largest + ROUNDING * float(np.abs(corners).max())
+    return largest if distances.min() > largest - slack else 0.0
 
 
-def fitted_sphere(rows: Doubles) -> tuple[npt.NDArray[np.float64], float]:
-    """Returns middle (3,) and radius of the sphere through the corners of some triangles; its radius is 0 where they
-    are on none."""
-    points = light_corners(rows).transpose(0, 2, 1).reshape(-1, 3)
+def fitted_middle(points: Doubles) -> Doubles:
+    """Returns the middle (3,) of the sphere that is nearest to points (n, 3) by the squares of its radii."""
     offsets = points - points[0]
     squares = (offsets * offsets).sum(axis=1)
-    found = np.linalg.lstsq(np.column_stack([2.0 * offsets, np.ones(len(offsets))]), squares, rcond=None)[0]
-    distances = np.linalg.norm(offsets - found[:3], axis=1)
-    is_sphere = np.ptp(distances) < TOLERANCE * distances.max()
-    return points[0] + found[:3], float(distances.max()) if is_sphere else 0.0
+    found: Doubles = np.linalg.lstsq(np.column_stack([2.0 * offsets, np.ones(len(offsets))]), squares, rcond=None)[0]
+    return points[0] + found[:3]

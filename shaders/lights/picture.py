@@ -45,10 +45,8 @@ def picture_rows(rows: Doubles, textures: TextureArrays, maps: Longs, uvs: Float
     pictures = rows.copy()
     pictures[:, LIGHT_KIND], pictures[:, LIGHT_TEXTURE] = PICTURE, maps
     pictures[:, LIGHT_UV : LIGHT_UV + 2] = uvs[:, 0]
-    pictures[:, LIGHT_UV_1 : LIGHT_UV_1 + 2], pictures[:, LIGHT_UV_2 : LIGHT_UV_2 + 2] = (
-        uvs[:, 1] - uvs[:, 0],
-        uvs[:, 2] - uvs[:, 0],
-    )
+    pictures[:, LIGHT_UV_1 : LIGHT_UV_1 + 2] = uvs[:, 1] - uvs[:, 0]
+    pictures[:, LIGHT_UV_2 : LIGHT_UV_2 + 2] = uvs[:, 2] - uvs[:, 0]
     pictures[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3] = rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
     take_means(textures, pictures)
     return pictures

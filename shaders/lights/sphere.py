@@ -1,8 +1,7 @@
 """This module holds the light `sphere`: a ball that glows outward, the same in all directions, as shadow rays see it.
 
-It is tessellated, and rays meet its triangles, whose corners lie on a sphere. Directions are drawn evenly over the cone
-of a smaller one, of the same area as the triangles: by Cauchy's formula a convex body shows a quarter of its surface on
-the mean of all sides, so that the light it sends is right on the mean, whatever the tessellation.
+Rays meet its triangles, whose corners lie on a sphere. Directions are drawn evenly over the cone of a smaller one, as
+large as all triangles: a convex body shows a quarter of its surface on the mean of all sides (Cauchy).
 (Shirley, Wang, Zimmerman: Monte Carlo Techniques for Direct Lighting Calculations, 1996, section 3.2.)
 
 The row has the sphere's middle for a position, the area of its triangles, and in place of an edge the squares of both
@@ -10,8 +9,6 @@ radii: of the sphere that has this area, and of that of the corners.
 """
 
 import math
-
-import numpy as np
 
 from shaders.compilation import compiled
 from shaders.elementary import greatest
@@ -36,19 +33,11 @@ from shaders.random import Bits2, unit32
 from shaders.sampling import uniform_cap
 from shaders.vector import Color, Vec3, dot, frame, scale, subtract, to_world
 
-SPHERE = 6.0
-
-#: Shadow rays end a little before the sphere around the triangles.
-END = Float32(SHADOW_END)
+SPHERE, END = 6.0, Float32(SHADOW_END)
 
 
 def sphere_row(middle: Vec3, radius: float, area: float, radiance: Color) -> Row:
-    """Returns the row of a sphere.
-
-    radius: of the sphere around its triangles.
-    area: of these.
-    radiance: W/(m^2 sr).
-    """
+    """Returns the row of a sphere. radius: of that of its corners. area: of its triangles. radiance: W/(m^2 sr)."""
     row = row_of(SPHERE, middle, radiance)
     row[LIGHT_AREA] = area
     row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 2] = area / (4.0 * math.pi), radius * radius
@@ -57,8 +46,7 @@ def sphere_row(middle: Vec3, radius: float, area: float, radiance: Color) -> Row
 
 def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
     """Returns the radiance over the probability, and in place of a normal the probability."""
-    shares = np.stack([probability, 0.0 * probability, 0.0 * probability], axis=-1)
-    return {"normal": shares, "flux": rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] / probability[:, None]}
+    return {"normal": probability[:, None], "flux": rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] / probability[:, None]}
 
 
 @compiled
@@ -74,41 +62,39 @@ def depth_of(square: float, radii: Vec3) -> float:
 
 
 @compiled
-def towards(offset: Vec3, radii: Vec3, depth: float, u: tuple[float, float]) -> tuple[Vec3, float]:
-    """Returns a unit direction within the cone, and how far the sphere around the triangles is there.
+def towards(offset: Vec3, radii: Vec3, u: tuple[float, float]) -> tuple[Vec3, float, float]:
+    """Returns a unit direction within the cone, how far the sphere around the triangles is there, and the solid angle.
 
     offset: of the middle.
     """
+    depth = depth_of(dot(offset, offset), radii)
     square = greatest(dot(offset, offset), radii[1])
     distance = math.sqrt(square)
     axis = scale(offset, ONE / distance)
     tangent, bitangent = frame(axis)
     local = uniform_cap(u[0], u[1], depth)
     across = square * (local[0] * local[0] + local[1] * local[1])
-    reach = distance * local[2] - math.sqrt(greatest(radii[1] - across, ZERO))
-    return to_world(local, tangent, bitangent, axis), greatest(reach, ZERO)
+    reach = greatest(distance * local[2] - math.sqrt(greatest(radii[1] - across, ZERO)), ZERO)
+    return to_world(local, tangent, bitangent, axis), reach, TWO_PI * depth
 
 
 @compiled
 def arrive(light: Light, _sky: Sky, point: Vec3, bits: Bits2) -> LightSample:
     """Returns the light from a direction within the cone."""
-    offset = subtract(light.position, point)
-    depth = depth_of(dot(offset, offset), light.edge_1)
-    direction, reach = towards(offset, light.edge_1, depth, (unit32(bits[0]), unit32(bits[1])))
-    solid_angle = TWO_PI * depth
-    pdf = light.normal[0] / solid_angle if depth > ZERO else ZERO
+    u = (unit32(bits[0]), unit32(bits[1]))
+    direction, reach, solid_angle = towards(subtract(light.position, point), light.edge_1, u)
+    pdf = light.normal[0] / solid_angle if solid_angle > ZERO else ZERO
     return LightSample(direction, reach * END, scale(light.flux, solid_angle), pdf)
 
 
 @compiled
 def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a direction within the cone."""
-    offset, radii = subtract(triple(lights, index, LIGHT_POSITION), point), triple(lights, index, LIGHT_EDGE_1)
-    depth = depth_of(dot(offset, offset), radii)
-    direction, reach = towards(offset, radii, depth, u)
-    share, solid_angle = lights.probability[index], 2.0 * math.pi * depth
+    offset, share = subtract(triple(lights, index, LIGHT_POSITION), point), lights.probability[index]
+    direction, reach, solid_angle = towards(offset, triple(lights, index, LIGHT_EDGE_1), u)
+    pdf = share / solid_angle if solid_angle > 0.0 else 0.0
     irradiance = scale(triple(lights, index, LIGHT_STRENGTH), solid_angle / share)
-    return LightSample(direction, reach * SHADOW_END, irradiance, share / solid_angle if depth > 0.0 else 0.0)
+    return LightSample(direction, reach * SHADOW_END, irradiance, pdf)
 
 
 @compiled

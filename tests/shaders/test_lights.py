@@ -15,6 +15,7 @@ from shaders.lights import (
     point_row,
     powers,
     sample_light,
+    sphere_row,
     triangle_rows,
 )
 from shaders.random import random4
@@ -323,3 +324,36 @@ def test_a_light_at_the_point_itself_sends_nothing():
 def test_a_point_in_the_plane_of_a_triangle_gets_nothing():
     light = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), (9.0, 9.0, 2.0), (0.5, 0.5, 0.5))
     assert light.irradiance == BLACK
+
+
+#: A ball of radius 2 whose triangles lack a hundredth of its area, beside a point light.
+BALL = sphere_row((1.0, 2.0, 5.0), 2.0, 0.99 * 16.0 * math.pi, (1.0, 0.5, 2.0))
+BESIDE = point_row((9.0, 9.0, 9.0), (4.0, 4.0, 4.0))
+
+
+@pytest.mark.parametrize("height", [2.0, 1e-2, -500.0])
+def test_light_of_a_ball_at_a_point(height):
+    """Its irradiance is pi L sin^2, its directions are in a cone, and shadow rays end before the ball."""
+    lights, point = pack_lights([BALL, BESIDE]), (1.0, 2.0, 3.0 - height)
+    rows = arriving(lights, point, UP, DRAWS)
+    rows = rows[rows[:, 4] > 0.0]
+    sine_square, share = 0.99 * 4.0 / (2.0 + height) ** 2, lights.probability[0]
+    cosines = np.sqrt(1.0 - sine_square) if height > 0.0 else None
+    depth = sine_square / (1.0 + np.sqrt(1.0 - sine_square))
+    np.testing.assert_allclose(rows[:, 4], share / (2.0 * math.pi * depth), rtol=1e-6)
+    assert rows[:, 8].min() >= (cosines - 1e-9 if height > 0.0 else 0.0)
+    if height > 0.0:
+        irradiance = rows[:, 5:8] * share * rows[:, 8:]
+        assert_mean(irradiance, math.pi * sine_square * np.array((1.0, 0.5, 2.0)))
+    ends = np.array(point) + rows[:, :3] * rows[:, 3:4] / SHADOW_END - (1.0, 2.0, 5.0)
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 2.0, rtol=2e-2)
+    for row in rows[:100]:
+        assert light_pdf(lights, 0, point, tuple(row[:3]), 1.0) == pytest.approx(row[4], rel=1e-6)
+
+
+def test_a_point_within_a_ball_gets_no_light():
+    lights = pack_lights([BALL])
+    for point in ((1.0, 2.0, 5.0), (1.0, 2.0, 6.0), (1.0, 2.0, 6.9999)):
+        rows = arriving(lights, point, UP, 50)
+        assert np.isfinite(rows).all()
+        assert not rows[:, 4:8].any()
