@@ -19,8 +19,9 @@ from renderer.errors import UsageError
 from renderer.fleet import seats
 from renderer.fleet.seats import Seat, members_here
 from renderer.run import memory
-from renderer.run.picture_member import MemberOrder
-from renderer.run.rendering import plan_picture
+from renderer.run.members.picture_member import MemberOrder
+from renderer.run.photon_run.rounds import photon_run_bytes
+from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
@@ -158,12 +159,12 @@ def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys
 
 
 def test_a_photon_run_by_members_counts_what_is_on_its_way(cornell):
-    alone, two = (memory.photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
+    alone, two = (photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
     assert two.parts["triangles"] == 3 * alone.parts["triangles"]
     assert two.parts["photons"] == alone.parts["photons"]
     assert two.parts["photons under way"] == alone.parts["photons under way"] + memory.KEPT_BYTES * 10**6
     assert two.processes == 3
-    counted = memory.photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
+    counted = photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
     assert counted.parts["photons under way"] == alone.parts["photons under way"]
 
 
@@ -199,9 +200,9 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
-    kept, counted = (memory.photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
+    kept, counted = (photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
     assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
-    assert counted.total == memory.photon_run_bytes(cornell, 10**11, is_kept=False).total
+    assert counted.total == photon_run_bytes(cornell, 10**11, is_kept=False).total
 
 
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 g", 15 * 10**8), ("800MB", 8 * 10**8)])
