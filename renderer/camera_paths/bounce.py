@@ -140,7 +140,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     """
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     bounce = Bounce(job, rules_of(job.task, job.lookup.irradiance.radius), batch, shadows)
-    if len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0:
+    if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
     kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places_of(batch), batch.scratch[0], active, border))

@@ -114,10 +114,10 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     if lights.has_plain:
         each(arrive, whole(hits), chunk)
     if lights.kinds != 0:
-        for_each_arriving(arrive_at_vertices, (scene.lights.environment, lights.kinds, chunk, hits))
+        for_each_arriving(arrive_at_vertices, (scene.lamps.environment, lights.kinds, chunk, hits))
     if lights.has_others:
         others = list_indices(address(chunk.density), (ALL_BITS, ONE_BY_ONE_BITS), hits, address(chunk.rare))
-        sample_others(scene.lights, chunk, others)
+        sample_others(scene.lamps, chunk, others)
 
 
 @inlined

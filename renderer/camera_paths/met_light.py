@@ -111,7 +111,7 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
     chunk, first = batch.scratch[0], Long(0)
-    has_lights = len(job.scene.lights.outer) > 0
+    has_lights = len(job.scene.lamps.outer) > 0
     while first < count:
         leaving, looked = pick_endless(batch, chunk, first, count)
         if has_lights and leaving > 0:
@@ -147,7 +147,7 @@ def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk
     """Add what rays meet of the lights of a kind. more: also has how many shadow rays a vertex has, and how many rays
     there are."""
     scene, samples, chunk, count = more
-    lights = scene.lights
+    lights = scene.lamps
     for light in lights.outer:
         if lights.rows[light, LIGHT_KIND] == number:
             record = record_at(scene.light_records, light)
@@ -213,7 +213,8 @@ def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
         emitter, pdf, weight = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i]), 1.0
         if pdf > 0.0 and job.task.light_samples > 0:  # shadow rays might have brought it too
             distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
-            other_pdf = light_pdf(job.scene.lights, emitter, direction, distance)
+            point = along(in_double(column(chunk.position, i)), direction, -distance)
+            other_pdf = light_pdf(job.scene.lamps, emitter, point, direction, distance)
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)

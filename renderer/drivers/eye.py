@@ -264,7 +264,7 @@ class EyeDriver(Driver):
 
     def _light_samples(self) -> int:
         """Returns the number of shadow rays for each hit."""
-        return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
+        return min(int(np.count_nonzero(self.scene.lamps.probability)), MAX_LIGHT_SAMPLES)
 
     def _shadow_slots(self) -> int:
         """Returns how many slots the shadow rays of a batch take."""
