@@ -1,0 +1,44 @@
+"""This module is run as a program of its own, without the rest of the package:
+
+    python trial_process.py MEGABYTES SECONDS LAYER ...
+
+It reads all values of layers, and returns 0 where that works within a limit of memory and of processor time. It prints
+the name of each layer before it is read.
+"""
+
+import sys
+from contextlib import suppress
+
+
+def limit(megabytes: int, seconds: int) -> None:
+    """Limits the memory and the processor time of this process, where the system can."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 1_000_000, megabytes * 1_000_000))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def read_all(name: str) -> None:
+    """Reads all values of a layer."""
+    from pxr import Sdf, Tf
+
+    paths: list[Sdf.Path] = []
+    with suppress(Tf.ErrorException):  # what is only wrong is told by whoever reads it
+        layer = Sdf.Layer.FindOrOpen(name)
+        layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
+    for path in paths:
+        with suppress(Tf.ErrorException):
+            spec = layer.GetObjectAtPath(path)
+            for key in spec.ListInfoKeys() if spec else ():
+                spec.GetInfo(key)
+            for time in layer.ListTimeSamplesForPath(path):
+                layer.QueryTimeSample(path, time)
+
+
+if __name__ == "__main__":
+    limit(int(sys.argv[1]), int(sys.argv[2]))
+    for layer_name in sys.argv[3:]:
+        print(layer_name, flush=True)
+        read_all(layer_name)
