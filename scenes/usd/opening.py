@@ -3,11 +3,11 @@ file is read that may not be, none waits, and none takes all memory."""
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
-from pxr import Ar, Sdf, Tf, Usd, UsdUtils
+from pxr import Ar, Sdf, Usd, UsdUtils
 
 from scenes.errors import SceneFileError
 from scenes.limits import MAX_INCLUDES
@@ -31,6 +31,8 @@ QUOTED = re.compile(
 NOISE = re.compile(
     r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:", re.DOTALL
 )
+#: What usd-core raises.
+UNREADABLE = (RuntimeError, UnicodeDecodeError)
 #: Notes of usd-core that are taken in, and characters of one.
 MAX_DIAGNOSTICS, MAX_LETTERS = 100, 200
 
@@ -48,21 +50,31 @@ def opened_stage(path: Path, notes: Notes) -> Iterator[Usd.Stage]:
             raise SceneFileError(path, None, "is no readable USD file")
         yield stage
         layers.check_used(stage)
-    except Tf.ErrorException as error:
+    except UNREADABLE as error:
         raise SceneFileError(path, None, f"is no readable USD file: {message_of(error)}") from error
     finally:
-        told = [NOISE.sub("", item.commentary) for item in listener.TakeUncoalescedDiagnostics()]
-        for text in list(dict.fromkeys(told))[:MAX_DIAGNOSTICS]:
-            if "Could not open asset" not in text and "Could not load" not in text:
-                notes.add(f"usd-core: {' '.join(text.split())[:MAX_LETTERS]}", path)
+        for text in list(dict.fromkeys(told_by(listener)))[:MAX_DIAGNOSTICS]:
+            notes.add(f"usd-core: {text}", path)
         del listener
 
 
-def message_of(error: Tf.ErrorException) -> str:
+def told_by(listener: UsdUtils.CoalescingDiagnosticDelegate) -> Iterator[str]:
+    """Yields what usd-core has told, on one line each, but for layers that are not there, which are noted already."""
+    for item in listener.TakeUncoalescedDiagnostics():
+        with suppress(UnicodeDecodeError):
+            text = " ".join(NOISE.sub("", item.commentary).split())[:MAX_LETTERS]
+            if "Could not open asset" not in text and "Could not load" not in text:
+                yield text
+
+
+def message_of(error: Exception) -> str:
     """Returns what usd-core says is wrong, on one line, without where in its own code it was found."""
-    found = re.search(r": '(.*?)'\s*$", str(error).strip().partition("\n\tError in")[0], re.DOTALL)
-    text = found[1] if found else str(error)
-    return " ".join(NOISE.sub("", text).split())[:MAX_LETTERS]
+    try:
+        text = str(error)
+    except UnicodeDecodeError as wrong:  # usd-core quotes bytes that are no text
+        text = str(wrong)
+    found = re.search(r": '(.*?)'\s*$", text.strip().partition("\n\tError in")[0], re.DOTALL)
+    return " ".join(NOISE.sub("", found[1] if found else text).split())[:MAX_LETTERS]
 
 
 class Layers:
@@ -132,7 +144,7 @@ class Layers:
         """Opens a layer."""
         try:
             layer = Sdf.Layer.FindOrOpen(name)
-        except Tf.ErrorException as error:
+        except UNREADABLE as error:
             message = f"is no readable USD file: {message_of(error)}"
             raise SceneFileError(self.file_of(name), None, message) from error
         if layer is None:

@@ -10,6 +10,10 @@ import sys
 from contextlib import suppress
 
 
+#: What usd-core raises.
+UNREADABLE = (RuntimeError, UnicodeDecodeError)
+
+
 def limit(megabytes: int, seconds: int) -> None:
     """Limits the memory and the processor time of this process, where the system can."""
     with suppress(ImportError, ValueError, OSError):
@@ -22,14 +26,14 @@ def limit(megabytes: int, seconds: int) -> None:
 
 def read_all(name: str) -> None:
     """Reads all values of a layer."""
-    from pxr import Sdf, Tf
+    from pxr import Sdf
 
     paths: list[Sdf.Path] = []
-    with suppress(Tf.ErrorException):  # what is only wrong is told by whoever reads it
+    with suppress(*UNREADABLE):  # what is only wrong is told by whoever reads it
         layer = Sdf.Layer.FindOrOpen(name)
         layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
     for path in paths:
-        with suppress(Tf.ErrorException):
+        with suppress(*UNREADABLE):
             spec = layer.GetObjectAtPath(path)
             for key in spec.ListInfoKeys() if spec else ():
                 spec.GetInfo(key)
