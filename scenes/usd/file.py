@@ -42,7 +42,11 @@ class UsdFile:
         """Returns the value of an attribute at a time, the start by default, or None without one."""
         if not attribute or not attribute.HasValue():
             return None
-        return attribute.Get(self.start if time is None else time)
+        try:
+            return attribute.Get(self.start if time is None else time)
+        except TypeError:  # of a kind that Python has no word for
+            self.lose(f"{attribute.GetPath()} is left out: its value is of no kind that is known")
+            return None
 
     def rows(self, attribute: Usd.Attribute, width: int, time: Usd.TimeCode | None = None) -> Doubles | None:
         """Returns the numbers of an array, (n, width), or None without any, and noted where they are of no use."""

@@ -141,9 +141,10 @@ class Layers:
             check_by_trial(self.path, list(sizes), sum(sizes.values()))
 
     def open(self, name: str) -> Sdf.Layer:
-        """Opens a layer."""
+        """Opens a layer as it is now, even if one that was opened before is still there."""
         try:
-            layer = Sdf.Layer.FindOrOpen(name)
+            old = Sdf.Layer.Find(name)
+            layer = Sdf.Layer.FindOrOpen(name) if old is None or not old.Reload(force=True) else old
         except UNREADABLE as error:
             message = f"is no readable USD file: {message_of(error)}"
             raise SceneFileError(self.file_of(name), None, message) from error

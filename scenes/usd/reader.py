@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pxr import Sdf, Tf, Usd, UsdGeom, UsdLux, UsdSkel
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdLux, UsdSkel
 
 from scenes.curves import Turned
 from scenes.default_view import SKY
@@ -115,9 +115,12 @@ class UsdReader:
         skins = [prim for prim in self.stage.Traverse() if prim.IsA(UsdSkel.Root)]
         if not skins:
             return
-        self.stage.SetEditTarget(self.stage.GetSessionLayer())
+        session = self.stage.GetSessionLayer()
+        session.timeCodesPerSecond = self.frames.per_second  # times of a layer are in its own unit
+        self.stage.SetEditTarget(session)
         try:
-            UsdSkel.BakeSkinning(self.stage.Traverse())
+            first, last = (self.frames.first, self.frames.last) if self.frames.count > 1 else (0.0, 0.0)
+            UsdSkel.BakeSkinning(self.stage.Traverse(), Gf.Interval(first, last))
         except Tf.ErrorException:
             self.file.note("what bends by a skeleton stands at rest")
 

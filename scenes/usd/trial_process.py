@@ -9,9 +9,8 @@ the name of each layer before it is read.
 import sys
 from contextlib import suppress
 
-
 #: What usd-core raises.
-UNREADABLE = (RuntimeError, UnicodeDecodeError)
+UNREADABLE = (RuntimeError, TypeError, UnicodeDecodeError)
 
 
 def limit(megabytes: int, seconds: int) -> None:
