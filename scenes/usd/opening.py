@@ -14,7 +14,7 @@ from scenes.limits import MAX_INCLUDES
 from scenes.notes import Notes
 from scenes.source_file import OutsideError, check_file, note_file, reason
 from scenes.usd import MAX_FILE_BYTES
-from scenes.usd.prim_counts import ARCS, check_prims
+from scenes.usd.prim_counts import ARCS, check_prims, place_of
 from scenes.usd.trial import check_by_trial
 
 #: What a layer of text begins with.
@@ -155,7 +155,7 @@ class Layers:
     def named_by(self, layer: Sdf.Layer) -> list[str]:
         """Returns the names of the layers that a layer names."""
         assets = layer.GetCompositionAssetDependencies()
-        return [Sdf.ComputeAssetPathRelativeToLayer(layer, asset) for asset in assets if asset]
+        return [place_of(layer, asset) for asset in assets if asset]
 
     def check_used(self, stage: Usd.Stage) -> None:
         """Raises OutsideError where a stage has come to read a layer that may not be read, such as clips."""

@@ -23,6 +23,7 @@ from scenes.source_file import OutsideError, PixelsError, allow_folder, read_byt
 from scenes.srgb import decoded, encoded
 from scenes.texture_file import MAX_FILE_BYTES, OPAQUE, SizeError, image_texture, opened_picture
 from scenes.usd.file import UsdFile
+from scenes.usd.prim_counts import place_of
 
 #: Pictures of linear radiance.
 RADIANCE = (".exr", ".hdr")
@@ -134,9 +135,7 @@ def as_bytes(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
 def name_of(asset: Sdf.AssetPath, layer: Sdf.Layer | None) -> str:
     """Returns the name of the file of an asset, that of a package with its own in it."""
     name = str(asset.resolvedPath or asset.path).replace("<UDIM>", FIRST_TILE)
-    if not asset.resolvedPath and layer is not None:
-        name = Sdf.ComputeAssetPathRelativeToLayer(layer, name)
-    return name
+    return name if asset.resolvedPath or layer is None else place_of(layer, name)
 
 
 def bytes_of(name: str) -> bytes:

@@ -72,7 +72,14 @@ class PrimCounts:
 
 def loaded(layer: Sdf.Layer, name: str) -> Sdf.Layer | None:
     """Returns a layer that another names, if it is open."""
-    return Sdf.Layer.Find(Sdf.ComputeAssetPathRelativeToLayer(layer, name)) if name else None
+    return Sdf.Layer.Find(place_of(layer, name)) if name else None
+
+
+def place_of(layer: Sdf.Layer, name: str) -> str:
+    """Returns where an asset is that a layer names: beside the layer, wherever usd-core would look for it too."""
+    found = Sdf.ComputeAssetPathRelativeToLayer(layer, name)
+    is_nowhere = found == name and not Path(name).is_absolute() and ":" not in name and name[:1] not in ".@"
+    return Sdf.ComputeAssetPathRelativeToLayer(layer, f"./{name}") if is_nowhere else found
 
 
 def targets(root: Sdf.Layer, spec: Sdf.PrimSpec) -> Iterator[tuple[Sdf.Layer, Sdf.Path]]:

@@ -114,7 +114,7 @@ class UsdSurfaces:
         return shader, str(self.file.value(shader.GetIdAttr()) or "")
 
     def term(self, shader: UsdShade.Shader, name: str, default: Color, use: str = "color") -> Term:
-        """Returns what an input says. use: color, number or normal."""
+        """Returns what an input says. use: color, light, number or normal."""
         attribute = self.producer(shader, name)
         if attribute is None:
             return Term(default)
@@ -150,11 +150,12 @@ class UsdSurfaces:
         space, scale, bias = self.conversion(node, is_normal=use == "normal")
         factor: Color = WHITE
         own = scale[CHANNELS[channel]] if channel else 0.0
-        if bias == ZEROS and scale != ONES and channel != "a":  # what only multiplies does so without a picture of it
+        is_factor = bias == ZEROS and channel != "a" and (use == "light" or max(scale[:3]) <= 1.0)
+        if is_factor:  # what only multiplies does so without a picture of it
             factor = (own,) * 3 if channel else scale[:3]
             scale = ONES
         is_srgb = self.pictures.is_srgb(name, space)
-        as_linear = use != "color" or not is_srgb
+        as_linear = use in ("number", "normal") or not is_srgb
         number = self.pictures.number(Asked(name, space, as_linear, scale, bias))
         if number is None:
             return Term(other)
@@ -211,7 +212,8 @@ class Preview:
     def term(self, name: str, default: float | Color) -> Term:
         """Returns what an input says."""
         if isinstance(default, tuple):
-            return self.surfaces.term(self.shader, name, default, "normal" if name == "normal" else "color")
+            use = {"normal": "normal", "emissiveColor": "light"}.get(name, "color")
+            return self.surfaces.term(self.shader, name, default, use)
         return self.surfaces.term(self.shader, name, (default,) * 3, "number")
 
     def number(self, name: str, default: float, most: float = 1.0) -> float:

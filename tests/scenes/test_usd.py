@@ -102,8 +102,7 @@ def test_normals_of_a_file_are_shaded(tmp_path, driver):
     white = "color3f[] primvars:displayColor = [(0.5, 0.5, 0.5)]"
     flat, bent = (read(tmp_path, CAMERA + sun + quad("q", white, *lines, half=3)).at(0.0) for lines in ((), (tilted,)))
     assert_seen(flat, driver, 2.0 * 0.5 / math.pi, tolerance=0.03)
-    if driver == "path":
-        assert_seen(bent, driver, 0.8 * 2.0 * 0.5 / math.pi, tolerance=0.03)
+    assert_seen(bent, driver, 0.8 * 2.0 * 0.5 / math.pi, tolerance=0.03)
 
 
 def test_a_cube_is_refined_as_catmull_and_clark_do():
