@@ -29,7 +29,8 @@ QUOTED = re.compile(
 )
 #: What usd-core tells of where it was called, and where that is in memory.
 NOISE = re.compile(
-    r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:", re.DOTALL
+    r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:|pxrInternal_\w+__(::)?",
+    re.DOTALL,
 )
 #: What usd-core raises.
 UNREADABLE = (RuntimeError, UnicodeDecodeError)

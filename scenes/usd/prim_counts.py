@@ -83,9 +83,7 @@ def place_of(layer: Sdf.Layer, name: str) -> str:
 
 
 def targets(root: Sdf.Layer, spec: Sdf.PrimSpec) -> Iterator[tuple[Sdf.Layer, Sdf.Path]]:
-    """Yields the layers and paths of what a spec brings in. What is instanceable is composed once."""
-    if spec.instanceable:
-        return
+    """Yields the layers and paths of what a spec brings in, also where it is an instance: all of them are walked."""
     for field in ARCS:
         edits = spec.GetInfo(field)
         for item in [] if edits is None else edits.GetAddedOrExplicitItems():

@@ -305,15 +305,13 @@ class UsdReader:
         if any(each.ValueMightBeTimeVarying() for each in prim.GetAuthoredAttributes()):
             self.file.note("instances of a PointInstancer do not move")
         own = {number: self.prototype(path, place, depth) for number, path in enumerate(prototypes)}
-        found: list[Piece] = []
-        for number, matrix in zip(indices.tolist(), matrices, strict=True):
-            inner = matrix_of(matrix)
-            for piece in own.get(number, []):
-                shape = piece.shape
-                found.append(Piece(shape, piece.material, inner @ piece.matrix))
-            if len(found) > MAX_PARTS:
-                raise SceneFileError(self.path, None, f"over {MAX_PARTS} meshes")
-        return found
+        if sum(len(own.get(number, ())) for number in indices.tolist()) > MAX_PARTS:
+            raise SceneFileError(self.path, None, f"over {MAX_PARTS} meshes")
+        return [
+            replace(piece, matrix=matrix_of(matrix) @ piece.matrix)
+            for number, matrix in zip(indices.tolist(), matrices, strict=True)
+            for piece in own.get(number, ())
+        ]
 
     def prototype(self, path: Sdf.Path, place: Place, depth: int) -> list[Piece]:
         """Returns what is in a prototype, in the frame of its instances."""

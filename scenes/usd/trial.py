@@ -13,6 +13,8 @@ FREE_MEGABYTES, MEGABYTES_EACH = 2000, 40
 FREE_SECONDS, SECONDS_EACH = 20, 1
 #: The most bytes of the names of the layers of a trial, which are arguments of a command.
 MAX_NAMES = 100_000
+#: What usd-core prints of bytes that say they go on beyond the end of their file.
+TOO_FAR = b"posix_madvise"
 #: What that process runs.
 PROCESS = Path(__file__).with_name("trial_process.py")
 
@@ -35,7 +37,7 @@ def check_by_trial(path: Path, names: Sequence[str], size: int) -> None:
         trial = subprocess.run(command, capture_output=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired as error:
         raise SceneFileError(path, None, f"takes over {seconds} seconds to be read") from error
-    if trial.returncode:
+    if trial.returncode or TOO_FAR in trial.stderr:
         last = Path(trial.stdout.decode(errors="replace").strip().rpartition("\n")[2]).name
         message = f"is no readable USD file: usd-core ended with status {trial.returncode} at {last}"
         raise SceneFileError(path, None, f"{message} (within {megabytes} MB and {seconds} s)")

@@ -7,10 +7,12 @@ the name of each layer before it is read.
 """
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-#: What usd-core raises.
+#: What usd-core raises, and what it says where memory did not do.
 UNREADABLE = (RuntimeError, TypeError, UnicodeDecodeError)
+NO_MEMORY = "bad_alloc"
 
 
 def limit(megabytes: int, seconds: int) -> None:
@@ -23,16 +25,29 @@ def limit(megabytes: int, seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Ends this process where memory does not do for what is done within; what else is wrong is told by whoever reads
+    it."""
+    try:
+        yield
+    except UNREADABLE as error:
+        with suppress(UnicodeDecodeError):
+            if NO_MEMORY in str(error):
+                sys.exit(1)
+
+
 def read_all(name: str) -> None:
     """Reads all values of a layer."""
     from pxr import Sdf
 
     paths: list[Sdf.Path] = []
-    with suppress(*UNREADABLE):  # what is only wrong is told by whoever reads it
+    with enough_memory():
         layer = Sdf.Layer.FindOrOpen(name)
-        layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
+        if layer:
+            layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
     for path in paths:
-        with suppress(*UNREADABLE):
+        with enough_memory():
             spec = layer.GetObjectAtPath(path)
             for key in spec.ListInfoKeys() if spec else ():
                 spec.GetInfo(key)
