@@ -56,8 +56,17 @@ class Polygons:
         holes = file.wholes(self.mesh.GetHoleIndicesAttr())
         is_kept[holes[(holes >= 0) & (holes < len(counts))]] = False
         self.corners = np.flatnonzero(np.repeat(is_kept, counts))
+        border = file.text(self.mesh.GetInterpolateBoundaryAttr(), UsdGeom.Tokens.edgeAndCorner)
+        edges, sharpness, sharp_points = self.creases()
         self.cage = Cage(
-            counts[is_kept], indices[self.corners], np.flatnonzero(is_kept), len(self.points), *self.creases()
+            counts=counts[is_kept],
+            indices=indices[self.corners],
+            faces=np.flatnonzero(is_kept),
+            vertices=len(self.points),
+            edges=edges,
+            sharpness=sharpness,
+            corners=sharp_points,
+            keeps_corners=border == UsdGeom.Tokens.edgeAndCorner,
         )
 
     def fault(self, counts: Numbers, indices: Numbers) -> str:

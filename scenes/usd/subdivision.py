@@ -24,6 +24,7 @@ class Cage:
     vertices: how many there are.
     edges: (k, 2) ends of creases, with their sharpness (k,).
     corners: (v,) sharpness of each vertex.
+    keeps_corners: vertices of the border of only one polygon stay where they are.
     """
 
     counts: Numbers
@@ -33,6 +34,7 @@ class Cage:
     edges: Numbers
     sharpness: Doubles
     corners: Doubles
+    keeps_corners: bool = True
 
 
 class Refinement:
@@ -85,7 +87,9 @@ class Refinement:
         ends = self.ends[sharp].ravel(order="F")
         lines = np.bincount(ends, minlength=count)[:, None]
         creased = 0.5 * (points + self.means(ends, np.tile(middles[sharp], (2, 1)), count))
-        is_fixed = (lines > 2) | (self.cage.corners[:, None] > 0.0) | (valence == 0) | ((lines == 2) & (valence == 1))
+        is_fixed = (lines > 2) | (self.cage.corners[:, None] > 0.0) | (valence == 0)
+        if self.cage.keeps_corners:
+            is_fixed |= (lines == 2) & (valence == 1)
         return np.where(is_fixed, points, np.where(lines == 2, creased, smooth))
 
     def corners(self, values: Doubles) -> Doubles:
@@ -110,4 +114,5 @@ class Refinement:
             edges=halves,
             sharpness=np.tile(self.edge_sharpness[sharp] - 1.0, 2),
             corners=np.concatenate([cage.corners - 1.0, np.zeros(total - cage.vertices)]),
+            keeps_corners=cage.keeps_corners,
         )

@@ -130,6 +130,8 @@ def test_creases_and_borders_stay_sharp(tmp_path, driver):
     border = snap(tmp_path, glowing("Mesh", "m", *TWO))
     assert len(border.positions) == 2 * 2 * 4**2
     assert_seen(border, driver, 1.0)
+    rounded = snap(tmp_path, glowing("Mesh", "m", *TWO, 'token interpolateBoundary = "edgeOnly"'))
+    assert areas(rounded.positions).sum() < 3.9
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
