@@ -164,20 +164,9 @@ def disk(light: LightPrim) -> Lamp:
     """Makes a disk that shines along -z."""
     light.note_cone()
     radius = light.number("radius", 0.5)
-    profile = np.array([[radius, 0.0], [0.0, 0.0]])
-    shape = turned(lambda _: profile, "Z")
-    return Lamp(shape.changed(downward), glowing(light, light.per_area(math.pi * radius**2 * light.scale(0, 1))))
-
-
-def downward(mesh: Mesh) -> Mesh:
-    """Returns a disk whose front is along -z."""
-    if (
-        mesh.vertices[mesh.triangles[0]].shape
-        and np.cross(*(mesh.vertices[mesh.triangles[0, k]] - mesh.vertices[mesh.triangles[0, 0]] for k in (1, 2)))[2]
-        > 0.0
-    ):
-        mesh = rewound(mesh)
-    return Mesh(vertices=mesh.vertices, triangles=mesh.triangles, material=0)
+    profile = np.array([[0.0, 0.0], [radius, 0.0]])
+    radiance = light.per_area(math.pi * radius**2 * light.scale(0, 1))
+    return Lamp(turned(lambda _: profile, "Z"), glowing(light, radiance))
 
 
 def cylinder(light: LightPrim) -> Lamp:

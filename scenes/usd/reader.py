@@ -88,6 +88,7 @@ class UsdReader:
     shapes: dict[tuple[Any, ...], list[tuple[Shape | Turned, int | None]]] = field(default_factory=dict)
     triangles: int = 0
     prims: int = 0
+    has_lamp: bool = False
 
     def __post_init__(self) -> None:
         unit = UsdGeom.GetStageMetersPerUnit(self.stage)
@@ -106,8 +107,7 @@ class UsdReader:
         self.walk(self.stage.GetPseudoRoot(), start)
         if document.tracks or any(isinstance(part.shape, SampledMesh) for part in document.parts):
             document.animation = self.frames.span
-        has_lamp = any(prim.HasAPI(UsdLux.LightAPI) for prim in self.stage.Traverse())
-        if not has_lamp:
+        if not self.has_lamp:
             document.background, document.is_lit_by_glow = SKY, False
 
     def bake_skins(self) -> None:
@@ -179,6 +179,8 @@ class UsdReader:
         elif prim.IsA(UsdGeom.Mesh) or kind in SHAPES:
             for shape, material in self.shapes_of(prim, place.matrix):
                 self.add_part(shape, material, inside(place.outer, place.fixed))
+            if prim.HasAPI(UsdLux.LightAPI):
+                self.file.note("meshes that are lights are seen without their light")
         elif prim.IsA(UsdGeom.Gprim) or prim.HasAPI(UsdLux.LightAPI):
             self.file.note(f"{kind or 'a light'} is left out: there are none here")
 
@@ -192,6 +194,7 @@ class UsdReader:
 
     def add_light(self, prim: Usd.Prim, place: Place) -> None:
         """Adds a light, or the surface that it is."""
+        self.has_lamp = True
         light = LightPrim(self.file, prim, inside(place.outer, place.fixed), place.matrix, self.unit)
         made = LIGHTS[prim.GetTypeName()](light)
         if isinstance(made, LightSource):

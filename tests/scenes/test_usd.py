@@ -344,6 +344,18 @@ def test_shapes_face_outward(tmp_path, kind, axis):
         assert (np.einsum("ni,nci->nc", normals, snapshot.normals) > -1e-9).all()
 
 
+@pytest.mark.parametrize("kind", ["Cylinder", "Cone", "Capsule"])
+@pytest.mark.parametrize("axis", ["X", "Y", "Z"])
+def test_shapes_lie_along_their_axis(tmp_path, kind, axis):
+    lines = (f'uniform token axis = "{axis}"', "double height = 6", "double radius = 1")
+    positions = read(tmp_path, prim(kind, "shape", *lines)).at(0.0).positions.reshape(-1, 3)
+    expected = np.full(3, 2.0)
+    expected["XYZ".index(axis)] = 8.0 if kind == "Capsule" else 6.0
+    assert np.ptp(positions, axis=0) == pytest.approx(expected, rel=0.01)
+    at_the_end = positions[positions[:, "XYZ".index(axis)] > expected["XYZ".index(axis)] / 2.0 - 1e-3]
+    assert (kind == "Cylinder") == (np.ptp(at_the_end, axis=0).max() > 1.0)
+
+
 @pytest.mark.parametrize(("axis", "normal"), [("X", (1, 0, 0)), ("Y", (0, 1, 0)), ("Z", (0, 0, 1))])
 def test_planes_face_along_their_axis(tmp_path, axis, normal):
     snapshot = read(tmp_path, prim("Plane", "p", f'uniform token axis = "{axis}"')).at(0.0)
@@ -366,6 +378,15 @@ def test_cameras(tmp_path):
     assert camera.resolution == (900, 600)
     assert (camera.near, camera.focus) == (0.5, 3.0)
     assert camera.aperture == pytest.approx(2.4 / 4 / 2)
+
+
+def test_a_camera_stands_where_what_is_around_it_has_it(tmp_path):
+    turned = ("double3 xformOp:translate = (1, 0, 0)", "float xformOp:rotateY = 90",
+              'uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:rotateY"]')  # fmt: skip
+    rig = prim("Xform", "rig", *turned, children=prim("Camera", "a", *moved(0, 0, 2)))
+    camera = read(tmp_path, rig + prim("Cube", "c")).at(0.0).camera
+    assert camera.eye == pytest.approx((3, 0, 0), abs=1e-6)
+    assert camera.forward == pytest.approx((-1, 0, 0), abs=1e-6)
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
