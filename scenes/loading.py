@@ -38,6 +38,10 @@ READERS: OnDemand[Callable[..., Scene]] = OnDemand(
         ".stl": "scenes.mesh_file:read_mesh_file",
         ".glb": "scenes.mesh_file:read_mesh_file",
         ".gltf": "scenes.mesh_file:read_mesh_file",
+        ".usd": "scenes.usd:read",
+        ".usda": "scenes.usd:read",
+        ".usdc": "scenes.usd:read",
+        ".usdz": "scenes.usd:read",
     }
 )
 
