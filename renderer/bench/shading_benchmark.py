@@ -14,7 +14,7 @@ import numpy as np
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import make_photons_ready

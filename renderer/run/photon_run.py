@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from renderer.drivers.driver import RenderSettings, Work
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts

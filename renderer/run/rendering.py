@@ -18,7 +18,6 @@ from typing import Any
 import scenes
 from renderer.atomic_file import check_outputs
 from renderer.drivers import find_driver
-from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.layers import LAYER_COLUMNS
@@ -193,7 +192,7 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
     plan.begin_to_load()
     snapshot = plan.snapshot()
     check_fits(plan.estimate(snapshot), REMEDY)
-    helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
+    helped = first_run.helped() if plan.driver.traces_photons else nullcontext()
     with first_run.shown(quiet=plan.settings.quiet), helped:
         plan.note_unseen_light(snapshot)
         with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:

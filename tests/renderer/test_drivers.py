@@ -22,10 +22,10 @@ from stored_flux import total_flux
 import scenes
 import tracecore
 from renderer.camera_paths.task import FOLLOW, EyeTask
-from renderer.drivers import DRIVERS, eye, photon
+from renderer.drivers import DRIVERS, pass_memory, pass_photons
 from renderer.drivers.driver import RayCounts, RenderSettings
-from renderer.drivers.eye import pixels_by_tile
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
+from renderer.drivers.pixels import pixels_by_tile
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
@@ -542,8 +542,8 @@ def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
         maps.append((made.columns[:3, :100].tolist(), radius))
         return made
 
-    built = photon.sorted_map
-    monkeypatch.setattr(photon, "sorted_map", noted)
+    built = pass_photons.sorted_map
+    monkeypatch.setattr(pass_photons, "sorted_map", noted)
     passes(lamp_in_box(), "photon", 3, radius=0.2)
     assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
     assert maps[0][0] != maps[1][0] != maps[2][0]
@@ -612,7 +612,7 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
 
 def test_photons_suit_the_picture_unless_their_number_is_given():
     for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
-        assert photon.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
+        assert pass_memory.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
     for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
         with opened(lamp_in_box(), "photon", photons=photons) as made:
             assert made.settings.photons == expected
@@ -674,8 +674,8 @@ def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
 
 def test_what_threads_do_adds_up_to_their_time(monkeypatch):
     """Maps are made slow, so that the time for them shows."""
-    built = photon.sorted_map
-    monkeypatch.setattr(photon, "sorted_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
+    built = pass_photons.sorted_map
+    monkeypatch.setattr(pass_photons, "sorted_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
     with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1, threads=2) as made:
         for i in range(3):
             made.render_pass(i)
@@ -700,13 +700,13 @@ def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
     """What passes take is guessed before the first, and known from then on."""
     with opened(lamp_in_box(), "photon", photons=1000, max_bounces=3, radius=0.1, threads=3) as made:
         before = made.bytes_of_pass()
-        assert made._room() == 3
+        assert made.room == 3
         made.render_pass(0)
         known = made.bytes_of_pass()
-        assert known - photon.MAP_BYTES * made.work.photons.stored == before - photon.MAP_BYTES * 4000
+        assert known - pass_memory.MAP_BYTES * made.work.photons.stored == before - pass_memory.MAP_BYTES * 4000
         for passes, room in ((0.5, 0), (1.5, 1), (2.5, 2), (9.0, 3)):
-            monkeypatch.setattr(eye, "memory_for_passes", lambda passes=passes: passes * known)
-            assert made._room() == room
+            monkeypatch.setattr(pass_memory, "memory_for_passes", lambda passes=passes: passes * known)
+            assert made.room == room
 
 
 def test_rays_are_counted_once_whoever_joins():
