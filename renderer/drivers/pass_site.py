@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from renderer.drivers.driver import Work
 from renderer.photons.counts import PhotonCounts
+from renderer.photons.lookup import PhotonLookup
 from tracecore.workers.tasks import Crew
 
 T = TypeVar("T")
@@ -20,11 +21,13 @@ class PassSite:
 
     crew: the workers at it.
     pixels: (n,) int32, those that are made of it.
+    photon_map: that members of a fleet have made together for it, or None.
     work: the rays and photons that it takes, to which is added.
     """
 
     crew: Crew
     pixels: npt.NDArray[np.int32]
+    photon_map: PhotonLookup | None = None
     work: Work = field(default_factory=Work)
     _borrowed: list[tuple[str, object]] = field(default_factory=list)
 

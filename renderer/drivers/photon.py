@@ -37,7 +37,8 @@ class PhotonDriver(PhotonMapDriver):
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: traces photons, builds their map, and follows camera paths with it."""
         photons = PassPhotons(self.photon_requests(index), self.emitted, site)
-        return self.follow_camera_paths(index, self.build_map(index, photons), site)
+        photon_map = site.photon_map or self.build_map(index, photons)
+        return self.follow_camera_paths(index, photon_map, site)
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces: those that have bounced, as shadow rays bring the direct light."""

@@ -44,7 +44,7 @@ class PhotonsOnlyDriver(PhotonDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, from the one map."""
-        return self.follow_camera_paths(index, self.one_map.lookup, site)
+        return self.follow_camera_paths(index, site.photon_map or self.one_map.lookup, site)
 
     def photon_requests(self, _: int) -> PhotonRequests:
         """Returns which photons the one map has: also those that come straight from a light."""

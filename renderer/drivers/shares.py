@@ -102,7 +102,8 @@ def made_shares(driver: Driver, take: Callable[[], AnyShare | None]) -> Generato
 def make_share(driver: EyeDriver, share: AnyShare, crew: Crew) -> MadeShare:
     """Returns what is made of a pass, of a part of it, or of the photons that it looks up."""
     if isinstance(share, Share):
-        return make_part(driver, share, PassSite(crew, part_of(driver.pixels, share)))
+        photon_map = None if share.given is None else share.given.content
+        return make_part(driver, share, PassSite(crew, part_of(driver.pixels, share), photon_map))
     assert isinstance(driver, PhotonDriver)
     site = PassSite(crew, driver.pixels)
     photons = PassPhotons(driver.photon_requests(share.index), driver.emitted, site)
@@ -122,10 +123,6 @@ def make_part(driver: EyeDriver, share: Share, site: PassSite) -> MadeShare:
     if share.carried is not None:
         site.crew.await_before()  # what is under way goes on from something else
         driver.take_up(share.index, share.carried)
-    if share.given is None:
-        image = driver.trace_pass(share.index, site)
-    else:
-        assert isinstance(driver, PhotonDriver)
-        image = driver.follow_camera_paths(share.index, share.given.content, site)
+    image = driver.trace_pass(share.index, site)
     made = driver.finish_pass(share.index, site, image)
     return made._replace(values=within_crop(image, driver.settings) if share.parts == 1 else image[site.pixels])

@@ -27,9 +27,12 @@ from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.pixels import pixels_by_tile
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
+from renderer.drivers.shares import MapShare, PhotonShare, Share, made_shares, part_of
+from renderer.fleet.fleet import Common
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON
+from renderer.photons.ranges import ranges_of
 from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
@@ -707,6 +710,29 @@ def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
         for passes, room in ((0.5, 0), (1.5, 1), (2.5, 2), (9.0, 3)):
             monkeypatch.setattr(pass_memory, "memory_for_passes", lambda passes=passes: passes * known)
             assert made.room == room
+
+
+def test_members_make_parts_of_a_pass_with_the_bits_of_the_whole(monkeypatch):
+    """They trace photons range by range, build one map, and look up in it in the way of a driver of the user's own."""
+
+    class Dimmed(DRIVERS["photon"]):
+        def trace_pass(self, index, site):
+            return 0.5 * super().trace_pass(index, site)
+
+    monkeypatch.setitem(DRIVERS, "dimmed", Dimmed)
+    few = {"photons": 10_000, "radius": 0.1, "width": 64, "height": 32}
+    with opened(lamp_in_box(), "photon", **few) as bright, opened(lamp_in_box(), "dimmed", **few) as made:
+        whole = 0.5 * bright.render_pass(2)
+        assert np.array_equal(made.render_pass(2), whole)
+        ranges = [PhotonShare(2, each) for each in ranges_of(range(10_000), 2)]
+        traced = tuple(one.values for one in made_shares(made, iter([*ranges, None]).__next__))
+        (maps,) = made_shares(made, iter([MapShare(2, Common(traced)), None]).__next__)
+        parts = [Share(2, part, 2, given=Common(maps.values)) for part in range(2)]
+        image = np.zeros((64 * 32, whole.shape[2]))
+        for share, part in zip(parts, made_shares(made, iter([*parts, None]).__next__), strict=True):
+            assert part.work.rays.photon == 0
+            image[part_of(made.pixels, share)] = part.values
+    assert np.array_equal(image.reshape(whole.shape), whole)
 
 
 def test_rays_are_counted_once_whoever_joins():

@@ -177,7 +177,7 @@ def test_textures_count_by_their_texels(cornell):
     assert memory.scene_bytes(replace(cornell, textures=(finer,)))["textures"] == 800 * memory.TEXEL_BYTES
 
 
-def test_memory_bounds_the_passes_under_way(PathDriver, cornell):
+def test_memory_bounds_the_passes_under_way(cornell):
     settings = RenderSettings(width=400, height=300, threads=8)
     assert passes_under_way(PathDriver, 8, image_bytes(settings)) == 8
     limit_memory(own_bytes() + 1_000_000_000)
