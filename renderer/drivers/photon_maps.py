@@ -5,7 +5,6 @@ from functools import cached_property
 
 import numpy as np
 
-from renderer.camera_paths.paths import Doubles, Longs
 from renderer.camera_paths.task import PARTLY, EyeTask
 from renderer.drivers.driver import Caustics, Radiance, RenderSettings
 from renderer.drivers.eye import EyeDriver
@@ -20,6 +19,7 @@ from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
 from renderer.photons.tracing import PHOTON_CODE
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
+from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.

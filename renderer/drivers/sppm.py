@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from renderer.camera_paths.paths import Doubles
 from renderer.drivers.driver import Carried, Radiance, RenderSettings
 from renderer.drivers.pass_photons import PassPhotons
 from renderer.drivers.pass_site import PassSite
@@ -14,6 +12,7 @@ from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
 from renderer.photons.lookup import PhotonLookup
 from scenes.model import Snapshot
+from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import Helpers
 
@@ -103,7 +102,7 @@ def evenly_shrunk(first_radius: float, passes: int) -> float:
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
 
 
-def shrunk_by(discs: Discs, found: npt.NDArray[np.int64], workers: Helpers) -> Discs:
+def shrunk_by(discs: Discs, found: Longs, workers: Helpers) -> Discs:
     """Returns the discs after a pass that found so many photons within each; workers share the pixels."""
     parts = [slice(first, first + PART_PIXELS) for first in range(0, len(found), PART_PIXELS)]
 

@@ -219,7 +219,7 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
     add_fates(hits, chunk, output)
     if queue.flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
-        keep_media(view, hits)
+        keep_media(PATH_MEDIA, address(chunk.counters), (FATES, NO_FATE), view, hits)
     return looked, keep_paths(view, hits)
 
 
