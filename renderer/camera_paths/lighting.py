@@ -40,7 +40,7 @@ from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, kinds_with, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
-from shaders.vector import Vec3, along, chosen, dot, in_double, largest, multiply, scale, subtract
+from shaders.vector import Vec3, add, along, chosen, dot, in_double, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
@@ -268,11 +268,7 @@ def light_vertex(i: int, data: Seeing) -> None:
     rest = weight * radiance_gain(kind, parameters, wi[2], seen)
     is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
     seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
-    reflected = (
-        value.base[0] * base + value.rest[0] * rest,
-        value.base[1] * base + value.rest[1] * rest,
-        value.base[2] * base + value.rest[2] * rest,
-    )
+    reflected = add(scale(value.base, base), scale(value.rest, rest))
     radiance = multiply(multiply(seen_share, reflected), column(chunk.irradiance, i))
     start, position = next_origin(i, direction, chunk), column(chunk.position, i)
     above = dot(direction, column(chunk.normal, i)) > ZERO

@@ -101,7 +101,6 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 #: Photons look at texels where they may, and at maps elsewhere.
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
 
-
 #: Surfaces that are looked at where a ray meets their triangle.
 WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
 

@@ -111,15 +111,10 @@ def narrower(lights: LightArrays, around: Doubles, is_square: Bools) -> Doubles:
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:
     """Returns budgets of joined lights as those of rows, for the kinds that are never joined."""
     probability = lights.probability.copy()
-    single, joined = (np.flatnonzero(is_other(table)) for table in (lights.rows, rows))
+    is_other = (~np.isin(table[:, LIGHT_KIND], (POINT, TRIANGLE)) for table in (lights.rows, rows))
+    single, joined = map(np.flatnonzero, is_other)
     probability[single] = budgets[joined]
     return probability
-
-
-def is_other(rows: Doubles) -> Bools:
-    """Returns whether a light is neither point nor triangle: (n,) bool."""
-    kinds: Bools = ~np.isin(rows[:, LIGHT_KIND], (POINT, TRIANGLE))
-    return kinds
 
 
 def light_budgets(lights: LightArrays, power: Doubles, is_square: Bools, to: Projection) -> Doubles:

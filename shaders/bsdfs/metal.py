@@ -60,8 +60,8 @@ def pack(material: Any) -> Metal:
 
 
 @compiled
-def lobe_of(metal: Metal) -> SpecularLobe:
-    """Returns what the facets reflect."""
+def lobe_of(metal: Any) -> SpecularLobe:
+    """Returns what the facets reflect of whatever has `specular`, `eta`, `k` and `like`."""
     return SpecularLobe(metal.specular, metal.eta, metal.k, metal.like)
 
 
