@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PhotonTask
 from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment

@@ -7,7 +7,7 @@ from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import trace_photons
