@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pxr import Sdf, Usd, UsdLux
+from pxr import Usd, UsdLux
 
 from scenes.curves import Turned, changed
 from scenes.document import EnvironmentSource, LightSource, Origin
@@ -17,14 +17,14 @@ from scenes.gltf.pictures import Lookup, Map
 from scenes.gltf.surfaces import GltfSurface
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.lights.spot import LEAST_CONE
-from scenes.microfacets import BLACK, multiplied, scaled
+from scenes.microfacets import BLACK, multiplied
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.shapes import cone, rectangle
 from scenes.source_file import OutsideError
 from scenes.transforms import Transform, quaternion, rotation
 from scenes.usd.file import UsdFile
-from scenes.usd.pictures import Asked, UsdPictures, name_of, radiance_of
-from scenes.usd.shapes import ball, turned
+from scenes.usd.pictures import Asked, UsdPictures, asset_of, radiance_of
+from scenes.usd.shapes import LEAST_SIZE, ball, turned
 
 FORWARD = np.array([0.0, 0.0, -1.0])
 #: Degrees of a sun that says nothing, and of a cone that is none.
@@ -70,14 +70,20 @@ class LightPrim:
         """Returns a number that the light has."""
         return self.file.number(self.attribute(name), default, low)
 
-    def asset(self) -> str:
+    def size(self, name: str, default: float) -> float:
+        """Returns a length that the light has, above 0."""
+        return max(self.number(name, default), LEAST_SIZE)
+
+    @property
+    def cone(self) -> float:
+        """Returns the angle of the cone that it shines into, where it says one."""
+        attribute = self.attribute("shaping:cone:angle")
+        return self.file.number(attribute, NO_CONE, 0.0) if attribute.HasAuthoredValue() else NO_CONE
+
+    @property
+    def picture(self) -> str:
         """Returns the name of the file of its picture, or ""."""
-        attribute = self.attribute("texture:file")
-        value = self.file.value(attribute)
-        if not isinstance(value, Sdf.AssetPath) or not value.path:
-            return ""
-        stack = attribute.GetPropertyStack(self.file.start)
-        return name_of(value, stack[0].layer if stack else None)
+        return asset_of(self.file, self.attribute("texture:file"))
 
     @property
     def radiance(self) -> Color:
@@ -88,13 +94,12 @@ class LightPrim:
             kelvin = min(max(self.number("colorTemperature", 6500.0), 1000.0), 10_000.0)
             red, green, blue = (max(part, 0.0) for part in UsdLux.BlackbodyTemperatureAsRgb(kelvin))
             color = multiplied(color, (red, green, blue))
-        red, green, blue = (min(strength * part, MAX_RADIANCE) for part in color)
-        return (red, green, blue)
+        return limited(color, strength)
 
     def per_area(self, area: float) -> Color:
         """Returns its radiance, divided by its area where it asks for that. area: in the units of the file."""
         is_normalized = bool(self.file.value(self.attribute("normalize")))
-        return scaled(self.radiance, 1.0 / area) if is_normalized and area > 0.0 else self.radiance
+        return limited(self.radiance, 1.0 / area) if is_normalized and area > 0.0 else self.radiance
 
     def scale(self, *axes: int) -> float:
         """Returns by what its transform multiplies lengths, areas or volumes along some of its axes."""
@@ -108,10 +113,16 @@ class LightPrim:
 
     def note_cone(self) -> None:
         """Notes a cone of a light that has a size."""
-        if self.number("shaping:cone:angle", NO_CONE) < 90.0 or self.number("shaping:focus", 0.0) > 0.0:
+        if self.cone < 90.0:
             self.file.note(
                 f"the {self.prim.GetTypeName()} {self.prim.GetPath()} shines to all sides: a cone is left out"
             )
+
+
+def limited(color: Color, factor: float) -> Color:
+    """Returns a colour times a number, each channel at most MAX_RADIANCE."""
+    red, green, blue = (min(part * factor, MAX_RADIANCE) for part in color)
+    return (red, green, blue)
 
 
 def distant(light: LightPrim) -> LightSource:
@@ -119,7 +130,7 @@ def distant(light: LightPrim) -> LightSource:
     angle = light.number("angle", SUN)
     disc = math.pi * math.sin(math.radians(min(0.5 * angle, 90.0))) ** 2
     is_normalized = bool(light.file.value(light.attribute("normalize"))) or disc == 0.0
-    irradiance = scaled(light.radiance, 1.0 if is_normalized else disc)
+    irradiance = limited(light.radiance, 1.0 if is_normalized else disc)
     radius = min(0.5 * angle, MAX_SUN)
     return DistantSource(FORWARD, irradiance, radius, transform=light.transform, origin=Origin(light.file.path))
 
@@ -132,11 +143,11 @@ def sphere(light: LightPrim) -> LightSource | Lamp:
     radius = light.number("radius", 0.5)
     size = light.scale(0, 1, 2) ** (1.0 / 3.0) * radius
     radiance = light.per_area(4.0 * math.pi * size**2)
-    angle = light.number("shaping:cone:angle", NO_CONE)
+    angle = light.cone
     if not (light.is_point or angle < 180.0 or size == 0.0):
         return Lamp(ball(radius), glowing(light, radiance))
     area = math.pi * size**2 if size > 0.0 else 0.25  # as of a normalised one, of any size
-    intensity = scaled(radiance, area * light.unit**2)
+    intensity = limited(radiance, area * light.unit**2)
     origin = Origin(light.file.path)
     if angle >= 180.0:
         return PointSource(np.zeros(3), intensity, light.transform, origin)
@@ -150,7 +161,7 @@ def sphere(light: LightPrim) -> LightSource | Lamp:
 def rect(light: LightPrim) -> Lamp:
     """Makes a rectangle that shines along -z."""
     light.note_cone()
-    width, height = light.number("width", 1.0), light.number("height", 1.0)
+    width, height = light.size("width", 1.0), light.size("height", 1.0)
     radiance = light.per_area(width * height * light.scale(0, 1))
     mesh = rectangle((0.5 * width, -0.5 * height, 0.0), (-width, 0.0, 0.0), (0.0, height, 0.0), 0)
     uvs = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
@@ -163,7 +174,7 @@ def rect(light: LightPrim) -> Lamp:
 def disk(light: LightPrim) -> Lamp:
     """Makes a disk that shines along -z."""
     light.note_cone()
-    radius = light.number("radius", 0.5)
+    radius = light.size("radius", 0.5)
     profile = np.array([[0.0, 0.0], [radius, 0.0]])
     radiance = light.per_area(math.pi * radius**2 * light.scale(0, 1))
     return Lamp(turned(lambda _: profile, "Z"), glowing(light, radiance))
@@ -172,7 +183,7 @@ def disk(light: LightPrim) -> Lamp:
 def cylinder(light: LightPrim) -> Lamp:
     """Makes an open cylinder along x that shines outward."""
     light.note_cone()
-    length, radius = light.number("length", 1.0), light.number("radius", 0.5)
+    length, radius = light.size("length", 1.0), light.size("radius", 0.5)
     ends = np.array([[-0.5 * length, 0.0, 0.0], [0.5 * length, 0.0, 0.0]])
     size = light.scale(0, 1, 2) ** (2.0 / 3.0)
     radiance = light.per_area(2.0 * math.pi * radius * length * size)
@@ -182,7 +193,7 @@ def cylinder(light: LightPrim) -> Lamp:
 
 def dome(light: LightPrim) -> EnvironmentSource:
     """Makes the light from all around: the same everywhere, or a picture of it."""
-    name, radiance = light.asset(), np.array(light.radiance, np.float32).reshape(1, 1, 3)
+    name, radiance = light.picture, np.array(light.radiance, np.float32).reshape(1, 1, 3)
     turn = HALF_TURN
     if light.prim.GetTypeName() == "DomeLight_1":
         axis = light.file.text(light.prim.GetAttribute("poleAxis"), "scene")
@@ -208,7 +219,7 @@ def glowing(light: LightPrim, radiance: Color) -> GltfSurface:
 
 def with_picture(light: LightPrim, lamp: Lamp, pictures: UsdPictures) -> Lamp:
     """Returns a lamp with the picture that it has; on other shapes than a rectangle its mean counts."""
-    name = light.asset()
+    name = light.picture
     number = pictures.number(Asked(name, "auto", not pictures.is_srgb(name, "auto"))) if name else None
     if number is not None:
         lamp.surface.maps["emission_map"] = Map(Lookup(number))

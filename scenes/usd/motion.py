@@ -19,8 +19,10 @@ from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, li
 from scenes.transforms import axis_and_degrees, quaternion_of
 from scenes.usd.file import UsdFile
 
-#: The most frames of a stage; numbers of the keys of a mesh.
+#: The most frames of a stage; numbers of the keys of all that moves.
 MAX_FRAMES, MAX_NUMBERS = 100_000, 1 << 28
+#: Numbers that count for a key of a transform: it takes time to make, too.
+KEY_NUMBERS = 100
 #: How far the axes of a transform may be from right angles, by the cosine.
 SHEAR = 1e-4
 
@@ -33,6 +35,7 @@ class Frames:
         self.per_second = stage.GetTimeCodesPerSecond() or 24.0
         rate = stage.GetFramesPerSecond() or self.per_second
         self.first, self.last = first, last
+        self.numbers = 0
         self.count = 1
         if stage.HasAuthoredTimeCodeRange() and last > first and rate > 0.0 < self.per_second:
             self.count = int(min(round((last - first) / self.per_second * rate) + 1, MAX_FRAMES))
@@ -63,6 +66,11 @@ class Frames:
         """Returns what makes tracks linear between frames."""
         return linear_shapes(self.times)
 
+    def has_room(self, numbers: int) -> bool:
+        """Counts the numbers of some keys, and returns whether there may be so many with those before."""
+        self.numbers += numbers
+        return self.numbers <= MAX_NUMBERS
+
     def seconds(self, code: float) -> float:
         """Returns the time of a time code."""
         return code / self.per_second
@@ -82,7 +90,12 @@ def track_of(file: UsdFile, frames: Frames, prim: Usd.Prim) -> Track | None:
     is_blinking = bool(shown) and shown.ValueMightBeTimeVarying()
     if not is_moving and not is_blinking:
         return None
+    if not frames.has_room(KEY_NUMBERS * frames.count):
+        file.note(f"{prim.GetPath()} does not move, nor what comes after it: there are too many keys")
+        return None
     matrices = [matrix_of(place.GetLocalTransformation(code)) for code in frames.codes] if place else [np.eye(4)]
+    if not np.isfinite(matrices).all() or not (is_blinking or np.ptp(matrices, axis=0).any()):
+        return None
     track = track_through(file, frames, matrices if is_moving else matrices[:1] * frames.count)
     if not is_blinking:
         return track

@@ -24,7 +24,7 @@ MAX_NESTING = 1000
 #: What of text are no brackets: comments and quoted words, also of three quotes and of paths of files.
 QUOTED = re.compile(
     rb'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
-    rb"|@@@.*?@@@|@[^@\n]*@|#[^\n]*",
+    rb"|@@@.*?@@@|@[^@\n]*@|#[^\n]*|//[^\n]*|/\*.*?\*/",
     re.DOTALL,
 )
 #: What usd-core tells of where it was called, and where that is in memory.

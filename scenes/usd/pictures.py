@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Ar, Sdf
+from pxr import Ar, Sdf, Usd
 
 from scenes.environment_file import read_environment
 from scenes.errors import SceneFileError
@@ -132,10 +132,14 @@ def as_bytes(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
     return np.rint(255.0 * shares).astype(np.uint8)
 
 
-def name_of(asset: Sdf.AssetPath, layer: Sdf.Layer | None) -> str:
-    """Returns the name of the file of an asset, that of a package with its own in it."""
+def asset_of(file: UsdFile, attribute: Usd.Attribute | None) -> str:
+    """Returns the name of the file that an attribute names, that of a package with its own in it, or "" for none."""
+    asset = None if attribute is None else file.value(attribute)
+    if attribute is None or not isinstance(asset, Sdf.AssetPath) or not asset.path:
+        return ""
     name = str(asset.resolvedPath or asset.path).replace("<UDIM>", FIRST_TILE)
-    return name if asset.resolvedPath or layer is None else place_of(layer, name)
+    stack = attribute.GetPropertyStack(file.start)
+    return name if asset.resolvedPath or not stack else place_of(stack[0].layer, name)
 
 
 def bytes_of(name: str) -> bytes:

@@ -36,8 +36,10 @@ LEAST_UNIT, MOST_UNIT = 1e-6, 1e6
 MAX_DEPTH, MAX_INSTANCERS = 500, 8
 #: Purposes of prims that are not shown.
 HIDDEN = (UsdGeom.Tokens.proxy, UsdGeom.Tokens.guide)
-#: Children of a prim that are looked at: those of instances too.
+#: Children of a prim that are looked at: those of instances too. Prototypes of an instancer may stand where else nothing
+#: is shown.
 CHILDREN = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
+OF_PROTOTYPES = Usd.TraverseInstanceProxies(Usd.PrimIsActive & Usd.PrimIsLoaded)
 
 
 def read_scene(path: Path) -> Scene:
@@ -253,8 +255,12 @@ class UsdReader:
         attribute = polygons.mesh.GetPointsAttr()
         if self.frames.count == 1 or not attribute.ValueMightBeTimeVarying():
             return None
+        codes = attribute.GetTimeSamples()
+        if not self.frames.has_room(len(codes) * mesh.vertices.size):
+            self.file.note(f"{polygons.name} does not move, nor what comes after it: there are too many keys")
+            return None
         times, points, normals = [], [], []
-        for code in attribute.GetTimeSamples():
+        for code in codes:
             rows = self.file.rows(attribute, 3, Usd.TimeCode(code))
             if rows is None or rows.shape != polygons.points.shape:
                 self.file.note(f"{polygons.name} does not move: it has other points at another time")
@@ -337,7 +343,7 @@ class UsdReader:
                 found += [Piece(shape, material, matrix) for shape, material in shapes]
             elif prim.GetTypeName() in LIGHTS or prim.GetTypeName() == "Camera":
                 self.file.note("lights and cameras that an instancer repeats are left out")
-            waiting += [(child, matrix, level + 1) for child in reversed(prim.GetFilteredChildren(CHILDREN))]
+            waiting += [(child, matrix, level + 1) for child in reversed(prim.GetFilteredChildren(OF_PROTOTYPES))]
         return found
 
 

@@ -28,7 +28,7 @@ from scenes.microfacets import (
 )
 from scenes.model import Color, Material
 from scenes.usd.file import UsdFile
-from scenes.usd.pictures import ONES, ZEROS, Asked, Numbers4, UsdPictures, name_of
+from scenes.usd.pictures import ONES, ZEROS, Asked, Numbers4, UsdPictures, asset_of
 
 PREVIEW, TEXTURE, TRANSFORM, READER = "UsdPreviewSurface", "UsdUVTexture", "UsdTransform2d", "UsdPrimvarReader_"
 WHITE: Color = (1.0, 1.0, 1.0)
@@ -138,14 +138,12 @@ class UsdSurfaces:
 
     def texture(self, node: UsdShade.Shader, output: str, default: Color, use: str) -> Term:
         """Returns what a picture says. use: as of `term`."""
-        asset, attribute = self.given(node, "file"), self.producer(node, "file")
+        name = asset_of(self.file, self.producer(node, "file"))
         fallback = self.given(node, "fallback")
         other = default if fallback is None else self.file.color_of(str(node.GetPath()), list(fallback)[:3], default)
-        if not isinstance(asset, Sdf.AssetPath) or not asset.path or attribute is None:
+        if not name:
             self.file.lose(f"{node.GetPath()} names no picture: numbers alone are used")
             return Term(other)
-        stack = attribute.GetPropertyStack(self.file.start)
-        name = name_of(asset, stack[0].layer if stack else None)
         channel = output if output in CHANNELS else ""
         space, scale, bias = self.conversion(node, is_normal=use == "normal")
         factor: Color = WHITE

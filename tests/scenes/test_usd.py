@@ -283,6 +283,18 @@ def test_a_point_instancer_repeats_its_prototypes(tmp_path, driver):
     assert_seen(scene.at(0.0), driver, expected)
 
 
+@pytest.mark.parametrize("kind", ["over", "class"])
+def test_prototypes_may_stand_where_nothing_is_shown(tmp_path, kind):
+    box = prim("Xform", "box", children=prim("Cube", "c"))
+    lines = (
+        "int[] protoIndices = [0, 0]",
+        "point3f[] positions = [(0, 0, 0), (5, 0, 0)]",
+        "rel prototypes = [</p/box>]",
+    )
+    scene = read(tmp_path, f'{kind} "p"\n{{\n{box}}}\n' + prim("PointInstancer", "many", *lines))
+    assert scene.document.triangles == 24
+
+
 def test_instancers_in_prototypes_of_instancers(tmp_path):
     inner = prim(
         "PointInstancer",
@@ -480,6 +492,9 @@ def test_a_skeleton_bends_its_skin(tmp_path):
 
 
 def test_a_range_in_which_nothing_moves_is_one_frame(tmp_path):
+    still = ("double3 xformOp:translate.timeSamples = {\n0: (1, 0, 0),\n24: (1, 0, 0)\n}",
+             'uniform token[] xformOpOrder = ["xformOp:translate"]')  # fmt: skip
+    assert read(tmp_path, prim("Cube", "c", *still), SPAN).animation.frames == 1
     assert read(tmp_path, prim("Cube", "c"), SPAN).animation.frames == 1
 
 

@@ -392,6 +392,11 @@ def test_points_and_spots(tmp_path):
     (spot,) = lights_of(tmp_path, "SphereLight", *cone)
     assert (spot.inner_angle, spot.outer_angle) == pytest.approx((30, 40))
     assert spot.direction == pytest.approx((0, 0, -1))
+    meta = 'prepend apiSchemas = ["ShapingAPI"]'
+    lamp = prim("SphereLight", "lamp", "bool treatAsPoint = 1", meta=meta)
+    assert (
+        read(tmp_path, lamp + prim("Cube", "c")).at(0.0).lights[0].kind == "point"
+    )  # a cone that nobody has asked for
 
 
 def test_sizes_in_other_units_shine_alike(tmp_path):
@@ -415,6 +420,7 @@ def test_radiance_of_lights(tmp_path):
     warm = ("bool inputs:enableColorTemperature = 1", "float inputs:colorTemperature = 3000")
     red, green, blue = emission_of(tmp_path, *warm)
     assert red > green > blue > 0.0
+    assert emission_of(tmp_path, "float inputs:exposure = 40") == (1e9,) * 3
     assert emission_of(tmp_path, "float intensity = 7") == pytest.approx((7,) * 3)  # as files had it before 2021
 
 

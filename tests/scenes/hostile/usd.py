@@ -67,6 +67,10 @@ CASES = [
         "brackets that a comment seems to close", "deep inside one another", "a.usda",
         lambda: HEADER + 'def Xform "a" # }\n{\n' * 5000,
     ),
+    made(
+        "brackets that quotes in a comment seem to hide", "deep inside one another", "a.usda",
+        lambda: HEADER + '/* """ */\n' + 'def Xform "a"\n{\n' * 5000 + '/* """ */',
+    ),
     made("references that double 30 times", "prims", "a.usda", partial(doubling, 30)),
     made("instances that double 40 times", "prims", "a.usda", partial(doubling, 40, "instanceable = true\n")),
     made("instancers of instancers", "over 1000000 meshes", "a.usda", partial(instancers, 3)),
@@ -91,6 +95,9 @@ CASES = [
     usd("a negative count", "no triangles", MESH.format("[-3, 6]", "[0, 1, 2]", POINTS)),
     usd("points that are not numbers", "no triangles", MESH.format("[3]", "[0, 1, 2]", POINTS.replace("1", "nan"))),
     usd("points of another kind", "no triangles", MESH.format("[3]", "[0, 1, 2]", "None")),
+    usd("lamps of no size", IS_READ, CUBE + "".join(
+        f'def {kind}Light "l{kind}"\n{{\nfloat inputs:radius = 0\nfloat inputs:length = 0\nfloat inputs:width = 0\n'
+        "bool inputs:normalize = 1\n}\n" for kind in ("Sphere", "Disk", "Rect", "Cylinder"))),
     usd("a radius below zero", IS_READ, 'def Sphere "s"\n{\ndouble radius = -1\n}\n'),
     usd(
         "a transform of infinite numbers", IS_READ,
