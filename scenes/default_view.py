@@ -17,15 +17,15 @@ axis and not on that of this one, the other one is.
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, LightSource, Part, triangle_count
+from scenes.document import Document, EnvironmentSource, LightSource, Part
 from scenes.geometry import areas, double_area_normals, unit
 from scenes.lights import DistantSource, PointSource
 from scenes.microfacets import multiplied
-from scenes.model import Camera, Color, Doubles, Floats, Material, Texture
+from scenes.model import Camera, Color, Doubles, Floats, Indices, Material, Texture
 from scenes.palette import mean_color
 from scenes.room_finder import Room, find_room, first_hits, surroundings
 
@@ -57,6 +57,18 @@ CLEARLY = 3.0
 HEADINGS = 24
 #: Name of the camera of a document that has none.
 DEFAULT_CAMERA = "camera"
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """Holds what of a document's triangles a camera and light are chosen by: the triangles, or others around them.
+
+    positions: (n, 3, 3), at the animation's start, at least one.
+    material_ids: (n,), indices of the materials.
+    """
+
+    positions: Floats
+    material_ids: Indices
 
 
 def triple(vector: Doubles) -> tuple[float, float, float]:
@@ -105,14 +117,13 @@ def material_of(part: Part) -> int:
     return part.shape.material if part.material is None else part.material
 
 
-def has_lamps(document: Document, positions: Floats) -> bool:
-    """Returns whether lamps among the surfaces of a document light it. positions: (n, 3, 3), of its triangles."""
+def has_lamps(document: Document, outline: Outline) -> bool:
+    """Returns whether lamps among the surfaces of a document light it."""
     radiances = np.array([lamp_radiance(material, document.textures) for material in document.materials])
     if not radiances.any():
         return False
-    counts = [triangle_count(part.shape) for part in document.parts]
-    sizes = areas(positions)
-    sent = np.repeat(radiances[[material_of(part) for part in document.parts]], counts) @ sizes
+    sizes = areas(outline.positions)
+    sent = radiances[outline.material_ids] @ sizes
     return bool(sent > LIT_BY_LAMPS * sizes.sum())
 
 
@@ -126,13 +137,13 @@ def lamp_radiance(material: Material, textures: Sequence[Texture]) -> float:
     return max(multiplied(material.emission, share))
 
 
-def completed(document: Document, positions: Floats, up_axis: str | None) -> Document:
+def completed(document: Document, outline: Outline, up_axis: str | None) -> Document:
     """Returns a document with a camera and light where it has none, and notes of what was looked for in its triangles.
 
-    positions: (n, 3, 3), of its triangles at the animation's start, at least one.
+    outline: of its triangles.
     up_axis: "y" or "z", or None for what the document says.
     """
-    notes, source = deepcopy(document.notes), document.parts[0].origin.path
+    notes, source, positions = deepcopy(document.notes), document.parts[0].origin.path, outline.positions
     axis = up_axis or document.up
     if up_axis is None and not document.is_up_known:
         axis = likely_up(positions, document.up)
@@ -154,7 +165,7 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
             notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
     if has_light(document):
         return document
-    if has_lamps(document, positions):
+    if has_lamps(document, outline):
         is_open = room is None or not room.is_closed
         document.environment = light_from_all_around(document.background) if is_open else None
         return document
