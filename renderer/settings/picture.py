@@ -92,7 +92,7 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "a picture or a file of materials that is missing, or cannot be read, is an error and not a note",
+        "a picture, MTL file or extension of glTF that is missing, or is not read, is an error and not a note",
         default=False,
         group="scene",
     )

@@ -13,8 +13,9 @@ from scenes.errors import SceneFileError
 from scenes.geometry import rewound
 from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
-from scenes.gltf.container import INSTANCING, GltfFile
+from scenes.gltf.container import GltfFile
 from scenes.gltf.deformation import Bending, Skin, skin_of, weights_of
+from scenes.gltf.extensions import INSTANCING
 from scenes.gltf.nodes import GltfNodes, PlacedNode, inside, track_name
 from scenes.gltf.primitive_materials import Dressing
 from scenes.gltf.primitives import Primitive
