@@ -10,6 +10,7 @@ from gltf_walls import (
     BASE,
     BYTES,
     COLORS,
+    DARK,
     FACES,
     MIRROR,
     MIRRORED,
@@ -79,9 +80,10 @@ def doubles():
 
 
 def listed(mode, indices):
-    """The wall as strips or fans."""
+    """The wall as strips or fans, which glow from their fronts alone."""
     file = GltfBuilder()
-    file.node(mesh=file.mesh(file.primitive({"POSITION": WALL}, indices, material=dull(file, BASE), mode=mode)))
+    glow = file.add("materials", pbrMetallicRoughness={"baseColorFactor": [0, 0, 0, 1]}, emissiveFactor=BASE)
+    file.node(mesh=file.mesh(file.primitive({"POSITION": WALL}, indices, material=glow, mode=mode)))
     return file
 
 
@@ -92,16 +94,30 @@ def tilted(degrees, **extras):
     return made(lambda file: file.node(mesh=wall(file, NORMAL=normals, **extras)))
 
 
+#: The middles of two quarters of the wall.
+QUARTERS = 0.5 * np.array([[-1.0, -1, 0], [1, 1, 0]])
+
+
 def instances():
-    """Four small walls, the last of which is mirrored, and its material seen from its front alone."""
+    """Two quarters of the wall, one of which is turned and the other mirrored."""
     file = GltfBuilder()
-    shifts = 0.5 * np.array([[-1, -1, 0], [1, -1, 0], [-1, 1, 0], [1, 1, 0]])
-    scales = 0.5 * np.array([[1, 1, 1]] * 3 + [[-1, 1, 1]])
-    turns = [[0, 0, 0, 1], quaternion(np.array([0, 0, 1.0]), 90)[[1, 2, 3, 0]], [0, 0, 0, 1], [0, 0, 0, 1]]
-    rows = {"TRANSLATION": shifts, "SCALE": scales, "ROTATION": turns}
+    rows = {"TRANSLATION": QUARTERS, "SCALE": [[0.5, 0.5, 1], [-0.5, 0.5, 1]], "ROTATION": [turned(90), turned(0)]}
     places = {"attributes": {name: file.accessor(row) for name, row in rows.items()}}
     file.node(mesh=wall(file), extensions={"EXT_mesh_gpu_instancing": places})
     return file
+
+
+def two_quarters():
+    """The same, each in a node of its own."""
+    file = GltfBuilder()
+    for middle in QUARTERS:
+        file.node(mesh=wall(file, 0.5 * WALL + middle))
+    return file
+
+
+def turned(degrees):
+    """A turn about z, as glTF has it."""
+    return quaternion(np.array([0.0, 0.0, 1.0]), degrees)[[1, 2, 3, 0]].tolist()
 
 
 def morphed():
@@ -146,11 +162,6 @@ def moving(path, start, end):
     return file
 
 
-def turned(degrees):
-    """A turn about z, as glTF has it."""
-    return quaternion(np.array([0.0, 0.0, 1.0]), degrees)[[1, 2, 3, 0]].tolist()
-
-
 def bending():
     """The wall by weights that move."""
     file = morphed()
@@ -164,11 +175,11 @@ GEOMETRY = {
     "quantised": Case(quantised(), plain(), SUN),
     "sparse": Case(sparse(), plain(), SUN),
     "doubles": Case(doubles(), plain(), SUN),
-    "strips": Case(listed(5, [0, 1, 3, 2]), plain(), SUN),
-    "strips that begin again": Case(listed(5, [0, 1, 2, 65535, 0, 2, 3]), plain(), SUN),
-    "fans": Case(listed(6, [0, 1, 2, 3]), plain(), SUN),
+    "strips": Case(listed(5, [0, 1, 3, 2]), np.array(BASE), DARK),
+    "strips that begin again": Case(listed(5, [0, 1, 2, 65535, 0, 2, 3]), np.array(BASE), DARK),
+    "fans": Case(listed(6, [0, 1, 2, 3]), np.array(BASE), DARK),
     "normals": Case(tilted(60), 0.5 * np.array(BASE), SUN),
-    "instances": Case(instances(), plain(), SUN),
+    "instances": Case(instances(), two_quarters(), SUN),
     "morph targets": Case(morphed(), plain(), SUN),
     "skins": Case(skinned(), plain(), SUN),
     "visibility": Case(hidden(), plain(), SUN),
