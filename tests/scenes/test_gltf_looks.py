@@ -29,6 +29,7 @@ from gltf_walls import (
     plain,
 )
 
+from scenes.lights import DistantLight
 from scenes.transforms import quaternion
 
 # --- materials --------------------------------------------------------------------------------------------------------
@@ -95,6 +96,14 @@ def through(reflected, color):
     return reflected + (1 - reflected) ** 2 * passed / (1 - reflected * passed)
 
 
+#: Texture coordinates whose u runs half-way between +x and +y, and whose v, which runs down, away from that.
+LEANING = np.stack([WALL[:, 0] + WALL[:, 1], WALL[:, 0] - WALL[:, 1]], axis=-1)
+
+
+#: A sun from the right, and a little from above.
+ASIDE = {"lights": (DistantLight(direction=(-0.48, -0.36, -0.8), irradiance=(np.pi,) * 3),), "environment": None}
+
+
 def brushed(rotation, uvs):
     """A metal that is wider along than across."""
     own = {EXTENSION + "anisotropy": {"anisotropyStrength": 0.8, "anisotropyRotation": rotation}}
@@ -104,8 +113,7 @@ def brushed(rotation, uvs):
         file.header["materials"][number]["extensions"] = own
         return number
 
-    leaning = np.tile([0.3, 0.0, math.sqrt(0.91)], (4, 1))
-    return of_material(material, TEXCOORD_0=uvs, NORMAL=leaning)
+    return of_material(material, TEXCOORD_0=uvs)
 
 
 def glossy(**given):
@@ -146,7 +154,7 @@ MATERIALS = {
         tolerance=0.01,
     ),
     "metal": Case(of_material(lambda file: metal(file, roughness=0.0)), np.array(BASE), SKY, tolerance=0.01),
-    "anisotropy": Case(brushed(math.pi / 2, UVS), brushed(0.0, UVS[[3, 0, 1, 2]]), SKY, tolerance=0.01),
+    "anisotropy": Case(brushed(math.pi / 4, UVS), brushed(0.0, LEANING), ASIDE, tolerance=0.01),
     "specular and glossiness": Case(glossy(), plain(), SUN),
     "gloss of gold": Case(
         glossy(diffuseFactor=[0, 0, 0, 1], specularFactor=BASE, glossinessFactor=1.0),
