@@ -15,6 +15,7 @@ from gltf_walls import (
     MIRROR,
     MIRRORED,
     NEAREST,
+    SIDE,
     SUN,
     UVS,
     WALL,
@@ -82,8 +83,7 @@ def doubles():
 def listed(mode, indices):
     """The wall as strips or fans, which glow from their fronts alone."""
     file = GltfBuilder()
-    glow = file.add("materials", pbrMetallicRoughness={"baseColorFactor": [0, 0, 0, 1]}, emissiveFactor=BASE)
-    file.node(mesh=file.mesh(file.primitive({"POSITION": WALL}, indices, material=glow, mode=mode)))
+    file.node(mesh=file.mesh(file.primitive({"POSITION": WALL}, indices, material=glow(file), mode=mode)))
     return file
 
 
@@ -99,20 +99,24 @@ QUARTERS = 0.5 * np.array([[-1.0, -1, 0], [1, 1, 0]])
 
 
 def instances():
-    """Two quarters of the wall, one of which is turned and the other mirrored."""
+    """Two quarters of the wall, which glow from their fronts alone, one of which is turned and the other mirrored."""
     file = GltfBuilder()
     rows = {"TRANSLATION": QUARTERS, "SCALE": [[0.5, 0.5, 1], [-0.5, 0.5, 1]], "ROTATION": [turned(90), turned(0)]}
     places = {"attributes": {name: file.accessor(row) for name, row in rows.items()}}
-    file.node(mesh=wall(file), extensions={"EXT_mesh_gpu_instancing": places})
+    file.node(mesh=wall(file, material=glow(file)), extensions={"EXT_mesh_gpu_instancing": places})
     return file
 
 
 def two_quarters():
-    """The same, each in a node of its own."""
-    file = GltfBuilder()
-    for middle in QUARTERS:
-        file.node(mesh=wall(file, 0.5 * WALL + middle))
-    return file
+    """What is seen of them: the quarters at the lower left and the upper right."""
+    picture = np.zeros((SIDE, SIDE, 3))
+    picture[SIDE // 2 :, : SIDE // 2] = picture[: SIDE // 2, SIDE // 2 :] = BASE
+    return picture
+
+
+def glow(file):
+    """A material that glows from the front, and is black."""
+    return file.add("materials", pbrMetallicRoughness={"baseColorFactor": [0, 0, 0, 1]}, emissiveFactor=BASE)
 
 
 def turned(degrees):
@@ -179,7 +183,7 @@ GEOMETRY = {
     "strips that begin again": Case(listed(5, [0, 1, 2, 65535, 0, 2, 3]), np.array(BASE), DARK),
     "fans": Case(listed(6, [0, 1, 2, 3]), np.array(BASE), DARK),
     "normals": Case(tilted(60), 0.5 * np.array(BASE), SUN),
-    "instances": Case(instances(), two_quarters(), SUN),
+    "instances": Case(instances(), two_quarters(), DARK),
     "morph targets": Case(morphed(), plain(), SUN),
     "skins": Case(skinned(), plain(), SUN),
     "visibility": Case(hidden(), plain(), SUN),
