@@ -10,7 +10,7 @@ from itertools import compress
 
 import numpy as np
 
-from scenes.default_view import DEFAULT_CAMERA, Outline, completed, is_complete, material_of, triple
+from scenes.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
 from scenes.document import (
     Document,
     KeyedTriangles,
@@ -253,19 +253,20 @@ class SceneEvaluator:
         self.boxes_at(time)
         self.view_at(time)
 
-    def outline_at(self, time: float) -> Outline:
+    def subject_at(self, time: float) -> Subject:
         """Returns what a camera and light are chosen by: the triangles, or, where very many of them are of shapes that
         stand in several places, the boxes around these."""
         if self.triangles <= max(MANY_TRIANGLES, 2 * self.document.stored_triangles):
-            return Outline(self.arrays_at(time).positions, self.material_ids)
+            return Subject(self.arrays_at(time).positions, self.material_ids, self.lights_at(time))
         uses = Counter(id(item.part.shape) for item in self.placed)
         is_boxed = np.array([item.count > len(UNIT_BOX) and uses[id(item.part.shape)] > 1 for item in self.placed])
         others = [item.part for item in compress(self.placed, ~is_boxed)]
         rest = SceneEvaluator(self.name, replace(self.document, parts=others))
         boxes = box_triangles(self.boxes_at(time)[is_boxed])
-        return Outline(
+        return Subject(
             np.concatenate([rest.arrays_at(time).positions, boxes]),
             np.concatenate([rest.material_ids, np.repeat(self._materials[is_boxed], len(UNIT_BOX))]),
+            self.lights_at(time),
         )
 
     def pieces_at(self, time: float) -> Iterator[TrianglePiece]:
@@ -392,11 +393,11 @@ def _evaluator_of(name: str, document: Document, viewing: Viewing) -> SceneEvalu
     """Returns what makes snapshots of a document, as `scene_of` has it. All triangles are held by one at most."""
     if document.triangles and not is_complete(document):
         evaluator = SceneEvaluator(name, document)
-        outline = evaluator.outline_at(document.animation.start)
-        evaluator.document = document = completed(document, outline, viewing.up_axis)
+        subject = evaluator.subject_at(document.animation.start)
+        evaluator.document = document = completed(document, subject, viewing.up_axis)
         if not document.has_curves:
             return evaluator
-        del evaluator, outline
+        del evaluator, subject
     return SceneEvaluator(name, tessellated(document, viewing) if document.has_curves else document)
 
 
