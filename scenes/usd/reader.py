@@ -36,7 +36,7 @@ LEAST_UNIT, MOST_UNIT = 1e-6, 1e6
 MAX_DEPTH, MAX_INSTANCERS = 500, 8
 #: Purposes of prims that are not shown.
 HIDDEN = (UsdGeom.Tokens.proxy, UsdGeom.Tokens.guide)
-#: Children of a prim that are looked at: those of instances too. Prototypes of an instancer may stand where else nothing
+#: Children that are looked at, those of instances too. Prototypes of an instancer may stand where nothing else
 #: is shown.
 CHILDREN = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
 OF_PROTOTYPES = Usd.TraverseInstanceProxies(Usd.PrimIsActive & Usd.PrimIsLoaded)
