@@ -21,10 +21,6 @@ FOREIGN = (
     ".ma",
     ".mb",
     ".c4d",
-    ".usd",
-    ".usda",
-    ".usdc",
-    ".usdz",
     ".skp",
     ".abc",
 )

@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,18 @@ SCENES = {
         '"rgb tex1" [ 1 0 0 ] Material "diffuse" "texture reflectance" "t" AttributeBegin Scale 1 -1 1 AreaLightSource '
         '"diffuse" "blackbody L" 3000 Shape "sphere" "float radius" 2 AttributeEnd Shape "trianglemesh" "point3 P" '
         '[ 0 0 0 1 0 0 0 1 0 ] "integer indices" [ 0 1 2 ] LightSource "infinite" "rgb L" [ 1 1 1 ]',
+    ),
+    "usda": (
+        '#usda 1.0\ndef Sphere "s"\n{\n}\n',
+        '#usda 1.0\n(\nupAxis = "Z"\nstartTimeCode = 0\nendTimeCode = 4\n)\ndef Xform "x"\n{\n'
+        'float xformOp:rotateZ.timeSamples = {\n0: 0,\n4: 90\n}\nuniform token[] xformOpOrder = ["xformOp:rotateZ"]\n'
+        'def Mesh "m" (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)\n{\nint[] faceVertexCounts = [4]\n'
+        "int[] faceVertexIndices = [0, 1, 2, 3]\npoint3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
+        "color3f[] primvars:displayColor = [(1, 0, 0)]\nrel material:binding = </m>\n}\n"
+        'def Camera "c"\n{\n}\ndef RectLight "l"\n{\nfloat inputs:intensity = 2\n}\n}\ndef Material "m"\n{\n'
+        "token outputs:surface.connect = </m/s.outputs:surface>\n"
+        'def Shader "s"\n{\nuniform token info:id = "UsdPreviewSurface"\nfloat inputs:opacity = .5\n'
+        "token outputs:surface\n}\n}\n",
     ),
     "toml": (
         "[materials]\nm = { diffuse = [1, 0.5, 0] }\n[[object]]\nshape = 'sphere'\nmaterial = 'm'\nradius = 2\n"
@@ -228,7 +241,9 @@ def _text(seeds: tuple[str, ...]) -> Callable[[Path], Iterator[bytes]]:
     return lambda _: (seed.encode() for seed in seeds)
 
 
-FORMATS = {suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items()} | {
+FORMATS = {
+    suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items() if suffix != "usda" or find_spec("pxr")
+} | {
     "gltf": Format("gltf", lambda _: gltf_seeds()),
     "rays": Format("npz", ray_seeds, has_rays, ("renderer.bench.ray_file", "renderer.array_archive")),
     "photons": Format("npz", photon_seeds, has_photons, ("renderer.photons.photon_file", "renderer.array_archive")),
