@@ -8,7 +8,8 @@ and glass have something to reflect. In a closed room a lamp hangs in its middle
 opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
 
 Meshes glow for many reasons. What of a mesh file glows is a lamp where it is brighter than white under the default
-light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too.
+light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too,
+as one has whose other lights make nothing bright.
 
 The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the lower end of the other
 axis and not on that of this one, the other one is.
