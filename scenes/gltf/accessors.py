@@ -20,6 +20,7 @@ COMPONENTS: dict[int, np.dtype[Any]] = {
     5123: np.dtype("<u2"),
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
+    5130: np.dtype("<f8"),
 }
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 #: Bytes of arrays that a file may declare without storing them.
@@ -61,6 +62,10 @@ class Accessors:
         if array.dtype.kind == "f":
             raise self.rows[index].error("componentType", "a type of whole numbers")
         return array.astype(np.int64)
+
+    def restart(self, index: int) -> int:
+        """Returns the index of an accessor that stands for no vertex: where a strip or fan ends, and another begins."""
+        return int(np.iinfo(self.array(index, ("SCALAR",)).dtype).max)
 
     def count(self, index: int) -> int:
         """Returns how many items an accessor has."""

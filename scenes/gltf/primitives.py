@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.geometry import bad_numbers
 from scenes.gltf.accessors import Accessors, Wholes
-from scenes.gltf.container import DRACO
+from scenes.gltf.extensions import DRACO
 from scenes.gltf.values import Item
 from scenes.model import Doubles, Indices
 
@@ -52,15 +52,26 @@ class Primitive:
         """Returns the triangles, (n, 3) int32, of a list, a strip or a fan."""
         count = len(self.positions)
         mode = self.item.whole("mode", TRIANGLES)
-        indices = self.indices(count)
-        if mode == TRIANGLES and len(indices) % 3:
-            raise self.item.place.error(f"expected three corners of each triangle, got {len(indices)} in all")
-        if len(indices) and indices.max() >= count:
-            reach = f"{indices.min()} to {indices.max()}"
-            raise self.item.place.error(f"indices reach from {reach}, but there are {count} vertices")
+        runs = [self.indices(count)] if mode == TRIANGLES or "faces" in self.decoded else self.runs(count)
+        for indices in runs:
+            if mode == TRIANGLES and len(indices) % 3:
+                raise self.item.place.error(f"expected three corners of each triangle, got {len(indices)} in all")
+            if len(indices) and indices.max() >= count:
+                reach = f"{indices.min()} to {indices.max()}"
+                raise self.item.place.error(f"indices reach from {reach}, but there are {count} vertices")
         if mode != TRIANGLES and "faces" not in self.decoded:
-            indices = strip(indices) if mode == STRIP else fan(indices)
-        return indices.reshape(-1, 3).astype(np.int32)
+            runs = [strip(indices) if mode == STRIP else fan(indices) for indices in runs]
+        return np.concatenate([indices.reshape(-1, 3) for indices in runs]).astype(np.int32)
+
+    def runs(self, count: int) -> list[Wholes]:
+        """Returns the indices of each strip or fan. count: of the vertices."""
+        indices = self.indices(count)
+        index = self.item.index("indices", self.accessors.rows, "accessors")
+        if index is None:
+            return [indices]
+        ends = np.flatnonzero(indices == self.accessors.restart(index))
+        first, *others = np.split(indices, ends)
+        return [first, *(run[1:] for run in others)]
 
     def indices(self, count: int) -> Wholes:
         """Returns the indices in their order, (n,). count: of the vertices."""

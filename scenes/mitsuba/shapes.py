@@ -67,7 +67,7 @@ class MitsubaShapes:
                 mesh, is_flat = read_serialized(path, index)
                 self._files[path, index] = [mesh], is_flat
             else:
-                document = read_mesh_document(path)
+                document = read_mesh_document(path, has_no_looks=True)
                 meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
                 self._files[path, index] = meshes, False
         return self._files[path, index]

@@ -226,7 +226,7 @@ class UsdReader:
         matrix: (4, 4), its place, under which another winding may be in front.
         """
         source = prim.GetPrimInPrototype() if prim.IsInstanceProxy() else prim
-        is_mirrored = mirrors(matrix)
+        is_mirrored = bool(mirrors(matrix))
         path = material_of(prim)
         key = (source.GetPath(), path, is_mirrored)
         if key not in self.shapes:
