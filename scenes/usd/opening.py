@@ -15,7 +15,7 @@ from scenes.notes import Notes
 from scenes.source_file import OutsideError, check_file, note_file, reason
 from scenes.usd import MAX_FILE_BYTES
 from scenes.usd.prim_counts import ARCS, check_prims, place_of
-from scenes.usd.trial import check_by_trial
+from scenes.usd.trial import EDITED, check_by_trial
 
 #: What a layer of text begins with.
 TEXT = b"#"
@@ -27,6 +27,8 @@ QUOTED = re.compile(
     rb"|@@@.*?@@@|@[^@\n]*@|#[^\n]*|//[^\n]*|/\*.*?\*/",
     re.DOTALL,
 )
+#: The beginning of a value that edits an array, a word of which makes one of any length.
+EDIT = re.compile(rb"\bedit\s*\[")
 #: What usd-core tells of where it was called, and where that is in memory.
 NOISE = re.compile(
     r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:|pxrInternal_\w+__(::)?",
@@ -135,7 +137,7 @@ class Layers:
             except OSError as error:
                 raise SceneFileError(file, None, f"cannot be read: {reason(error)}") from error
             if data.startswith(TEXT):
-                check_nesting(file, data)
+                check_text(file, data)
             else:
                 sizes[name] = len(data)
         if sizes:
@@ -179,9 +181,12 @@ def has_arcs(layer: Sdf.Layer) -> bool:
     return bool(found)
 
 
-def check_nesting(path: Path, data: bytes) -> None:
-    """Raises SceneFileError where text has brackets too deep inside one another."""
-    letters = np.frombuffer(QUOTED.sub(b"", data), np.uint8)
+def check_text(path: Path, data: bytes) -> None:
+    """Raises SceneFileError where text has brackets too deep inside one another, or edits arrays."""
+    bare = QUOTED.sub(b"", data)
+    if EDIT.search(bare):
+        raise SceneFileError(path, None, EDITED)
+    letters = np.frombuffer(bare, np.uint8)
     steps = np.zeros(256, np.int8)
     steps[list(b"{[(")], steps[list(b"}])")] = 1, -1
     if np.cumsum(steps[letters], dtype=np.int32).max(initial=0) > MAX_NESTING:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+from scenes.usd.trial_process import EDITS
 
 #: Megabytes and seconds for each trial, and more of both for each megabyte of its files.
 FREE_MEGABYTES, MEGABYTES_EACH = 2000, 40
@@ -15,6 +16,8 @@ FREE_SECONDS, SECONDS_EACH = 20, 1
 MAX_NAMES = 100_000
 #: What usd-core prints of bytes that say they go on beyond the end of their file.
 TOO_FAR = b"posix_madvise"
+#: What is said of values that edit arrays.
+EDITED = "edits arrays (edit [...]), which is not read"
 #: What that process runs.
 PROCESS = Path(__file__).with_name("trial_process.py")
 
@@ -37,6 +40,8 @@ def check_by_trial(path: Path, names: Sequence[str], size: int) -> None:
         trial = subprocess.run(command, capture_output=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired as error:
         raise SceneFileError(path, None, f"takes over {seconds} seconds to be read") from error
+    if trial.returncode == EDITS:
+        raise SceneFileError(path, None, EDITED)
     if trial.returncode or TOO_FAR in trial.stderr:
         last = Path(trial.stdout.decode(errors="replace").strip().rpartition("\n")[2]).name
         message = f"is no readable USD file: usd-core ended with status {trial.returncode} at {last}"

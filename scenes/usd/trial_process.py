@@ -7,12 +7,16 @@ the name of each layer before it is read.
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from typing import Any
 
-#: What usd-core raises, and what it says where memory did not do.
-UNREADABLE = (RuntimeError, TypeError, UnicodeDecodeError)
+#: What usd-core raises of a layer, and of a value of a kind that Python does not know; what it says where there was too
+#: little memory.
+UNREADABLE = (RuntimeError, UnicodeDecodeError)
+UNKNOWN = (TypeError, UnicodeDecodeError)
 NO_MEMORY = "bad_alloc"
+#: The status where a value edits an array.
+EDITS = 3
 
 
 def limit(megabytes: int, seconds: int) -> None:
@@ -25,34 +29,44 @@ def limit(megabytes: int, seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-@contextmanager
-def enough_memory() -> Iterator[None]:
-    """Ends this process where memory does not do for what is done within; what else is wrong is told by whoever reads
-    it."""
+def opened(name: str) -> Any:
+    """Opens a layer, or returns None where that is wrong, as whoever opens it then tells. Ends this process where
+    memory does not do."""
+    from pxr import Sdf
+
     try:
-        yield
+        return Sdf.Layer.FindOrOpen(name)
     except UNREADABLE as error:
         with suppress(UnicodeDecodeError):
             if NO_MEMORY in str(error):
                 sys.exit(1)
+        return None
+
+
+def check(value: Any) -> None:
+    """Ends this process at a value that edits an array: a word of it makes one of any length."""
+    if type(value).__name__.endswith("ArrayEdit"):
+        sys.exit(EDITS)
 
 
 def read_all(name: str) -> None:
-    """Reads all values of a layer."""
+    """Reads all values of a layer. Ends this process where the bytes of one are wrong: who reads it again may wait
+    long."""
     from pxr import Sdf
 
-    paths: list[Sdf.Path] = []
-    with enough_memory():
-        layer = Sdf.Layer.FindOrOpen(name)
-        if layer:
-            layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
+    paths: list[Any] = []
+    layer = opened(name)
+    if layer is None:
+        return
+    layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
     for path in paths:
-        with enough_memory():
-            spec = layer.GetObjectAtPath(path)
-            for key in spec.ListInfoKeys() if spec else ():
-                spec.GetInfo(key)
-            for time in layer.ListTimeSamplesForPath(path):
-                layer.QueryTimeSample(path, time)
+        spec = layer.GetObjectAtPath(path)
+        for key in spec.ListInfoKeys() if spec else ():
+            with suppress(*UNKNOWN):
+                check(spec.GetInfo(key))
+        for time in layer.ListTimeSamplesForPath(path):
+            with suppress(*UNKNOWN):
+                check(layer.QueryTimeSample(path, time))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ CASES = [
         "brackets that quotes in a comment seem to hide", "deep inside one another", "a.usda",
         lambda: HEADER + '/* """ */\n' + 'def Xform "a"\n{\n' * 5000 + '/* """ */',
     ),
+    usd("an array of two thousand million", "edits arrays", MESH.format("edit [resize 2000000000]", "[0]", "[]")),
     made("references that double 30 times", "prims", "a.usda", partial(doubling, 30)),
     made("instances that double 40 times", "prims", "a.usda", partial(doubling, 40, "instanceable = true\n")),
     made("instancers of instancers", "over 1000000 meshes", "a.usda", partial(instancers, 3)),
