@@ -78,8 +78,10 @@ class Looks:
     def with_relief(self, look: MappedMaterial, parameters: Parameters) -> MappedMaterial:
         """Returns a look with the pictures of normals and heights that a material has."""
         item = parameters.find("normalmap", "string")
+        texture = None
         if item is not None:
-            texture = read_texture(self.files.path(item.text(), item.place), PICTURE_FORMATS)
+            texture = self.files.picture(item, lambda path: read_texture(path, PICTURE_FORMATS), "it is left out")
+        if texture is not None:
             normals = replace(texture, alpha=None, is_linear=True)
             look = self.with_picture(look, "normal_map", PbrtPattern(WHITE, normals), parameters)
         heights = self.textures.number(parameters, "displacement", 0.0)

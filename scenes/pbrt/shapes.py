@@ -12,11 +12,14 @@ import numpy as np
 
 from scenes.curves import LEAST_SEGMENTS, Turned
 from scenes.geometry import areas, double_area_normals
+from scenes.limits import MAX_TRIANGLES
+from scenes.loop_subdivision import loop_surface
 from scenes.mesh_file import read_mesh_document
-from scenes.mitsuba.shapes import revolved
+from scenes.mitsuba.shapes import inverted, revolved
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
+from scenes.pbrt.strands import strand
 from scenes.tessellation import GLOWING_SEGMENTS
 
 #: A shape goes at least so far around, in degrees.
@@ -45,12 +48,8 @@ class PbrtShapes:
 
     def body(self, kind: str, parameters: Parameters) -> ShapeMeshes:
         """Makes the shape of a type."""
-        if kind in LEFT_OUT:
-            self.files.tell(parameters.place, f"a shape of type {kind} is left out: there are none here")
-            parameters.skip(*parameters.named)
-            return ShapeMeshes([])
         if kind not in SHAPES:
-            raise parameters.error(f"unknown shape {kind[:80]!r}; there are: {', '.join([*SHAPES, *LEFT_OUT])}")
+            raise parameters.error(f"unknown shape {kind[:80]!r}; there are: {', '.join(SHAPES)}")
         return SHAPES[kind](self, parameters)
 
     def of_file(self, path: Path) -> list[Mesh]:
@@ -223,6 +222,22 @@ def turned(
     return ShapeMeshes([Turned(ends, radius, bends, mesh)])
 
 
+def subdivision_surface(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
+    """Reads a control mesh of a smooth surface, whose front is where its corners are seen clockwise, as in pbrt."""
+    points, indices = corners_of(parameters, 3)
+    levels, most = int(parameters.number("levels", 3.0, low=0.0, high=100.0)), MAX_TRIANGLES // len(indices)
+    if 4**levels > most:
+        levels = int(math.log(max(most, 1), 4))
+        shapes.files.tell(parameters.place, f"a loopsubdiv is divided {levels} times: it would have too many triangles")
+    parameters.skip("scheme")
+    return ShapeMeshes([inverted(loop_surface(points, indices, levels))], len(indices) * 4**levels)
+
+
+def curve(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
+    """Reads a curve of some width, such as a hair."""
+    return ShapeMeshes([strand(shapes.files, parameters)])
+
+
 def positive(parameters: Parameters, name: str, default: float) -> float:
     """Takes a length above 0."""
     value = parameters.number(name, default)
@@ -237,9 +252,6 @@ def world_area(shapes: Sequence[Mesh | Turned], matrix: Doubles) -> float:
     return sum(float(areas((mesh.vertices @ matrix[:3, :3].T)[mesh.triangles]).sum()) for mesh in meshes)
 
 
-#: Shapes that there are none of here.
-LEFT_OUT = ("loopsubdiv", "curve")
-
 SHAPES: dict[str, Callable[[PbrtShapes, Parameters], ShapeMeshes]] = {
     "trianglemesh": triangle_mesh,
     "bilinearmesh": bilinear_mesh,
@@ -247,4 +259,6 @@ SHAPES: dict[str, Callable[[PbrtShapes, Parameters], ShapeMeshes]] = {
     "sphere": sphere,
     "cylinder": cylinder,
     "disk": disk,
+    "loopsubdiv": subdivision_surface,
+    "curve": curve,
 }
