@@ -27,6 +27,12 @@ FOREIGN = (
     ".usdz",
     ".skp",
     ".abc",
+    ".json",
+    ".x3d",
+    ".lwo",
+    ".pov",
+    ".lxs",
+    ".vtp",
 )
 
 

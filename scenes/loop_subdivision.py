@@ -1,9 +1,9 @@
 """This module subdivides meshes of triangles into smooth surfaces.
 
 Loop: Smooth Subdivision Surfaces Based on Triangles, 1987; the weights about a vertex are those of Warren: Subdivision
-Methods for Geometric Design, 1995; tangents at borders those of Hoppe et al.: Piecewise Smooth Surface Reconstruction,
-1994.
-A border is smoothed by itself alone: it is the cubic B-spline of its vertices.
+Methods for Geometric Design, 1995. A border is smoothed by itself alone: it is the cubic B-spline of its vertices.
+Tangents are left eigenvectors of what a division does to a vertex and its neighbours, as in Hoppe et al.: Piecewise
+Smooth Surface Reconstruction, 1994.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,6 @@ Indices = npt.NDArray[np.signedinteger]
 #: What the neighbours of a vertex weigh together when it is smoothed, and in the limit: at a border, where three edges
 #: meet, and elsewhere.
 SMOOTH, LIMIT = (1 / 4, 9 / 16, 3 / 8), (1 / 3, 3 / 5, 1 / 2)
-#: What a vertex at a border, and its neighbours in their order, weigh in the tangent inward, by how many these are.
-INWARD: dict[int, tuple[float, list[float]]] = {
-    2: (-2.0, [1.0, 1.0]),
-    3: (-1.0, [0.0, 1.0, 0.0]),
-    4: (-2.0, [-1.0, 2.0, 2.0, -1.0]),
-}
-
 #: Neighbours of a vertex that its normal is made of, at most.
 MOST_NEIGHBOURS = 10_000
 
@@ -129,17 +122,27 @@ class LoopMesh:
         vertices, neighbours = ways
         count, at_border = self.valences[vertices], self.at_border[vertices]
         angle = np.where(at_border, np.pi / np.maximum(count - 1, 1), 2.0 * np.pi / np.maximum(count, 1))
-        is_end = (step == 0) | (step == count - 1)
+        is_end = at_border & ((step == 0) | (step == count - 1))
         first = np.where(at_border, 1.0 * (step == 0) - (step == count - 1), np.cos(step * angle))
-        inner = (2.0 - 2.0 * np.cos(angle)) * np.sin(step * angle)
-        second = np.where(at_border, np.where(is_end, -np.sin(angle), inner), np.sin(step * angle))
-        own = np.zeros(len(vertices))
-        for number, (center, weights) in INWARD.items():
-            found = at_border & (count == number)
-            second[found] = weights[step] if step < number else 0.0
-            own[found] = center / number
+        center, end = inward(count, angle)
+        second = np.where(is_end, end, np.sin(step * angle))
+        own = np.where(at_border, center / np.maximum(count, 1), 0.0)
         along[vertices] += first[:, None] * self.points[neighbours]
         across[vertices] += second[:, None] * self.points[neighbours] + own[:, None] * self.points[vertices]
+
+
+def inward(count: Indices, angle: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns what vertices at a border, and the first and last neighbour of each, weigh in the tangent inward, where
+    the others weigh the sines of their angles.
+
+    count: (m,), of neighbours.
+    angle: (m,), pi over one fewer.
+    """
+    value, sines = 3 / 8 + np.cos(angle) / 4, 1.0 / np.tan(angle / 2)
+    center = (np.sin(angle) + 3.0 * sines * (value - 1 / 2)) / (8.0 * (value - 1 / 2) * (value - 3 / 4) - 1.0)
+    end = (value - 3 / 4) * center - 3 / 8 * sines
+    is_corner = count <= 2
+    return np.where(is_corner, -2.0, center), np.where(is_corner, 1.0, end)
 
 
 def means(keys: Indices, values: Doubles, count: int) -> Doubles:

@@ -25,15 +25,16 @@ TYPES, BASES = ("flat", "cylinder", "ribbon"), ("bezier", "bspline")
 THIN = 20.0
 #: Sides of a tube, of a thin curve and of others, and how far their chords may be off, in widths.
 SIDES, SLACK = (3, 8), (0.5, 0.05)
-#: Parts of a piece at most.
-MOST_STEPS = 16
+#: Parts of a piece at most, and at least where a ribbon is twisted.
+MOST_STEPS, TWISTED_STEPS = 16, 8
 
 
 def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
     """Returns the mesh of a curve. u runs along it, v across it or around it."""
     kind = choice(parameters, "type", "flat", TYPES)
     pieces = cubic_pieces(parameters)
-    first, last = (parameters.number(f"width{end}", parameters.number("width", 1.0), low=0.0) for end in (0, 1))
+    usual = parameters.number("width", 1.0, low=0.0)
+    first, last = (parameters.number(f"width{end}", usual, low=0.0) for end in (0, 1))
     normals = parameters.rows("N", *NORMALS)
     if kind == "ribbon" and (normals is None or len(normals) != len(pieces) + 1):
         raise parameters.error(f"expected {len(pieces) + 1} normals N of a ribbon, one at each end of its pieces")
@@ -43,13 +44,15 @@ def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
     width = max(first, last)
     is_thin = float(np.linalg.norm(np.diff(pieces, axis=1), axis=2).sum()) > THIN * width
     steps = steps_of(pieces, SLACK[0 if is_thin else 1] * width)
+    if kind == "ribbon" and normals is not None and np.ptp(normals, axis=0).any():
+        steps = max(steps, TWISTED_STEPS)
     u = np.linspace(0.0, 1.0, len(pieces) * steps + 1)
     points, along = evaluated(pieces, u)
     widths = first + (last - first) * u
     if kind == "ribbon" and normals is not None:
         across = np.stack([np.interp(u * len(pieces), np.arange(len(normals)), own) for own in normals.T], axis=-1)
         sides = unit(np.cross(along, across))
-        rows = np.stack([points + 0.5 * sign * widths[:, None] * sides for sign in (1.0, -1.0)], axis=1)
+        rows = np.stack([points + 0.5 * sign * widths[:, None] * sides for sign in (-1.0, 1.0)], axis=1)
         return grid(rows, np.repeat(unit(across)[:, None], 2, axis=1))
     return tube(points, along, widths, SIDES[0 if is_thin else 1])
 

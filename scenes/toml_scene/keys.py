@@ -576,8 +576,8 @@ FILE = Table(
         Key(
             name="file",
             kind=Text(),
-            about="A file that ends in .obj, .ply, .stl, .glb, .gltf, .obj.gz, .ply.gz or .npz; its path, from the "
-            "folder of the scene file.",
+            about="A file that ends in .obj, .ply, .stl, .off, .3mf, .glb, .gltf, .obj.gz, .ply.gz or .npz; its path, "
+            "from the folder of the scene file.",
             example='"chair.obj"',
             required=True,
         ),
