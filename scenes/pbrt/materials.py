@@ -144,7 +144,8 @@ def index_of(looks: Looks, parameters: Parameters, name: str = "eta", default: f
     if isinstance(item.value, str) and item.value in INDICES:
         return INDICES[item.value]
     found = color(parameters, looks.files, name, INDEX)
-    assert found is not None
+    if found is None:
+        return default
     return parameters.between(item, found[1], 1.0 / MAX_IOR, MAX_IOR)
 
 

@@ -128,7 +128,8 @@ class PbrtTextures:
             return PbrtPattern(default)
         if item.type == "texture":
             return self.known(parameters, name, False)
-        return PbrtPattern(color_of(item, self.files, quantity))
+        found = color_of(item, self.files, quantity)
+        return PbrtPattern(default if found is None else found)
 
     def number(self, parameters: Parameters, name: str, default: float) -> PbrtPattern:
         """Takes a number or a texture of numbers."""
