@@ -27,6 +27,8 @@ from scenes.transforms import WORLD, Transform, scaling
 #: Red, green and blue of a luminance.
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "TGA", "BMP", "WEBP")
+#: What there is instead of a picture of light that cannot be read.
+UNKNOWN_LIGHT = "white light stands for it, and the exposure is chosen by what is seen"
 #: Samples along a side of a texel of an environment where its picture is mapped anew.
 SAMPLES = 2
 #: From the axes of an environment here, -z in the middle of a row and y up, to those there, -x in the middle and z up.
@@ -124,7 +126,7 @@ def infinite(parameters: Parameters, files: PbrtFiles, spot: Spot) -> Environmen
     parameters.skip("portal")
     if item is not None and "L" in parameters.named:
         raise parameters.error("expected an infinite light to have one of L and filename, got both")
-    radiance = None if item is None else files.picture(item, read_environment, "white light stands for it")
+    radiance = None if item is None else files.picture(item, read_environment, UNKNOWN_LIGHT)
     if item is None or radiance is None:
         light = scaled(strength(parameters, files, "L"), given / math.pi if given > 0.0 else 1.0)
         alike = np.array(limited(parameters, light), np.float32).reshape(1, 1, 3)
@@ -221,7 +223,7 @@ def glow(kind: str, parameters: Parameters, files: PbrtFiles) -> Glow:
     if "L" in parameters.named:
         raise parameters.error("expected an area light to have one of L and filename, got both")
     light = limited(parameters, scaled(WHITE, factor(parameters)))
-    shown = files.picture(item, picture_of_light, "white light stands for it")
+    shown = files.picture(item, picture_of_light, UNKNOWN_LIGHT)
     if not isinstance(shown, np.ndarray):
         return replace(made, radiance=light, picture=shown)
     files.tell(item.place, "an area light of a picture beyond 8 bits shines as its mean")

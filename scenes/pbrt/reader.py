@@ -13,7 +13,7 @@ from scenes.limits import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
-from scenes.pbrt.lights import glow
+from scenes.pbrt.lights import UNKNOWN_LIGHT, glow
 from scenes.pbrt.materials import PLAIN, Looks
 from scenes.pbrt.parameters import Parameters, first_text, parameters_of
 from scenes.pbrt.state import TRANSFORMS, State
@@ -71,6 +71,9 @@ class PbrtReader:
 
     def finish(self) -> None:
         """Raises SceneFileError where anything was wrong, or where a block has no end."""
+        if any(UNKNOWN_LIGHT in message for _, _, message in self.files.notes.losses):
+            for name in ("exposure", "tone_map"):
+                self.world.document.settings.pop(name, None)
         if not self.problems and self.stack:
             opened = self.stack[-1][0]
             self.problems.append(opened.error(f"expected an end of what {opened.name} begins"))

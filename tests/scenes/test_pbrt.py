@@ -481,3 +481,10 @@ def test_texture_coordinates_that_float32_cannot_hold(tmp_path):
     )
     with pytest.raises(SceneFileError, match=r"a\.pbrt.*texture coordinates of what begins here reach beyond 1e\+09"):
         load(path).at(0.0)
+
+
+@pytest.mark.parametrize(("name", "settings"), [("none.exr", {}), ("sky.npy", {"exposure": 0.0, "tone_map": "linear"})])
+def test_the_exposure_of_unknown_light_is_chosen(scene, tmp_path, name, settings):
+    np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
+    world = f'LightSource "infinite" "float scale" 9 "string filename" "{name}"\n{TRIANGLE}'
+    assert scene(world, f'Film "rgb"\n{CAMERA}').document.settings == settings
