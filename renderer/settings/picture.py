@@ -92,7 +92,8 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "a picture or a file of materials that is missing, or cannot be read, is an error and not a note",
+        "what a file names or asks for and the picture lacks, such as a texture that is not there, is an error and not "
+        "a note",
         default=False,
         group="scene",
     )
