@@ -5,11 +5,12 @@ which it is seen (Cauchy, 1841: the shadow of a convex body is a quarter of its 
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from scenes.geometry import unit
-from scenes.model import Doubles, Mesh
+from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
 
@@ -115,17 +116,23 @@ def tube(points: Doubles, along: Doubles, widths: Doubles, sides: int) -> Mesh:
 
 def grid(points: Doubles, normals: Doubles) -> Mesh:
     """Returns two triangles between each four neighbours of a grid (m, k, 3), seen from where normals point."""
-    rows, columns, _ = points.shape
-    corners = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
-    a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
-    triangles = np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]).reshape(-1, 3)
-    u, v = np.meshgrid(np.linspace(0.0, 1.0, rows), np.linspace(1.0, 0.0, columns), indexing="ij")
+    triangles, uvs = grid_triangles(*points.shape[:2])
     return Mesh(
         vertices=points.reshape(-1, 3),
         triangles=triangles,
         material=0,
         normals=normals.reshape(-1, 3),
         normal_triangles=triangles,
-        uvs=np.stack([u, v], axis=-1).reshape(-1, 2),
+        uvs=uvs,
         uv_triangles=triangles,
     )
+
+
+@lru_cache(maxsize=128)
+def grid_triangles(rows: int, columns: int) -> tuple[Indices, Doubles]:
+    """Returns the triangles of a grid, (n, 3), and the texture coordinates of its points, which many curves share."""
+    corners = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
+    triangles = np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]).reshape(-1, 3)
+    u, v = np.meshgrid(np.linspace(0.0, 1.0, rows), np.linspace(1.0, 0.0, columns), indexing="ij")
+    return triangles, np.stack([u, v], axis=-1).reshape(-1, 2)
