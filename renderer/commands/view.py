@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from renderer.film.picture import Picture
-    from renderer.viewer.live_picture import LivePicture, Wish
+    from renderer.viewer.live_picture import LivePicture, PictureRequest
     from renderer.viewer.server import ViewerServer
 
 #: Names of picture files end so.
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serves the page until Ctrl-C; returns the exit status."""
     from renderer.scene.render_context import check_scene
-    from renderer.viewer.live_picture import LivePicture, Wish
+    from renderer.viewer.live_picture import LivePicture, PictureRequest
     from renderer.viewer.server import ViewerServer
 
     settings, live, path = chosen_settings(Settings, arguments), LivePicture(), Path(arguments.scene)
@@ -73,10 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         is_opened = announce(server, is_wanted=not arguments.no_browser)
         if pixels is None:
-            show_scene(arguments.scene, live, Wish(settings=settings), is_opened=is_opened)
+            show_scene(arguments.scene, live, PictureRequest(settings=settings), is_opened=is_opened)
         elif not is_opened:
             print_picture(pixels)
-        live.next_wish()  # there will be none
+        live.next_request()  # there will be none
     except KeyboardInterrupt:
         print_command(live)
     finally:
@@ -94,8 +94,8 @@ def show_file(live: LivePicture, path: Path) -> npt.NDArray[np.uint8]:
     return mapping_of(picture)(picture.image)
 
 
-def show_scene(scene: str, live: LivePicture, wish: Wish, *, is_opened: bool) -> None:
-    """Renders a scene as the page wishes, until it is interrupted. is_opened: whether a browser shows it."""
+def show_scene(scene: str, live: LivePicture, request: PictureRequest, *, is_opened: bool) -> None:
+    """Renders a scene as the page asks, until it is interrupted. is_opened: whether a browser shows it."""
     from renderer.viewer.scene_show import SceneShow
 
     has_printed = list[bool]()
@@ -104,7 +104,7 @@ def show_scene(scene: str, live: LivePicture, wish: Wish, *, is_opened: bool) ->
         if not (is_opened or has_printed):
             has_printed.append(print_picture(picture.pixels))
 
-    SceneShow(scene, live, print_first).run(wish)
+    SceneShow(scene, live, print_first).run(request)
 
 
 def announce(server: ViewerServer, *, is_wanted: bool) -> bool:

@@ -1,5 +1,5 @@
 """A live picture stands between the thread that renders and those that answer the page: the newest picture alone is
-kept, and the newest wish."""
+kept, and the newest request."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PictureRequest:
     """Says what is to be rendered.
 
     settings: of the picture.
@@ -57,7 +57,7 @@ def do_nothing() -> None:
 
 
 class LivePicture:
-    """Holds the newest picture and the newest wish, for several threads.
+    """Holds the newest picture and the newest request, for several threads.
 
     number: counts what has been shown; 0 before the first.
     """
@@ -67,7 +67,7 @@ class LivePicture:
         self._stop_render: Callable[[], None] = do_nothing
         self._shown = Shown(facts={"status": "starting"})
         self._settings: Settings | None = None
-        self._wish: Wish | None = None
+        self._request: PictureRequest | None = None
         self._changed = threading.Condition()
         self._is_closed = False
 
@@ -109,7 +109,7 @@ class LivePicture:
 
     @property
     def settings(self) -> Settings | None:
-        """Returns the settings that the next wish changes; None where nothing can be wished for."""
+        """Returns the settings that the next request changes; None where nothing can be asked for."""
         with self._changed:
             return self._settings
 
@@ -118,16 +118,16 @@ class LivePicture:
         with self._changed:
             self._settings = settings
 
-    def wish(self, wish: Wish) -> None:
-        """Asks for another picture; a wish that nobody has taken yet is forgotten."""
+    def request(self, request: PictureRequest) -> None:
+        """Asks for another picture; a request that nobody has taken yet is forgotten."""
         with self._changed:
-            self._wish, self._settings = wish, wish.settings
+            self._request, self._settings = request, request.settings
             self._stop_render()
             self._changed.notify_all()
 
     @contextmanager
     def stoppable(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Has a wish end what the block does early. stop: does that, from any thread, and never after the block."""
+        """Has a request end what the block does early. stop: does that, from any thread, and never after the block."""
         with self._changed:
             self._stop_render = stop
         try:
@@ -137,15 +137,15 @@ class LivePicture:
                 self._stop_render = do_nothing
 
     @property
-    def has_wish(self) -> bool:
-        """Returns whether there is a wish that nobody has taken yet."""
+    def has_request(self) -> bool:
+        """Returns whether there is a request that nobody has taken yet."""
         with self._changed:
-            return self._wish is not None
+            return self._request is not None
 
-    def next_wish(self) -> Wish:
-        """Takes the wish, and waits for one where there is none."""
+    def next_request(self) -> PictureRequest:
+        """Takes the request, and waits for one where there is none."""
         with self._changed:
-            while self._wish is None:
+            while self._request is None:
                 self._changed.wait(1.0)  # in pieces, as not every system wakes a thread for Ctrl-C
-            wish, self._wish = self._wish, None
-            return wish
+            request, self._request = self._request, None
+            return request

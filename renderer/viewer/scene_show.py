@@ -1,6 +1,6 @@
-"""A scene show renders a scene again and again, as the page wishes, and shows each pass.
+"""A scene show renders a scene again and again, as the page asks, and shows each pass.
 
-The scene is read once, and its tracer stays open as long as wishes leave triangles and device as they are, so that a
+The scene is read once, and its tracer stays open as long as requests leave triangles and device as they are, so that a
 camera that is moved waits for passes alone.
 """
 
@@ -32,7 +32,7 @@ from renderer.run.rendering import REMEDY, opened, plan_picture
 from renderer.run.session import expose
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE
-from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, mapping_facts
+from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest, Shown, mapping_facts
 from renderer.viewer.page_requests import command_line, words_of
 from scenes.errors import SceneError
 from scenes.model import Camera, Snapshot
@@ -48,15 +48,15 @@ SHOW_SECONDS = 0.15
 #: While the camera is being moved, a draft has so many passes.
 MOVING_PASSES = 1
 
-#: What a wish may lead to that is no fault of the program.
+#: What a request may lead to that is no fault of the program.
 FORESEEN = (RenderError, SceneError, ShaderError, TraceError, OSError, MemoryError)
 
 
 class SceneShow:
-    """Renders a scene as the page wishes.
+    """Renders a scene as the page asks.
 
     scene: name of a shipped scene, or path of a file.
-    live: where passes are shown, and wishes come from.
+    live: where passes are shown, and requests come from.
     at_end: called whenever a picture has all of its passes.
     """
 
@@ -69,46 +69,46 @@ class SceneShow:
         self._context: RenderContext | None = None
         self._choice: TracerChoice | None = None
 
-    def run(self, wish: Wish) -> None:
-        """Renders wish after wish, until it is interrupted. Raises what the first of them cannot have."""
+    def run(self, request: PictureRequest) -> None:
+        """Renders request after request, until it is interrupted. Raises what the first of them cannot have."""
         with self._opened:
             while True:
                 try:
-                    self.render(wish)
+                    self.render(request)
                 except FORESEEN as error:
                     if self.picture is None:
                         raise
-                    self._refuse(wish, error)
-                wish = self.live.next_wish()
+                    self._refuse(request, error)
+                request = self.live.next_request()
 
-    def render(self, wish: Wish) -> None:
-        """Renders a picture, and shows it pass by pass until it has all, or there is another wish."""
+    def render(self, request: PictureRequest) -> None:
+        """Renders a picture, and shows it pass by pass until it has all, or there is another request."""
         if self._scene is None:
             self._scene = scenes.load(
                 self.name,
-                parameters=wish.settings.define,
-                allow_outside=wish.settings.allow_outside,
-                strict=wish.settings.strict,
+                parameters=request.settings.define,
+                allow_outside=request.settings.allow_outside,
+                strict=request.settings.strict,
             )
-        plan = plan_picture(self._scene, replace(wish.settings, define=None))
+        plan = plan_picture(self._scene, replace(request.settings, define=None))
         context, start = self._context_of(plan), time.perf_counter()
-        plan = draft_of(plan, context.snapshot) if wish.is_draft else plan
+        plan = draft_of(plan, context.snapshot) if request.is_draft else plan
         settings = plan.driver_settings(context.snapshot)
         with closing(Making(context, plan, settings, plan.choice_again)) as making:
             record = PictureRecord(making, start)
-            facts = {"of_passes": plan.settings.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
+            facts = {"of_passes": plan.settings.passes, "is_draft": request.is_draft, **self._facts(request, context)}
             with self.live.stoppable(lambda: making.driver.give_up()):
                 self._expose(making, record, facts)
             if making.containment.faults:
                 self._context = None  # its tracer has failed
-        self.settings = wish.settings
+        self.settings = request.settings
 
     def _expose(self, making: Making, record: PictureRecord, facts: Mapping[str, Any]) -> None:
         plan, settings, shown_at = making.plan, making.driver.settings, -math.inf
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
         try:
             for is_last in expose(making, film, plan.limits):
-                if self.live.has_wish:
+                if self.live.has_request:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
                     self.picture = replace(record.picture(film), is_finished=is_last)
@@ -132,23 +132,23 @@ class SceneShow:
             self._context = replace(self._context, snapshot=snapshot)
         return self._context
 
-    def _facts(self, wish: Wish, context: RenderContext) -> dict[str, Any]:
+    def _facts(self, request: PictureRequest, context: RenderContext) -> dict[str, Any]:
         """Returns what the page says of a picture whatever its passes."""
         snapshot = context.snapshot
         kernels = [context.tracer.name] if context.tracer.device == "cpu" else strategy_names()
         return {
             "scene": self.name,
-            "words": words_of(wish.settings),
+            "words": words_of(request.settings),
             "choices": {"driver": list(DRIVERS), "kernel": list(kernels), "camera": list(camera_names(snapshot))},
-            "command": command_line(self.name, wish.settings),
-            "has_layers": bool(wish.settings.layers),
+            "command": command_line(self.name, request.settings),
+            "has_layers": bool(request.settings.layers),
             "camera": camera_facts(snapshot.camera, distance_ahead(context)),
-            "whole": list(snapshot.camera.resolution) if wish.settings.size is None else list(wish.settings.size),
+            "whole": list(snapshot.camera.resolution) if request.settings.size is None else list(request.settings.size),
         }
 
-    def _refuse(self, wish: Wish, error: BaseException) -> None:
-        """Tells the page why a wish cannot be had, and goes back to the settings before."""
-        self.live.settings = self.settings or wish.settings
+    def _refuse(self, request: PictureRequest, error: BaseException) -> None:
+        """Tells the page why a request cannot be had, and goes back to the settings before."""
+        self.live.settings = self.settings or request.settings
         _, before = self.live.shown
         error_text = " ".join(str(error).split()) or type(error).__name__
         facts = {**before.facts, "status": "refused", "error": error_text}

@@ -1,8 +1,8 @@
-"""The viewer's server: a page, news of the picture, its layers, and wishes, over HTTP on the loopback alone.
+"""The viewer's server: a page, news of the picture, its layers, and requests, over HTTP on the loopback alone.
 
 Nobody gets an answer who does not know the token in the address; and a page of another site, whose browser may reach
 this server too, is told from ours by the names of host and origin (Barth, Jackson, Mitchell: Robust Defenses for
-Cross-Site Request Forgery, 2008), which also ends a name of another site that is made to mean this machine.
+Cross-Site PictureRequest Forgery, 2008), which also ends a name of another site that is made to mean this machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from renderer.errors import UsageError
-from renderer.viewer.live_picture import Floats, LivePicture, Wish
+from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest
 from renderer.viewer.page_requests import changed
 
 HOST = "127.0.0.1"
@@ -48,7 +48,7 @@ HEADERS = {
 class ViewerServer(ThreadingHTTPServer):
     """Answers the page in threads of its own, between `start` and `close`.
 
-    live: what is shown, and where wishes go.
+    live: what is shown, and where requests go.
     port: that it listens on, 0 for any that is free.
     listeners: threads that send news.
 
@@ -116,8 +116,8 @@ class Answer(BaseHTTPRequestHandler):
         self._answer({"": self._send_page, "events": self._send_news, "picture": self._send_picture})
 
     def do_POST(self) -> None:
-        """Takes a wish."""
-        self._answer({"wish": self._take_wish})
+        """Takes a request."""
+        self._answer({"request": self._take_request})
 
     def log_message(self, *_arguments: Any, **_more: Any) -> None:
         """Says nothing: a terminal has other things to show."""
@@ -185,9 +185,9 @@ class Answer(BaseHTTPRequestHandler):
         told = {f"X-{name}": str(value) for name, value in {**sizes, "Number": number}.items()}
         self._send(200, layer.astype("<f4").tobytes(), "application/octet-stream", told)
 
-    def _take_wish(self) -> None:
+    def _take_request(self) -> None:
         try:
-            self.server.live.wish(wish_of(self.server.live, self._read_json()))
+            self.server.live.request(request_of(self.server.live, self._read_json()))
         except UsageError as error:
             self._send(400, json.dumps({"error": str(error)}).encode(), "application/json")
         else:
@@ -219,17 +219,17 @@ class Answer(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def wish_of(live: LivePicture, asked: Any) -> Wish:
-    """Returns the wish of a page: {"settings": {name: word or null}, "draft": true or false}.
+def request_of(live: LivePicture, asked: Any) -> PictureRequest:
+    """Returns the request of a page: {"settings": {name: word or null}, "draft": true or false}.
 
-    Raises `UsageError` for anything else, and where nothing can be wished for.
+    Raises `UsageError` for anything else, and where nothing can be asked for.
     """
     if live.settings is None:
         raise UsageError("this picture comes from a file; nothing of it can be changed")
     words = asked.get("settings") if isinstance(asked, dict) else None
     if not isinstance(words, dict) or not isinstance(asked.get("draft", False), bool):
         raise UsageError('expected {"settings": {NAME: WORD}, "draft": false}')
-    return Wish(settings=changed(live.settings, words), is_draft=asked.get("draft", False))
+    return PictureRequest(settings=changed(live.settings, words), is_draft=asked.get("draft", False))
 
 
 def sampled(layer: Floats) -> tuple[Floats, int]:

@@ -1,4 +1,4 @@
-"""The viewer: what is shown and wished for between threads, what the server answers and to whom, and its page."""
+"""The viewer: what is shown and asked for between threads, what the server answers and to whom, and its page."""
 
 import http.client
 import itertools
@@ -22,10 +22,10 @@ from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
 from renderer.viewer import server as viewer_server
-from renderer.viewer.live_picture import LivePicture, Shown, Wish, mapping_facts
+from renderer.viewer.live_picture import LivePicture, PictureRequest, Shown, mapping_facts
 from renderer.viewer.page_requests import changed, command_line, words_of
 from renderer.viewer.scene_show import SceneShow
-from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled, wish_of
+from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, request_of, sampled
 from renderer.viewer.terminal import picture_text, protocol_of
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
@@ -93,34 +93,39 @@ def ask(
 # Between the threads
 
 
-def test_the_newest_picture_and_wish_alone_are_kept(live: LivePicture) -> None:
+def test_the_newest_picture_and_request_alone_are_kept(live: LivePicture) -> None:
     live.show(Shown(facts={"status": "two"}))
     assert live.shown[1].facts == {"status": "two"}
     assert live.newer_than(1, 5.0) == live.shown
     assert live.newer_than(2, 0.01) is None
     for passes in (3, 4):
-        live.wish(Wish(settings=Settings(passes=passes)))
-    assert live.has_wish
-    assert live.next_wish().settings.passes == 4
-    assert not live.has_wish
+        live.request(PictureRequest(settings=Settings(passes=passes)))
+    assert live.has_request
+    assert live.next_request().settings.passes == 4
+    assert not live.has_request
 
 
-def test_a_wish_stops_what_is_under_way_and_nothing_later(live: LivePicture) -> None:
+def test_a_request_stops_what_is_under_way_and_nothing_later(live: LivePicture) -> None:
     stops: list[int] = []
     with live.stoppable(lambda: stops.append(1)):
-        live.wish(Wish(settings=SMALL))
-    live.wish(Wish(settings=SMALL))
+        live.request(PictureRequest(settings=SMALL))
+    live.request(PictureRequest(settings=SMALL))
     assert stops == [1]
 
 
-# Wishes and the command line
+# Requests and the command line
 
 
-def test_wishes_are_words_of_the_command_line() -> None:
-    wished = changed(SMALL, {"eye": "1,2,-3.5", "size": "8x6", "passes": "", "driver": "path", "crop": "1,2,3,4"})
-    assert (wished.eye, wished.size, wished.passes, wished.driver) == ((1.0, 2.0, -3.5), (8, 6), None, "path")
-    assert wished.crop == (1, 2, 3, 4)
-    assert words_of(wished) == {
+def test_requests_are_words_of_the_command_line() -> None:
+    found = changed(SMALL, {"eye": "1,2,-3.5", "size": "8x6", "passes": "", "driver": "path", "crop": "1,2,3,4"})
+    assert (found.eye, found.size, found.passes, found.driver) == (
+        (1.0, 2.0, -3.5),
+        (8, 6),
+        None,
+        "path",
+    )
+    assert found.crop == (1, 2, 3, 4)
+    assert words_of(found) == {
         "driver": "path",
         "size": "8x6",
         "crop": "1,2,3,4",
@@ -139,7 +144,7 @@ def test_wishes_are_words_of_the_command_line() -> None:
         ({"plugin": "x.py"}, "cannot change 'plugin'"),
     ],
 )
-def test_wishes_that_are_none(words: dict[str, object], text: str) -> None:
+def test_requests_that_are_none(words: dict[str, object], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         changed(SMALL, words)
 
@@ -182,16 +187,16 @@ def test_strangers_get_nothing(server: ViewerServer, live: LivePicture) -> None:
         assert ask(server, route)[:2] == (403, b"not for you")
     assert ask(server, "", Host="evil.example")[0] == 403
     assert ask(server, "", Host=f"evil.example:{port}")[0] == 403
-    assert ask(server, "wish", {"settings": {}}, Origin="http://evil.example")[0] == 403
+    assert ask(server, "request", {"settings": {}}, Origin="http://evil.example")[0] == 403
     assert ask(server, "", Host=f"localhost:{port}")[0] == 200
-    assert ask(server, "wish", {"settings": {}}, Origin=f"http://127.0.0.1:{port}")[0] == 200
-    live.next_wish()
+    assert ask(server, "request", {"settings": {}}, Origin=f"http://127.0.0.1:{port}")[0] == 200
+    live.next_request()
 
 
-def test_wishes_arrive_and_bad_ones_do_not(server: ViewerServer, live: LivePicture) -> None:
-    assert ask(server, "wish", {"settings": {"passes": "9"}, "draft": True})[0] == 200
-    wish = live.next_wish()
-    assert (wish.settings.passes, wish.is_draft, wish.settings.driver) == (9, True, "whitted")
+def test_requests_arrive_and_bad_ones_do_not(server: ViewerServer, live: LivePicture) -> None:
+    assert ask(server, "request", {"settings": {"passes": "9"}, "draft": True})[0] == 200
+    request = live.next_request()
+    assert (request.settings.passes, request.is_draft, request.settings.driver) == (9, True, "whitted")
     for body in (
         b"{",
         b"[" * 5000,
@@ -200,16 +205,16 @@ def test_wishes_arrive_and_bad_ones_do_not(server: ViewerServer, live: LivePictu
         {"settings": {}, "draft": 1},
         {"settings": {"passes": "0"}},
     ):
-        status, content, _ = ask(server, "wish", body)
+        status, content, _ = ask(server, "request", body)
         assert (status, list(json.loads(content))) == (400, ["error"])
-    assert ask(server, "wish", {"settings": {}}, Content_Type="text/plain")[0] == 400
-    assert ask(server, "wish", b"x", Content_Length="99999999")[0] == 400
-    assert not live.has_wish
+    assert ask(server, "request", {"settings": {}}, Content_Type="text/plain")[0] == 400
+    assert ask(server, "request", b"x", Content_Length="99999999")[0] == 400
+    assert not live.has_request
 
 
-def test_a_file_cannot_be_wished_otherwise() -> None:
+def test_a_file_cannot_be_asked_for_otherwise() -> None:
     with pytest.raises(UsageError, match="comes from a file"):
-        wish_of(LivePicture(), {"settings": {}})
+        request_of(LivePicture(), {"settings": {}})
 
 
 def events(server: ViewerServer) -> tuple[socket.socket, Iterator[dict[str, object]]]:
@@ -276,7 +281,7 @@ def test_large_pictures_are_thinned() -> None:
 # A scene
 
 
-def shows(live: LivePicture, count: int, then: Wish | None = None) -> list[Shown]:
+def shows(live: LivePicture, count: int, then: PictureRequest | None = None) -> list[Shown]:
     """What a show of the Cornell box shows, until so many pictures have all their passes; then it is interrupted."""
     seen: list[Shown] = []
     show, ends = live.show, list[int]()
@@ -287,16 +292,16 @@ def shows(live: LivePicture, count: int, then: Wish | None = None) -> list[Shown
         if shown.facts["status"] in ("finished", "refused"):
             ends.append(1)
             if len(ends) == count:
-                live.next_wish = interrupt  # type: ignore[method-assign]
+                live.next_request = interrupt  # type: ignore[method-assign]
             elif then is not None:
-                live.wish(then)
+                live.request(then)
 
-    def interrupt() -> Wish:
+    def interrupt() -> PictureRequest:
         raise KeyboardInterrupt
 
     live.show = look  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        SceneShow("cornell", live).run(Wish(settings=SMALL))
+        SceneShow("cornell", live).run(PictureRequest(settings=SMALL))
     return seen
 
 
@@ -312,7 +317,7 @@ def test_a_scene_is_shown_with_the_bits_of_a_render(fresh: LivePicture, monkeypa
     opened = scene_show.opened
     monkeypatch.setattr(scene_show, "opened", lambda plan: (opens.append(1), opened(plan))[1])
     moved = changed(SMALL, {"eye": "0.5,1,2", "crop": "3,2,8,6"})
-    seen = shows(fresh, 2, Wish(settings=moved))
+    seen = shows(fresh, 2, PictureRequest(settings=moved))
     first, last = (one for one in seen if one.facts["status"] == "finished")
     assert np.array_equal(first.layers["picture"](), renderer.render("cornell", SMALL).image)
     assert first.facts["command"] == "tracecore render cornell --driver whitted --size 16x12 --device cpu --threads 1"
@@ -325,10 +330,10 @@ def test_a_scene_is_shown_with_the_bits_of_a_render(fresh: LivePicture, monkeypa
 
 
 def test_a_draft_is_small_and_a_refusal_is_told(fresh: LivePicture) -> None:
-    draft = shows(fresh, 2, Wish(settings=SMALL, is_draft=True))[-1]
+    draft = shows(fresh, 2, PictureRequest(settings=SMALL, is_draft=True))[-1]
     assert (draft.facts["size"], draft.facts["passes"], draft.facts["is_draft"]) == ([4, 3], 1, True)
     again = LivePicture()
-    refused = shows(again, 2, Wish(settings=changed(SMALL, {"driver": "sppn"})))[-1]
+    refused = shows(again, 2, PictureRequest(settings=changed(SMALL, {"driver": "sppn"})))[-1]
     assert refused.facts["error"].startswith("unknown driver 'sppn'")
     assert again.settings == SMALL
     assert "picture" in refused.layers
@@ -336,7 +341,7 @@ def test_a_draft_is_small_and_a_refusal_is_told(fresh: LivePicture) -> None:
 
 def test_what_the_first_picture_cannot_have_ends_it(fresh: LivePicture) -> None:
     with pytest.raises(UsageError, match="unknown driver"):
-        SceneShow("cornell", fresh).run(Wish(settings=Settings(driver="sppn")))
+        SceneShow("cornell", fresh).run(PictureRequest(settings=Settings(driver="sppn")))
 
 
 # The command
@@ -348,7 +353,7 @@ def test_the_command_shows_a_file_and_ends_with_ctrl_c(
     np.save(tmp_path / "a.npy", LIGHT)
     answers: list[tuple[int, bytes]] = []
 
-    def look(live: LivePicture) -> Wish:
+    def look(live: LivePicture) -> PictureRequest:
         address = re.search(r"http://127.0.0.1:(\d+)(/\S+)", capsys.readouterr().out)
         assert address is not None
         connection = http.client.HTTPConnection("127.0.0.1", int(address[1]), timeout=20)
@@ -357,7 +362,7 @@ def test_the_command_shows_a_file_and_ends_with_ctrl_c(
         answers.append((answer.status, answer.read()))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LivePicture, "next_wish", look)
+    monkeypatch.setattr(LivePicture, "next_request", look)
     assert cli.main(["view", str(tmp_path / "a.npy"), "--no-browser"]) == 0
     assert answers == [(200, LIGHT.tobytes())]
 
@@ -450,14 +455,14 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
 
     middle, beside = (300.0, 200.0), (340.0, 200.0)
     browser.drag(middle, beside)
-    wish = last_wish(live)
-    assert not wish.is_draft
-    assert wish.settings.up == (0.0, 1.0, 0.0)
-    np.testing.assert_allclose(wish.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)
-    assert wish.settings.eye is not None
-    assert np.linalg.norm(wish.settings.eye) == pytest.approx(5.0, rel=1e-4)
-    assert wish.settings.eye[0] < -0.1, "what is dragged to the right is seen from the left"
-    assert abs(wish.settings.eye[1]) < 1e-5
+    request = last_request(live)
+    assert not request.is_draft
+    assert request.settings.up == (0.0, 1.0, 0.0)
+    np.testing.assert_allclose(request.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)
+    assert request.settings.eye is not None
+    assert np.linalg.norm(request.settings.eye) == pytest.approx(5.0, rel=1e-4)
+    assert request.settings.eye[0] < -0.1, "what is dragged to the right is seen from the left"
+    assert abs(request.settings.eye[1]) < 1e-5
 
     live.show(
         Shown(facts={**FACTS, "status": "refused", "error": "<b>no</b> such kernel"}, layers=test_picture().layers)
@@ -491,7 +496,7 @@ def test_a_page_says_that_the_program_has_gone_and_finds_it_again(
     browser.wait_for("document.body.dataset.status === 'gone'")
     why = "the program has ended" if says_so else "the program has ended, or cannot be reached"
     assert browser.value("$('status').textContent") == f"{why}, 1 of 2 passes, 16×12"
-    browser.value("window.kept = fetch, fetch = () => Promise.reject(new TypeError('refused')), wish({}), 0")
+    browser.value("window.kept = fetch, fetch = () => Promise.reject(new TypeError('refused')), request({}), 0")
     browser.wait_for("$('error').textContent === 'this was not asked for: the program cannot be reached'")
     browser.value("fetch = kept, 0")
     back = again(server)
@@ -512,12 +517,12 @@ def test_a_page_says_that_the_program_does_not_answer(browser: Browser, server: 
     browser.wait_for("document.body.dataset.status === 'finished'")
 
 
-def last_wish(live: LivePicture) -> Wish:
-    """The wish that a drag ends with."""
+def last_request(live: LivePicture) -> PictureRequest:
+    """The request that a drag ends with."""
     end = time.monotonic() + 30.0
-    while (wish := live.next_wish()).is_draft:
+    while (request := live.next_request()).is_draft:
         assert time.monotonic() < end
-    return wish
+    return request
 
 
 def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
@@ -535,19 +540,19 @@ def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
     seen: list[object] = []
     page = threading.Thread(target=look)
     page.start()
-    next_wish = fresh.next_wish
+    next_request = fresh.next_request
 
-    def until_seen() -> Wish:
-        while page.is_alive() and not fresh.has_wish:
+    def until_seen() -> PictureRequest:
+        while page.is_alive() and not fresh.has_request:
             time.sleep(0.02)
-        if not fresh.has_wish:
+        if not fresh.has_request:
             raise KeyboardInterrupt
-        return next_wish()
+        return next_request()
 
-    fresh.next_wish = until_seen  # type: ignore[method-assign]
+    fresh.next_request = until_seen  # type: ignore[method-assign]
     try:
         with pytest.raises(KeyboardInterrupt):
-            SceneShow("cornell", fresh).run(Wish(settings=SMALL))
+            SceneShow("cornell", fresh).run(PictureRequest(settings=SMALL))
     finally:
         server.close()
     assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)

@@ -14,9 +14,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import lower_getattr_generic, models, register_model
 
+from tracecore.compilation.numba_inside import AttributeTemplate, infer_getattr
 from tracecore.compilation.vector import emitting
 
 

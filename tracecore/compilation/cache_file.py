@@ -13,14 +13,10 @@ from contextlib import suppress
 from typing import Any
 
 import llvmlite.binding
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaWarning
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
-from numba.cpython import hashing as _hashing  # noqa: F401 - brings the secrets by which Python hashes, as symbols too
 
 from tracecore.compilation.cache_folder import CODE_SUFFIX
+from tracecore.compilation.numba_inside import CompileResult, NullCache, dumps, rtsys
 from tracecore.compilation.private_folder import PrivateFolder
 
 #: Where in what Numba keeps of a function its code is, and its source with types.

@@ -17,12 +17,12 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from numba.core import event as events
-from numba.core.compiler_lock import global_compiler_lock
 
 from tracecore.collector import collector_paused
 from tracecore.compilation.cache_file import CodeCache
 from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.merging import Merged, MergedFunction
+from tracecore.compilation.numba_inside import ARRAY_MATH, global_compiler_lock
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
@@ -47,7 +47,7 @@ class Cached(MergedFunction):
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
         with global_compiler_lock, collector_paused(), self._watched(sig):
-            _import_without_scipy("numba.np.arraymath")
+            _import_without_scipy(ARRAY_MATH)
             with only_process(self._folder, self._lock):
                 entry_point = super().compile(sig)
             while self._made:

@@ -15,13 +15,16 @@ from functools import cached_property, update_wrapper
 from typing import Any
 
 import numba
-from numba.core import types
-from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
-from numba.core.compiler import Compiler
-from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import AnnotateTypes
+from numba import types
 
 from tracecore.compilation.counting import LeaveUncounted
+from tracecore.compilation.numba_inside import (
+    AnnotateTypes,
+    Compiler,
+    CPUDispatcher,
+    JITCodeLibrary,
+    get_host_cpu_features,
+)
 
 #: How everything is compiled: in IEEE arithmetic, to run without the interpreter lock.
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pickle import loads
 
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.serialize import dumps
-
 from tracecore.child_process import start_python
+from tracecore.compilation.numba_inside import dumps, global_compiler_lock
 from tracecore.compilation.unit_calls import Call
 from tracecore.cores import usable_cores
 from tracecore.environment import number

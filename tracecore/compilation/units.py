@@ -14,10 +14,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from numba.core import types
-from numba.core.typing.templates import make_intrinsic_template
+from numba import types
 
 from tracecore.compilation.cached import Cached, keep_on_disk
+from tracecore.compilation.numba_inside import make_intrinsic_template
 from tracecore.compilation.unit_calls import Call, call_by_address
 
 

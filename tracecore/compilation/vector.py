@@ -20,8 +20,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from tracecore.compilation.numba_inside import AbstractTemplate, infer_global, signature
 
 FLOAT = ir.FloatType()
 I32 = ir.IntType(32)
