@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from scenes.geometry import unit
+from scenes.limits import MAX_TRIANGLES
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
@@ -47,6 +48,8 @@ def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
     steps = steps_of(pieces, SLACK[0 if is_thin else 1] * width)
     if kind == "ribbon" and normals is not None and np.ptp(normals, axis=0).any():
         steps = max(steps, TWISTED_STEPS)
+    if 2 * max(SIDES) * steps * len(pieces) > MAX_TRIANGLES:
+        raise parameters.error(f"a curve of {len(pieces)} pieces has over {MAX_TRIANGLES} triangles")
     u = np.linspace(0.0, 1.0, len(pieces) * steps + 1)
     points, along = evaluated(pieces, u)
     widths = first + (last - first) * u
@@ -87,7 +90,7 @@ def steps_of(pieces: Doubles, error: float) -> int:
     """Returns into how many parts each piece is cut, so that chords are off by an error at most: an eighth of the
     second derivative over the square of their number."""
     bend = 6.0 * float(np.linalg.norm(np.diff(pieces, 2, axis=1), axis=2).max())
-    return min(max(math.ceil(math.sqrt(bend / (8.0 * error))), 1), MOST_STEPS) if error > 0.0 else MOST_STEPS
+    return max(math.ceil(min(math.sqrt(bend / (8.0 * error)), MOST_STEPS)), 1) if error > 0.0 else MOST_STEPS
 
 
 def evaluated(pieces: Doubles, u: Doubles) -> tuple[Doubles, Doubles]:

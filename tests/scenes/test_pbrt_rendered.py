@@ -129,7 +129,7 @@ MEANS = {
     ),
     # textures
     "checkerboard": (
-        textured('"checkerboard" "rgb tex1" [ .2 .4 .6 ] "rgb tex2" [ 0 0 0 ] "float uscale" 18'),
+        textured('"checkerboard" "rgb tex1" [ .2 .4 .6 ] "rgb tex2" [ 0 0 0 ] "float uscale" 18 "float vscale" 18'),
         ALBEDO / 2,
     ),
     "constant": (textured('"constant" "rgb value" [ .2 .4 .6 ]'), ALBEDO),
@@ -141,9 +141,10 @@ MEANS = {
     "no picture": (textured('"imagemap" "string filename" "none.png"'), GREY),
     # lights
     "area light": (LAMP + WALL, RADIANCE),
-    "power": (
-        f'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ] "float power" 8 {UPPER_RIGHT}',
-        np.full(3, 8 / math.pi / 4),
+    "power": (  # of each triangle
+        'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ] "float power" 8 Shape "trianglemesh" '
+        '"point3 P" [ 1 0 0  0 0 0  0 1 0  1 1 0 ] "integer indices" [ 0 1 2 0 2 3 ]',
+        np.full(3, 2 * 8 / math.pi / 4),
     ),
     "two sides": (f'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ] "bool twosided" true ReverseOrientation {RIGHT}', GREY),
     "picture of an area light": (f'AreaLightSource "diffuse" "string filename" "halves.png" {WALL}', GREY),

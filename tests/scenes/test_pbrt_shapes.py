@@ -110,12 +110,17 @@ def test_a_ribbon_faces_its_normals(snap):
         (f'{STRAIGHT} "integer degree" 4', "expected a degree of a curve that is 2 or 3, got 4"),
         (f'{STRAIGHT} "string type" "ribbon"', "expected 2 normals N of a ribbon"),
         (f'{STRAIGHT} "float width" -1', "from 0"),
+        (f'"point3 P" [ {" 1 2 3" * 300_001} ]', "a curve of 100000 pieces has over 20000000 triangles"),
     ],
 )
 def test_curves_that_are_none(snap, text, message):
     with pytest.raises(SceneFileError) as caught:
         snap(f'Shape "curve" {text}')
     assert message in str(caught.value)
+
+
+def test_a_curve_that_bends_far_is_no_error(snap):
+    assert len(snap('Shape "curve" "point3 P" [ 0 0 0  9e8 0 0  0 9e8 0  0 0 0 ] "float width" 1e-300').positions)
 
 
 def test_a_curve_that_is_a_point_has_no_area_and_is_no_error(snap):
