@@ -12,7 +12,6 @@ import numpy as np
 
 from scenes.curves import LEAST_SEGMENTS, Turned
 from scenes.geometry import areas, double_area_normals
-from scenes.limits import MAX_TRIANGLES
 from scenes.loop_subdivision import loop_surface
 from scenes.mesh_file import read_mesh_document
 from scenes.mesh_validation import without_nan
@@ -23,6 +22,8 @@ from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
 from scenes.pbrt.strands import strand
 from scenes.tessellation import GLOWING_SEGMENTS
 
+#: Triangles of a surface that is subdivided, at most.
+MAX_SUBDIVIDED = 1 << 20
 #: A shape goes at least so far around, in degrees.
 LEAST_ANGLE = 0.1
 #: A patch is bent where its fourth corner is farther from the plane of the others than this share of its diagonals.
@@ -229,10 +230,11 @@ def turned(
 def subdivision_surface(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Reads a control mesh of a smooth surface, whose front is where its corners are seen clockwise, as in pbrt."""
     points, indices = corners_of(parameters, 3)
-    levels, most = int(parameters.number("levels", 3.0, low=0.0, high=100.0)), MAX_TRIANGLES // len(indices)
-    if 4**levels > most:
-        levels = int(math.log(max(most, 1), 4))
-        shapes.files.tell(parameters.place, f"a loopsubdiv is divided {levels} times: it would have too many triangles")
+    asked = int(parameters.number("levels", 3.0, low=0.0, high=100.0))
+    levels = next(level for level in range(asked, -1, -1) if level == 0 or len(indices) * 4**level <= MAX_SUBDIVIDED)
+    if levels < asked:
+        why = f"more would make over {MAX_SUBDIVIDED} triangles"
+        shapes.files.tell(parameters.place, f"a loopsubdiv is divided {levels} times: {why}")
     parameters.skip("scheme")
     return ShapeMeshes([inverted(loop_surface(points, indices, levels))], len(indices) * 4**levels)
 

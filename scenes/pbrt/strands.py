@@ -48,7 +48,8 @@ def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
     steps = steps_of(pieces, SLACK[0 if is_thin else 1] * width)
     if kind == "ribbon" and normals is not None and np.ptp(normals, axis=0).any():
         steps = max(steps, TWISTED_STEPS)
-    if 2 * max(SIDES) * steps * len(pieces) > MAX_TRIANGLES:
+    sides = SIDES[0 if is_thin else 1]
+    if 2 * sides * steps * len(pieces) > MAX_TRIANGLES:
         raise parameters.error(f"a curve of {len(pieces)} pieces has over {MAX_TRIANGLES} triangles")
     u = np.linspace(0.0, 1.0, len(pieces) * steps + 1)
     points, along = evaluated(pieces, u)
@@ -58,7 +59,7 @@ def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
         sides = unit(np.cross(along, across))
         rows = np.stack([points + 0.5 * sign * widths[:, None] * sides for sign in (-1.0, 1.0)], axis=1)
         return grid(rows, np.repeat(unit(across)[:, None], 2, axis=1))
-    return tube(points, along, widths, SIDES[0 if is_thin else 1])
+    return tube(points, along, widths, sides)
 
 
 def choice(parameters: Parameters, name: str, default: str, known: tuple[str, ...]) -> str:

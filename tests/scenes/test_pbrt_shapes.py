@@ -43,10 +43,10 @@ def test_subdivision_surfaces(snap, levels, count):
 
 
 def test_a_surface_of_too_many_triangles_is_coarser(tmp_path, snap, monkeypatch):
-    monkeypatch.setattr(shapes, "MAX_TRIANGLES", 8 * 20)
+    monkeypatch.setattr(shapes, "MAX_SUBDIVIDED", 8 * 20)
     assert len(snap(f'{OCTAHEDRON} "integer levels" 9').positions) == 8 * 4**2
     told = load(tmp_path / "a.pbrt").document.notes.lines
-    assert any(line.endswith("a loopsubdiv is divided 2 times: it would have too many triangles") for line in told)
+    assert any(line.endswith("a loopsubdiv is divided 2 times: more would make over 160 triangles") for line in told)
 
 
 @pytest.mark.parametrize(("width", "sides"), [(0.01, 3), (1.0, 8)])
@@ -110,7 +110,7 @@ def test_a_ribbon_faces_its_normals(snap):
         (f'{STRAIGHT} "integer degree" 4', "expected a degree of a curve that is 2 or 3, got 4"),
         (f'{STRAIGHT} "string type" "ribbon"', "expected 2 normals N of a ribbon"),
         (f'{STRAIGHT} "float width" -1', "from 0"),
-        (f'"point3 P" [ {" 1 2 3" * 300_001} ]', "a curve of 100000 pieces has over 20000000 triangles"),
+        (f'"point3 P" [ {" 0 0 0 99 99 99" * 450_000} 0 0 0 ]', "a curve of 300000 pieces has over 20000000 triangles"),
     ],
 )
 def test_curves_that_are_none(snap, text, message):
