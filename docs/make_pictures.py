@@ -95,6 +95,18 @@ triangles = [[0, 3, 2], [0, 2, 1]]
 uvs = [[0, 0], [1, 0], [1, 1], [0, 1]]
 """
 
+BULB = """
+[materials.bulb]
+diffuse = 0
+emission = 30
+
+[[object]]
+shape = "sphere"
+material = "bulb"
+center = [-1.6, 2.4, 0.8]
+radius = 0.3
+"""
+
 WINDOW = """
 [materials.window]
 diffuse = 0
@@ -117,6 +129,7 @@ LIGHTS = {
     "distant": '[[light]]\nkind = "distant"\ndirection = [0.6, -1, -0.8]\nirradiance = 3\n',
     "distant-disc": '[[light]]\nkind = "distant"\ndirection = [0.6, -1, -0.8]\nirradiance = 3\nangular_radius = 6\n',
     "triangle": PANEL.replace("EMISSION", ""),
+    "sphere": BULB,
     "picture": WINDOW,
     "sky": '[environment]\nimage = "sky.npy"\n',
 }

@@ -13,7 +13,7 @@ from renderer.version import __version__
 if TYPE_CHECKING:
     from renderer.film.picture import Picture
     from renderer.plugins import load_plugin
-    from renderer.run.rendering import render, render_passes
+    from renderer.run.render_call import render, render_passes
     from renderer.settings.picture import Settings
 
 __all__ = ["Picture", "Settings", "__version__", "load_plugin", "render", "render_passes"]
@@ -24,8 +24,8 @@ _HOMES = {
     "Picture": "renderer.film.picture",
     "Settings": "renderer.settings.picture",
     "load_plugin": "renderer.plugins",
-    "render": "renderer.run.rendering",
-    "render_passes": "renderer.run.rendering",
+    "render": "renderer.run.render_call",
+    "render_passes": "renderer.run.render_call",
 }
 
 

@@ -12,7 +12,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 
 from renderer.commands import COMMANDS
@@ -110,10 +110,10 @@ def _logs_heard(*, quiet: bool) -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        _check_environment()
-        _bound_threads(arguments)
-        _load_plugins(arguments)
-        with _compiler_shown(arguments):
+        _prepare(arguments)
+        from renderer.run.first_run import shown
+
+        with shown(quiet=getattr(arguments, "quiet", False)):  # what is compiled
             return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
         print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
@@ -132,30 +132,17 @@ def _run(arguments: argparse.Namespace) -> int:
         return status
 
 
-def _compiler_shown(arguments: argparse.Namespace) -> AbstractContextManager[None]:
-    """Shows what is compiled while a command runs, unless errors alone are wanted."""
-    from renderer.run.first_run import shown
-
-    return shown(quiet=getattr(arguments, "quiet", False))
-
-
-def _check_environment() -> None:
-    """Raises `VariableError` before anything is done, where a variable of tracecore has a value that it cannot have."""
+def _prepare(arguments: argparse.Namespace) -> None:
+    """Checks the variables of the environment before anything is done, bounds --threads, and loads what installed
+    packages and --plugin bring, for a command that has use for it.
+    """
     from tracecore import environment
 
     environment.check()
-
-
-def _bound_threads(arguments: argparse.Namespace) -> None:
-    """Bounds --threads, for a command that has it."""
     if getattr(arguments, "threads", None) is not None:
         from renderer.settings.threads import bounded_threads
 
         arguments.threads = bounded_threads(arguments.threads)
-
-
-def _load_plugins(arguments: argparse.Namespace) -> None:
-    """Loads what installed packages bring, and the files of --plugin, for a command that has use for them."""
     if hasattr(arguments, "plugin"):
         from renderer.plugins import load_installed, load_plugin
 

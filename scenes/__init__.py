@@ -1,28 +1,22 @@
 """This package holds the model that the renderer sees, the readers of scene files, and the scenes that come with the
-program."""
+program. Nothing of it is loaded before it is used, so that the command line can know its kinds of values (`keys`).
+"""
 
-import logging
-import os
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from scenes.advice import missing_file, unknown_scene
-from scenes.document import Document
-from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
-from scenes.evaluator import viewed
-from scenes.facts import SceneFacts, describe
-from scenes.geometry import has_area
-from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
-from scenes.scene import Scene
-from scenes.shipped import SHIPPED, ShippedScene
-from scenes.source_file import scene_opened, suffix_of
-from scenes.viewing import AS_THE_FILE_SAYS, Viewing
-from tracecore.on_demand import OnDemand
+if TYPE_CHECKING:
+    from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+    from scenes.facts import SceneFacts, describe
+    from scenes.lights import DistantLight, PointLight, SpotLight
+    from scenes.loading import READERS, load, register_reader, shipped_scenes
+    from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
+    from scenes.scene import Scene
+    from scenes.shipped import ShippedScene
+    from scenes.viewing import Viewing
 
 __all__ = [
+    "READERS",
     "AnimationRange",
     "Camera",
     "DistantLight",
@@ -46,112 +40,27 @@ __all__ = [
     "shipped_scenes",
 ]
 
-
-log = logging.getLogger(__name__)
-
-
-#: Readers of files, by suffix.
-READERS: OnDemand[Callable[..., Scene]] = OnDemand(
-    {
-        ".aff": "scenes.aff:read",
-        ".nff": "scenes.aff:read",
-        ".toml": "scenes.toml_scene:read",
-        ".xml": "scenes.mitsuba:read",
-        ".pbrt": "scenes.pbrt:read",
-        ".pbrt.gz": "scenes.pbrt:read",
-        ".obj": "scenes.mesh_file:read_mesh_file",
-        ".ply": "scenes.mesh_file:read_mesh_file",
-        ".obj.gz": "scenes.mesh_file:read_mesh_file",
-        ".ply.gz": "scenes.mesh_file:read_mesh_file",
-        ".stl": "scenes.mesh_file:read_mesh_file",
-        ".off": "scenes.mesh_file:read_mesh_file",
-        ".3mf": "scenes.mesh_file:read_mesh_file",
-        ".glb": "scenes.mesh_file:read_mesh_file",
-        ".gltf": "scenes.mesh_file:read_mesh_file",
-    }
-)
-
-#: What is said of a file that could not be used, where that is an error.
-AS_STRICT = "(an error by --strict)"
-
-#: Formats that have parameters, whose readers take values of them by name.
-PARAMETRISED = (".xml",)
+#: Where what is offered here is defined.
+_HOMES = {
+    "scenes.errors": ("SceneError", "SceneFileError", "UnknownSceneError"),
+    "scenes.facts": ("SceneFacts", "describe"),
+    "scenes.lights": ("DistantLight", "PointLight", "SpotLight"),
+    "scenes.loading": ("READERS", "load", "register_reader", "shipped_scenes"),
+    "scenes.model": ("AnimationRange", "Camera", "Environment", "Material", "Mesh", "Snapshot", "Texture"),
+    "scenes.scene": ("Scene",),
+    "scenes.shipped": ("ShippedScene",),
+    "scenes.viewing": ("Viewing",),
+}
 
 
-def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
-    """Makes files of a format readable.
-
-    suffix: what their names end in, in small letters, such as `.ply`.
-    reader: from a path to a scene; what it finds wrong with a file it raises as `SceneFileError`.
-
-    Raises `SceneError` where the suffix is none, or is taken.
-    """
-    if not re.fullmatch(r"\.[a-z0-9_]+", suffix):
-        raise SceneError(f"expected a suffix such as '.ply', a dot and small letters or digits, got {suffix!r}")
-    if suffix in READERS:
-        raise SceneError(f"files that end in {suffix} have a reader already")
-    READERS[suffix] = reader
+def __getattr__(name: str) -> Any:
+    """Imports what is asked for when it is first asked for."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'scenes' has no attribute {name!r}")
 
 
-def shipped_scenes() -> tuple[ShippedScene, ...]:
-    """Returns the scenes that come with the program, each with its name and a line that describes it."""
-    return SHIPPED
-
-
-def note_unseen(document: Document) -> None:
-    """Notes that no mesh of a document has a triangle with an area."""
-    shapes = [part.shape for part in document.parts]
-    if shapes and not any(not isinstance(shape, Mesh) or has_area(shape) for shape in shapes):
-        message = "there is nothing to be seen: no triangle has an area"
-        document.notes.add(message, document.parts[0].origin.path)
-
-
-def load(
-    name_or_path: str | Path,
-    viewing: Viewing = AS_THE_FILE_SAYS,
-    parameters: Mapping[str, str] | None = None,
-    *,
-    allow_outside: bool = False,
-    strict: bool = False,
-) -> Scene:
-    """Returns the scene of a shipped name, or of a file.
-
-    name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
-    viewing: how it will be looked at, on which it depends what is up in files that do not say it, and how fine round
-        shapes are.
-    parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
-    allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
-    strict: pictures and files of materials that are not there or cannot be read are errors, and not noted.
-
-    What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
-
-    Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
-    """
-    name, colon, size = str(name_or_path).partition(":")
-    path = Path(name_or_path)
-    if parameters and path.suffix.lower() not in PARAMETRISED:
-        raise SceneError(f"{name_or_path} has no parameters; files have some that end in {' '.join(PARAMETRISED)}")
-    for row in SHIPPED:
-        if row.name == name:
-            return viewed(row.built(size if colon else None), viewing)
-    reader = READERS.get(suffix_of(path))
-    if reader is None:
-        raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
-    try:
-        with scene_opened(path, allow_outside=allow_outside) as files:
-            scene = reader(path, parameters) if parameters else reader(path)
-    except SceneFileError as error:
-        if os.path.lexists(path):
-            raise
-        raise SceneFileError(path, None, missing_file(path, READERS)) from error
-    except SceneError as error:
-        raise SceneFileError(path, None, str(error)) from error
-    if strict and (losses := scene.document.notes.losses):
-        raise SceneProblemsError(
-            [SceneFileError(file, line, f"{message} {AS_STRICT}") for file, line, message in losses]
-        )
-    note_unseen(scene.document)
-    scene = viewed(scene, viewing)
-    for line in scene.document.notes.lines:
-        log.warning("note: %s", line)
-    return replace(scene, files=tuple(dict.fromkeys((path, *files))))
+def __dir__() -> list[str]:
+    """Returns the names that are offered, for completion in a shell."""
+    return sorted(__all__)

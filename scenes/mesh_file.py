@@ -62,15 +62,18 @@ def read_mesh_file(path: Path) -> Scene:
     return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 
-def read_mesh_document(path: Path, notes: Notes | None = None, *, is_still: bool = True) -> Document:
+def read_mesh_document(
+    path: Path, notes: Notes | None = None, *, is_still: bool = True, has_no_looks: bool = False
+) -> Document:
     """Reads the meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
 
     notes: what takes in the notes of the file, instead of new ones.
     is_still: animations are left out.
+    has_no_looks: OBJ and PLY files are read without materials, pictures and colours.
 
     Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
     """
-    document = Document(notes=Notes() if notes is None else notes)
+    document = Document(notes=Notes() if notes is None else notes, has_no_looks=has_no_looks)
     if path.suffix.lower() in GLTF_SUFFIXES:
         read_document(path, document, is_still)
     else:

@@ -31,7 +31,7 @@ class SurfaceArrays(NamedTuple):
     material_ids: (n,) int32.
     materials: (m,) MATERIAL.
     flags: (m,) uint32, bits of their triangles' records (`renderer.scene.photon_scene`).
-    emitter_ids: (n,) int32, index of the light that a triangle is, or -1.
+    emitter_ids: (n,) int32, index of the light that a triangle is, or is a part of, or -1.
     textures: images of the materials.
     """
 

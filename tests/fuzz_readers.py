@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,18 @@ SCENES = {
     "off": (
         "OFF\n4 1 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3\n",
         "OFF # x\n3 1 3\n" + TRIANGLE.replace("v ", "") + "3 0 1 2\n",
+    ),
+    "usda": (
+        '#usda 1.0\ndef Sphere "s"\n{\n}\n',
+        '#usda 1.0\n(\nupAxis = "Z"\nstartTimeCode = 0\nendTimeCode = 4\n)\ndef Xform "x"\n{\n'
+        'float xformOp:rotateZ.timeSamples = {\n0: 0,\n4: 90\n}\nuniform token[] xformOpOrder = ["xformOp:rotateZ"]\n'
+        'def Mesh "m" (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)\n{\nint[] faceVertexCounts = [4]\n'
+        "int[] faceVertexIndices = [0, 1, 2, 3]\npoint3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
+        "color3f[] primvars:displayColor = [(1, 0, 0)]\nrel material:binding = </m>\n}\n"
+        'def Camera "c"\n{\n}\ndef RectLight "l"\n{\nfloat inputs:intensity = 2\n}\n}\ndef Material "m"\n{\n'
+        "token outputs:surface.connect = </m/s.outputs:surface>\n"
+        'def Shader "s"\n{\nuniform token info:id = "UsdPreviewSurface"\nfloat inputs:opacity = .5\n'
+        "token outputs:surface\n}\n}\n",
     ),
     "toml": (
         "[materials]\nm = { diffuse = [1, 0.5, 0] }\n[[object]]\nshape = 'sphere'\nmaterial = 'm'\nradius = 2\n"
@@ -241,7 +254,9 @@ def _text(seeds: tuple[str, ...]) -> Callable[[Path], Iterator[bytes]]:
     return lambda _: (seed.encode() for seed in seeds)
 
 
-FORMATS = {suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items()} | {
+FORMATS = {
+    suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items() if suffix != "usda" or find_spec("pxr")
+} | {
     "gltf": Format("gltf", lambda _: gltf_seeds()),
     "3mf": Format("3mf", lambda _: iter([archive_of({"3D/3dmodel.model": MODEL})])),
     "rays": Format("npz", ray_seeds, has_rays, ("renderer.bench.ray_file", "renderer.array_archive")),

@@ -19,7 +19,7 @@ from PIL import Image
 from renderer.bench.figure_keys import FILM_ROWS
 from renderer.bench.table import aligned
 from renderer.errors import RenderError, UsageError
-from renderer.run.picture_files import statistics_path
+from renderer.run.picture.picture_files import statistics_path
 from renderer.run.statistics import ratio
 from tracecore.child_process import start_python
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import add_shadow_rays, light_vertices
-from renderer.camera_paths.media import absorb_throughput, keep_eye_media
+from renderer.camera_paths.media import absorb_throughput
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
@@ -55,7 +55,7 @@ from renderer.camera_paths.vertices import (
     width_at,
 )
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.media import go_through_borders, look_at_borders
+from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
@@ -140,7 +140,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     """
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     bounce = Bounce(job, rules_of(job.task, job.lookup.irradiance.radius), batch, shadows)
-    if len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0:
+    if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
     kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places_of(batch), batch.scratch[0], active, border))
@@ -181,7 +181,7 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
         bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
-        keep_eye_media(view, hits)
+        keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
     return looked, keep_paths(view, hits) if goes_on else 0
 
 

@@ -48,7 +48,7 @@ from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import LIGHT_KIND, Light, kinds_with, light_pdf
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale
+from shaders.vector import Color, along, dot, in_double, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -111,7 +111,7 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
     chunk, first = batch.scratch[0], Long(0)
-    has_lights = len(job.scene.lights.outer) > 0
+    has_lights = len(job.scene.lamps.outer) > 0
     while first < count:
         leaving, looked = pick_endless(batch, chunk, first, count)
         if has_lights and leaving > 0:
@@ -147,7 +147,7 @@ def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk
     """Add what rays meet of the lights of a kind. more: also has how many shadow rays a vertex has, and how many rays
     there are."""
     scene, samples, chunk, count = more
-    lights = scene.lights
+    lights = scene.lamps
     for light in lights.outer:
         if lights.rows[light, LIGHT_KIND] == number:
             record = record_at(scene.light_records, light)
@@ -181,17 +181,11 @@ def add_endless(job: EyeJob, batch: EyeBatch, chunk: EyeChunk, k: int, has_light
 def met_outside(batch: EyeBatch, row: int) -> MetLight:
     """Returns what light is weighed with that a ray of a batch meets outside of the scene."""
     paths = address(batch.paths)
-    step = 4 * batch.paths.shape[1]
-    throughput = get3(paths + EYE_THROUGHPUT * step, step, row)
-    unmapped = get3(paths + EYE_UNMAPPED * step, step, row)
-    pdf = np.uint32(batch.paths[EYE_PDF, row]).view(np.float32)
-    return MetLight(
-        Long(get_word(paths, row)),
-        batch.paths[EYE_STATE, row],
-        in_double(throughput),
-        in_double(unmapped),
-        np.float64(pdf),
-    )
+    step = WORD_BYTES * batch.paths.shape[1]
+    throughput = in_double(get3(paths + EYE_THROUGHPUT * step, step, row))
+    unmapped = in_double(get3(paths + EYE_UNMAPPED * step, step, row))
+    pdf = np.float64(np.uint32(batch.paths[EYE_PDF, row]).view(np.float32))
+    return MetLight(Long(get_word(paths, row)), batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
 
 
 @unit(types.none)
@@ -213,7 +207,8 @@ def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
         emitter, pdf, weight = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i]), 1.0
         if pdf > 0.0 and job.task.light_samples > 0:  # shadow rays might have brought it too
             distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
-            other_pdf = light_pdf(job.scene.lights, emitter, direction, distance)
+            point = along(in_double(column(chunk.position, i)), direction, -distance)
+            other_pdf = light_pdf(job.scene.lamps, emitter, point, direction, distance)
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
@@ -230,9 +225,3 @@ def off_edges(u: float, v: float) -> tuple[float, float]:
     u, v = max(u, np.float64(EDGE)), max(v, np.float64(EDGE))
     beyond = max(u + v + np.float64(EDGE) - 1.0, 0.0)
     return u - 0.5 * beyond, v - 0.5 * beyond
-
-
-@inlined
-def in_double(vector: Vec3) -> Vec3:
-    """Returns a vector in float64."""
-    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))

@@ -1,6 +1,6 @@
 """This module holds what the commands' arguments have in common: types that check bounds, and groups of options.
 
-Nothing here imports a compiler, NumPy or the scenes, so that help and errors come at once.
+Nothing here imports a compiler, NumPy or scenes, but for their kinds of values, so that help and errors come at once.
 """
 
 import argparse
@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
-from renderer.settings.near_miss import did_you_mean
+from renderer.settings.kinds import Definitions, FlagOrNames
 from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Definitions, Flag, FlagOrNames, Kind, Number, Setting, Whole, settings_of
+from renderer.settings.setting import Setting, settings_of
+from scenes.keys.near_miss import did_you_mean
+from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")
 
@@ -64,9 +66,9 @@ def argument_type(kind: Kind) -> Callable[[str], Any]:
 
     def parse(text: str) -> Any:
         try:
-            return kind.clean(kind.read(text))
-        except (TypeError, ValueError):
-            raise argparse.ArgumentTypeError(f"expected {kind.expected}, got '{text}'") from None
+            return kind.read(kind.parse(text))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"expected {kind.expected_word}, got '{text}'") from None
 
     return parse
 
@@ -133,7 +135,7 @@ def add_settings(container: argparse._ActionsContainer, owner: type, *names: str
     """
     for name in names:
         one = settings_of(owner)[name]
-        add_setting(container, replace(one, default=defaults[name], otherwise="") if name in defaults else one)
+        add_setting(container, replace(one, default=defaults[name], fallback="") if name in defaults else one)
 
 
 def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
@@ -144,10 +146,10 @@ def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
         container.add_argument(*flags, action="store_true", help=one.about)
         return
     shown = "x".join(map(str, one.default)) if isinstance(one.default, tuple) else one.default
-    default = "" if shown is None and not one.otherwise else f" (default: {one.otherwise or shown})"
-    taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
+    default = "" if shown is None and not one.fallback else f" (default: {one.fallback or shown})"
+    taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.metavar or one.kind.metavar}
     if isinstance(one.kind, Choice):
-        taken = {"choices": one.kind.names}
+        taken = {"choices": one.kind.words}
     elif isinstance(one.kind, FlagOrNames):
         taken |= {"nargs": "?", "const": True}
         default = f": {', '.join(one.kind.names)}"
@@ -247,7 +249,7 @@ def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, s
     )
     container.add_argument(
         "--reference-seconds",
-        type=argument_type(Number(1e-3, 1e9, "S")),
+        type=argument_type(Number(1e-3, 1e9)),
         default=seconds,
         metavar="S",
         help="for so long (default: %(default)s)",

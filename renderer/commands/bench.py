@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_sources(rays: argparse._ActionsContainer) -> None:
     made = rays.add_mutually_exclusive_group()
     none = "no driver's rays are compared on, but those of --rays"
-    add_setting(made, replace(settings_of(Settings)["driver"], otherwise=none))
+    add_setting(made, replace(settings_of(Settings)["driver"], fallback=none))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
     rays.add_argument(
@@ -165,11 +165,11 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.table import table
     from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
-    from renderer.run.fleets import open_fleet
+    from renderer.run.members.open_fleet import open_fleet
     from renderer.scene.render_context import check_scene
     from tracecore.peers import PEERS
 
-    Settings(device=arguments.device, gpus=arguments.gpus)  # whether they go together
+    chosen = Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
     peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
@@ -197,7 +197,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed))
     photons = arguments.store if arguments.end_to_end else 0
-    with open_fleet(arguments.gpus, None, arguments.device, arguments.threads) as fleet:
+    with open_fleet(chosen) as fleet:
         effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
         found = measured(job, kernels, workload, effort, peers)
     print(table(found))

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from renderer.bench import figure_keys
 from renderer.commands.arguments import add_replacing, add_scene, add_settings, argument_type
 from renderer.settings.measurement import Measurement
-from renderer.settings.setting import Whole
+from scenes.keys.values import Whole
 
 EXAMPLES = f"""\
 Embree is asked one ray at a time, in its robust mode (extra peers). The rays are camera rays in tiles of 8x8 pixels of

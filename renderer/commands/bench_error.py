@@ -21,7 +21,7 @@ from renderer.commands.arguments import (
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Number
+from scenes.keys.values import Number
 
 if TYPE_CHECKING:
     from renderer.bench.error_benchmark import Row
@@ -45,7 +45,7 @@ examples:
 {figure_keys.explain(figure_keys.ERROR)}
 """
 
-_seconds = argument_type(Number(1e-3, 1e9, "S"))
+_seconds = argument_type(Number(1e-3, 1e9))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

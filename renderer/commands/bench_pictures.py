@@ -22,7 +22,7 @@ from renderer.commands.arguments import (
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Whole
+from scenes.keys.values import Whole
 
 if TYPE_CHECKING:
     from renderer.bench.page import Circumstances

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_replacing(parser)
     for one in settings_of(Settings).values():
         if one.name in HOW_SHOWN:
-            add_setting(parser, replace(one, otherwise=HOW_SHOWN[one.name]))
+            add_setting(parser, replace(one, fallback=HOW_SHOWN[one.name]))
 
 
 def run(arguments: argparse.Namespace) -> int:

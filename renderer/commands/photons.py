@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
     from renderer.photons.batch import PhotonTask
     from renderer.run.containment import Containment
-    from renderer.run.photon_member import PhotonsOrder
-    from renderer.run.photon_run import PhotonRun, Tracing
+    from renderer.run.members.photon_member import PhotonsOrder
+    from renderer.run.photon_run.local_tracing import Tracing
+    from renderer.run.photon_run.trace_until_stored import PhotonRun
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
@@ -64,19 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
-    from renderer.run.fleets import open_fleet
-    from renderer.run.photon_member import SharedTracing
-    from renderer.run.photon_run import RAY_CLASS
+    from renderer.run.members.open_fleet import open_fleet
+    from renderer.run.members.photon_member import SharedTracing
+    from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
 
-    _begin(arguments)
+    members = _begin(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
-    members = arguments.gpus, arguments.cluster, arguments.device, arguments.threads, arguments.insecure_cluster
     with (
-        open_fleet(*members) as fleet,
+        open_fleet(members) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         context_of(snapshot, choice := chosen.building_only if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),
@@ -102,39 +102,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if finished else 130
 
 
-def _begin(arguments: argparse.Namespace) -> None:
-    """Checks what is asked for, as far as it needs no scene, and begins to load machine code."""
+def _begin(arguments: argparse.Namespace) -> Settings:
+    """Checks what is asked for, as far as it needs no scene, and begins to load machine code. Returns the settings that
+    say who traces.
+    """
     from renderer.photons.tracing import PHOTON_CODE
     from scenes.memory import limit_memory
     from tracecore.compilation.ahead import begin_to_load
 
     limit_memory(arguments.memory)
-    _check_shared(arguments)
+    names = ("device", "gpus", "cluster", "insecure_cluster", "threads", "fallback", "timeline")
+    members = Settings(**{name: getattr(arguments, name) for name in names})
     _check_files(arguments)
     begin_to_load(PHOTON_CODE)
+    return members
 
 
 def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
     """Raises `UsageError` where a run takes more memory than there is."""
     from renderer.fleet.seats import members_here
-    from renderer.run.memory import check_fits, photon_run_bytes
+    from renderer.run.memory import check_fits
+    from renderer.run.photon_run.rounds import photon_run_bytes
 
     is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
     members = members_here(arguments.gpus, arguments.cluster)
     check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept, members=members), "use a smaller --store")
 
 
-def _check_shared(arguments: argparse.Namespace) -> None:
-    """Raises `UsageError` for options that are for one process, with those that share the work out."""
-    names = ("device", "gpus", "cluster", "insecure_cluster", "fallback", "timeline")
-    Settings(**{name: getattr(arguments, name) for name in names})
-
-
 def _photons_order(
     context: RenderContext, settings: RenderSettings, choice: TracerChoice, arguments: argparse.Namespace
 ) -> PhotonsOrder:
     """Returns what the members of a fleet need to trace."""
-    from renderer.run.photon_member import PhotonsOrder
+    from renderer.run.members.photon_member import PhotonsOrder
 
     return PhotonsOrder(
         snapshot=context.snapshot,
@@ -154,7 +153,7 @@ def _trace(
     """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
-    from renderer.run.photon_run import trace_until_stored
+    from renderer.run.photon_run.trace_until_stored import trace_until_stored
 
     wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()

@@ -26,7 +26,7 @@ from renderer.commands.arguments import (
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
-from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
+from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
 from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from renderer.film.picture import Picture
     from renderer.run.plan import Plan
-    from renderer.run.sequence import Seeds, SequenceOrder
+    from renderer.run.sequence.sequence_order import Seeds, SequenceOrder
     from renderer.run.statistics import Statistics
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
@@ -118,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             continue
         if one.name == "output":
             about = f"{one.about}; of frames .mp4, .webm, .gif, .webp or .apng"
-            one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png, with --camera and --frame in it")
+            one = replace(one, about=about, fallback="output/SCENE-DRIVER.png, with --camera and --frame in it")
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
         add_setting(groups[one.group], one)
@@ -188,8 +188,9 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     with nothing_saved():
         with modules_kept():
             from renderer.film.image_file import check_writable, make_default_folder
-            from renderer.run.picture_files import asked
-            from renderer.run.rendering import plan_picture, render_plan, written_files
+            from renderer.run.picture.picture_files import asked, written_files
+            from renderer.run.render_call import render_plan
+            from renderer.run.resolve import plan_picture
         plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent)
@@ -209,7 +210,7 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
 def _checkpoint_told(path: Path) -> Iterator[None]:
     """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
     from renderer.fleet.fleet import FleetError
-    from renderer.run.checkpoint import checkpoint_path
+    from renderer.run.resuming.checkpoint_file import checkpoint_path
     from tracecore.errors import DeviceError, KernelError
 
     try:
@@ -223,8 +224,9 @@ def _checkpoint_told(path: Path) -> Iterator[None]:
 
 def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
     """Prints one path of the picture, step by step."""
-    from renderer.run.path_report import trace_path
-    from renderer.run.rendering import opened, plan_picture
+    from renderer.run.picture.path_report import trace_path
+    from renderer.run.render_call import opened
+    from renderer.run.resolve import plan_picture
 
     name = arguments.debug_path
     unused: dict[str, Any] = {"output": None, "save_photons": None, "timeline": None, "checkpoint": None}
@@ -273,7 +275,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
-    from renderer.run.checkpoint import checkpoint_path
+    from renderer.run.resuming.checkpoint_file import checkpoint_path
 
     passes = f"{picture.passes} pass" if picture.passes == 1 else f"{picture.passes} passes"
     if not picture.is_finished:
@@ -293,14 +295,14 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import FilmTime, check_folder, make_default_folder
     from renderer.film.video import check_video_size
-    from renderer.run.film_exposure import with_exposure
-    from renderer.run.fleets import fleet_of
-    from renderer.run.frame_member import frames_by
+    from renderer.run.members.frame_member import frames_by
+    from renderer.run.members.open_fleet import open_fleet
     from renderer.run.memory import check_fits
-    from renderer.run.picture_files import asked
-    from renderer.run.plan import driver_settings
-    from renderer.run.rendering import REMEDY, check_output, plan_picture
-    from renderer.run.sequence import check_sequence_path, make_sequence
+    from renderer.run.picture.picture_files import asked
+    from renderer.run.resolve import check_output, plan_picture
+    from renderer.run.sequence.exposure_pilot import with_exposure
+    from renderer.run.sequence.make_sequence import make_sequence
+    from renderer.run.sequence.sequence_order import check_sequence_path
     from renderer.run.timeline import FilmClock
 
     clock = FilmClock(arguments.started)
@@ -316,13 +318,13 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     film_time = None if is_shown else FilmTime(0, arguments.fps or DEFAULT_FPS)
     plan = replace(plan, asked=wanted, film_time=film_time)
     first = plan.snapshot(frame=arguments.frames[0])
-    check_video_size(path, driver_settings(plan.settings, first).film_size)
+    check_video_size(path, plan.driver_settings(first).film_size)
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path, settings.timeline])
     order = replace(sequence_of(arguments, plan, path), clock=clock, timeline_path=settings.timeline)
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
-    check_fits(plan.estimate(first, is_frame=True), REMEDY)
+    check_fits(plan.estimate(first, is_frame=True))
     plan.note_unseen_light(first)
     clock.begin("pilot")
     with nothing_saved():
@@ -330,7 +332,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     clock.begin("start")
     order = replace(order, picture=plan)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
-    with fleet_of(plan) as fleet:
+    with open_fleet(plan.settings) as fleet:
         if fleet is not None:
             order = replace(order, elsewhere=frames_by(plan, order.seeds, fleet))
         is_finished = make_sequence(order, report)
@@ -340,17 +342,12 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
 
 def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> SequenceOrder:
     """Return how the frames are made."""
-    from renderer.run.sequence import SequenceOrder
-    from renderer.scene.tree_updates import TreeUpdates
+    from renderer.run.sequence.sequence_order import SequenceOrder
 
     return SequenceOrder(
         path=path,
         frames=arguments.frames,
         picture=plan,
-        snapshot_at=lambda frame: plan.snapshot(frame=frame),
-        context=plan.context,
-        pack_tree=plan.choice.pack_ahead,
-        updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),
         seeds=arguments.frame_seeds or DEFAULT_SEEDS,
         resume=arguments.resume,
         frames_per_second=arguments.fps or DEFAULT_FPS,

@@ -22,7 +22,8 @@ from renderer.commands.arguments import (
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Setting, Whole, settings_of
+from renderer.settings.setting import Setting, settings_of
+from scenes.keys.values import Whole
 
 if TYPE_CHECKING:
     from renderer.bench.files import Run
@@ -72,9 +73,9 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
 
 def _photons_to_store() -> Setting:
     """Return the setting of how long a photon run is, whose default is that of the device."""
-    otherwise = f"{GPU_PHOTONS}; emulated {EMULATED_PHOTONS}"
+    fallback = f"{GPU_PHOTONS}; emulated {EMULATED_PHOTONS}"
     store = settings_of(Measurement)["store"]
-    return replace(store, default=None, kind=Whole(EMULATED_PHOTONS, 2 * 10**9), otherwise=otherwise)
+    return replace(store, default=None, kind=Whole(EMULATED_PHOTONS, 2 * 10**9), fallback=fallback)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_plugin, add_replacing, add_scene
 from renderer.plain_text import line
-from renderer.settings.setting import Definitions
+from renderer.settings.kinds import Definitions
 
 if TYPE_CHECKING:
     from scenes import Scene, SceneFacts, ShippedScene
@@ -86,7 +86,7 @@ def loaded(arguments: argparse.Namespace) -> Scene:
     """Returns the scene of the command."""
     import scenes
 
-    parameters = Definitions().clean(arguments.define or {})
+    parameters = Definitions().read(arguments.define or {})
     return scenes.load(
         arguments.scene, parameters=parameters, allow_outside=arguments.allow_outside, strict=arguments.strict
     )

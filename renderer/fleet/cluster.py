@@ -36,7 +36,7 @@ from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
 from renderer.fleet.seats import Seat, workers_of
 from renderer.plugins import load_installed, load_plugin
-from renderer.settings.setting import LOCAL
+from renderer.settings.kinds import LOCAL
 from tracecore.child_process import start_python
 from tracecore.compilation.cache_folder import private_folder
 from tracecore.cores import usable_cores

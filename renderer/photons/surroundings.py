@@ -7,6 +7,7 @@ from renderer.scene.projection import ENDLESS
 from shaders.float32 import Bools, Doubles
 from shaders.lights import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION, Extent, numbers_of
 from shaders.surface import SurfaceArrays
+from tracecore.arrays import pieces
 
 #: What is less than this share of the scene's size in front of a surface, or outside of a box, does not count as that.
 CLEARANCE = 1e-6
@@ -32,7 +33,8 @@ def boxes_around(surfaces: SurfaceArrays, rows: Doubles, shines: Bools, is_squar
     positions = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
     boxes[is_around | (is_place & are_beyond(positions[:, None], whole))] = whole
     if is_surface.any():
-        boxes[is_surface] = boxes_of_surfaces(surfaces, rows[is_surface], is_square[is_surface])
+        own = slice(None) if is_surface.all() else is_surface  # rows of a million are not copied
+        boxes[own] = boxes_of_surfaces(surfaces, rows[own], is_square[own])
     return boxes
 
 
@@ -45,11 +47,12 @@ def boxes_of_surfaces(surfaces: SurfaceArrays, rows: Doubles, is_square: Bools) 
     glows = surfaces.materials["emission"].max(axis=1) > 0.0
     dark = box_of(surfaces.positions[~glows[surfaces.material_ids]])
     margin = CLEARANCE * float(np.ptp(box_of(surfaces.positions), axis=0).max())
-    corners = corners_of(rows, is_square)
-    outer = np.flatnonzero(are_beyond(corners, widened(dark, margin)))
+    near = widened(dark, margin)
+    beyond = [are_beyond(corners_of(rows[piece], is_square[piece]), near) for piece in pieces(len(rows))]
+    outer = np.flatnonzero(np.concatenate(beyond))
     if len(outer) > MOST_OUTER_SURFACES:
         return boxes
-    others, normals = corners[outer], rows[outer, LIGHT_NORMAL : LIGHT_NORMAL + 3]
+    others, normals = corners_of(rows[outer], is_square[outer]), rows[outer, LIGHT_NORMAL : LIGHT_NORMAL + 3]
     for light, own, normal in zip(outer, others, normals, strict=True):
         in_front = ((others - own[0]) @ normal).max(axis=1) > margin
         seen = box_of(np.concatenate([others[in_front].reshape(-1, 3), dark[np.isfinite(dark).all(axis=1)]]))

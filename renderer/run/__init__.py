@@ -1,21 +1,14 @@
-"""This package makes something with a driver: one picture, a sequence of them, or a run of photons alone.
+"""This package makes something with a driver: a picture, a sequence of them, or a run of photons alone.
 
-In: a scene with a tracer, a driver, and when to stop. Out: files of pictures, statistics and timelines. Its modules, by
-their subject:
+In: a scene, settings, and a driver's class. Out: files of pictures, statistics and timelines.
 
-A picture: `rendering` is the call that users make, from a scene's name and settings to a `plan`; `picture` makes it, by
-the loop of `session` over the passes of `making`, which puts drivers in place where the scene moves (`motion`) or a
-tracer fails (`containment`). `picture_files` says what is written, `statistics` and `timeline` what it holds,
-`missing_light` why it is black, `path_report` what one of its paths met, `memory` what it takes, `first_run` what is
-compiled for it.
+`render_call` has the call that users make. `resolve` makes a `plan` of what they ask for, and by that plan the subjects
+make what is asked for, each in a package of its own:
 
-A sequence: `sequence` makes frames, `film_exposure` meters them.
+`picture` makes one picture, `sequence` frames, `photon_run` photons alone; `resuming` has pictures and frames go on
+where they stopped, and the `members` of a fleet make shares of all of it.
 
-A photon run: `photon_run`.
-
-Going on: `checkpoint` is the file, `resuming` takes it up and writes it; `frame_key` and `fingerprint` know what it is
-of.
-
-Members of a fleet: `fleets` opens it; `fleet_driver` has it make passes, cut by `pass_supply`; `picture_member`,
-`frame_member` and `photon_member` make them there, and `member_figures` says how they fared.
+What several of them use lies beside them: `memory` foretells how much they take, `containment` opens another tracer
+where one fails, `motion` says at which times passes look at a scene, `first_run` shows what is compiled, `statistics`
+and `timeline` hold what was measured, and `halton` has points that are spread evenly.
 """

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from renderer.errors import UsageError
+from renderer.scene.render_context import context_of
 from tracecore.errors import TraceError, WrongHitError
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class Containment:
         """Open a tracer for the scene. Returns False where its device cannot be used."""
         old = self.context
         try:
-            opened = self._opened.enter_context(choice.opened(old.snapshot, old.load_seconds, tree))
+            opened = self._opened.enter_context(
+                context_of(old.snapshot, choice, load_seconds=old.load_seconds, tree=tree)
+            )
         except (TraceError, UsageError) as error:
             log.warning("note: the %s cannot be used any more: %s", old.tracer.device, error)
             return False

@@ -1,5 +1,5 @@
-"""This module says how much memory a picture or a photon run takes at its peak, before anything of it is made, and
-refuses what does not fit.
+"""This module says how much memory a picture takes at its peak, before anything of it is made, and refuses what does
+not fit.
 
 What the program itself takes, its code and libraries, is not in it. Figures of bytes are measured, see
 docs/lab/reliability.md.
@@ -37,6 +37,9 @@ GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
 #: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
 FILM_SUMS, FILE_BYTES = 4, 80
 
+#: What helps where there is too little memory for a picture.
+REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
+
 
 class Sharing(NamedTuple):
     """Says which processes of this host make pictures.
@@ -47,21 +50,6 @@ class Sharing(NamedTuple):
 
     members: int = 0
     is_by_frames: bool = False
-
-    @property
-    def processes(self) -> int:
-        """Returns how many processes there are."""
-        return self.members + 1
-
-    @property
-    def pictures(self) -> int:
-        """Returns how many pictures are made at once."""
-        return max(1, self.members) if self.is_by_frames else 1
-
-    @property
-    def of_picture(self) -> int:
-        """Returns how many members a picture has; 0 where the process that makes it has none."""
-        return 0 if self.is_by_frames else self.members
 
 
 ALONE = Sharing()
@@ -119,59 +107,50 @@ def picture_bytes(
     from renderer.film.layers import LAYER_COLUMNS
 
     width, height = settings.film_size
+    processes, pictures, members = sharing.members + 1, 1, sharing.members
+    if sharing.is_by_frames:
+        pictures, members = max(1, sharing.members), 0  # of each picture
     of_picture = {"film": width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)}
-    of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, sharing)
-    of_picture |= _maps_bytes(driver, settings, sharing.of_picture)
-    parts = {name: sharing.processes * size for name, size in scene_bytes(snapshot).items()}
-    if sharing.is_by_frames and sharing.members == 0:
+    of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
+    of_picture |= _maps_bytes(driver, settings, members)
+    parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
+    if sharing.is_by_frames and processes == 1:
         parts["triangles of the next frame"] = parts["triangles"]
-    return Estimate(parts | {name: sharing.pictures * size for name, size in of_picture.items()}, sharing.processes)
+    return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
 
 
-def _passes_bytes(driver: "type[Driver]", settings: "RenderSettings", most_passes: int | None, sharing: Sharing) -> int:
+def _passes_bytes(
+    driver: "type[Driver]", settings: "RenderSettings", most_passes: int | None, members: int, processes: int
+) -> int:
     """Returns the bytes of the passes of a picture that are under way, or of their parts.
 
-    What comes from another process is in memory once more.
+    members: that make them, or 0; what comes from another process is in memory once more.
+    processes: that share the memory.
     """
-    from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver
+    from renderer.drivers.pass_memory import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
     from tracecore.cores import usable_cores
 
-    images, members = EyeDriver.bytes_for(settings), sharing.of_picture
+    images = image_bytes(settings)
     if members and driver.is_sequential:
         return members * (images + images // IMAGES_OF_PASS)
-    threads, most = settings.threads or usable_cores(), driver.bytes_for(settings)
-    passes = max(1, members) * max(1, driver.under_way(threads, most, sharing.processes))
-    of_pass = driver.bytes_for(settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
+    threads, most = settings.threads or usable_cores(), pass_bytes(driver, settings)
+    passes = max(1, members) * max(1, passes_under_way(driver, threads, most, processes))
+    of_pass = pass_bytes(driver, settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
     return of_pass * (passes if most_passes is None else min(passes, most_passes))
 
 
 def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
-    from renderer.drivers.photon import MAP_BYTES, PhotonDriver, photons_of_a_pass
+    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
 
-    if not issubclass(driver, PhotonDriver):
+    if not driver.traces_photons:
         return {}
-    sent_out = settings.photons or photons_of_a_pass(settings)
+    sent_out = photons_of_a_pass(settings)
     if driver.has_one_map:
         return {"photon map": int((SHARED_MAP_BYTES if members else MAP_BYTES + KEPT_BYTES) * STORED_BY_RUN * sent_out)}
     if driver.is_sequential and members:
         return {"photon maps": int((SHARED_MAP_BYTES + AHEAD_BYTES) * STORED_BY_PASS * sent_out)}
     return {}
-
-
-def photon_run_bytes(snapshot: "Snapshot", stored: int, *, is_kept: bool = True, members: int = 0) -> Estimate:
-    """Estimates a photon run that stores so many photons.
-
-    is_kept: whether they stay, or are counted alone.
-    members: processes of this host that share them out, beside this one; what they trace is in memory once more on its
-    way here.
-    """
-    from renderer.run.photon_run import ROUND_PHOTONS
-
-    of_photon = ROUND_BYTES + (KEPT_BYTES if members and is_kept else 0)
-    of_round = int(of_photon * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
-    parts = {name: (members + 1) * size for name, size in scene_bytes(snapshot).items()}
-    return Estimate(parts | {"photons": KEPT_BYTES * stored * is_kept, "photons under way": of_round}, members + 1)
 
 
 def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings", builder: str | None = None) -> Estimate:
@@ -214,7 +193,7 @@ def told(estimate: Estimate) -> str:
     return f"memory     {estimate}, and {gigabytes(estimate.of_program)} of the program itself{processes}{there}"
 
 
-def check_fits(estimate: Estimate, remedy: str) -> None:
+def check_fits(estimate: Estimate, remedy: str = REMEDY) -> None:
     """Raises `UsageError` where an estimate does not fit into the memory that there is. remedy: in words."""
     usable = usable_bytes()
     room = None if usable is None else usable - estimate.of_program

@@ -18,14 +18,12 @@ from shaders.random import STREAM_CAMERA, random4
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     import numpy.typing as npt
 
-    from renderer.scene.render_context import RenderContext
+    from renderer.scene.render_context import TracerChoice
     from renderer.scene.tree_updates import Update
     from scenes.model import Snapshot
-    from tracecore.bvh.tree import BinaryTree
 
     Array = npt.NDArray[Any]
 
@@ -46,14 +44,14 @@ class Motion:
     shutter: how long it is open, from the picture's time on, in the unit of the animation.
     samples: times that there are before passes share one.
     snapshot_at: returns the scene at a time.
-    context: opens a tracer for a snapshot, whose tree may be there already.
+    choice: by which a tracer is opened for each time.
     update: what becomes of the tree from time to time.
     """
 
     shutter: float
     samples: int
     snapshot_at: Callable[[float], Snapshot]
-    context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
+    choice: TracerChoice
     update: Update = "auto"
 
     def time_of(self, block: int, start: float, seed: int) -> float:

@@ -1,12 +1,11 @@
-"""A plan holds what is to be made of a scene, checked, and fills in what the scene leaves open."""
+"""A plan holds what is to be made of a scene, checked, and fills in what settings leave open."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, RenderSettings
@@ -16,11 +15,8 @@ from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import ToneMapping
 from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.fleet.seats import members_here
-from renderer.run.checkpoint import CheckpointOrder
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
-from renderer.run.picture_files import Asked
-from renderer.run.session import PassLimits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.picture import (
     DEFAULT_FILTER,
@@ -36,14 +32,53 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
-from renderer.settings.setting import MAX_PIXELS
+from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
 from scenes.scene import Scene
-from tracecore.bvh.tree import BinaryTree
-from tracecore.compilation.ahead import begin_to_load
 from tracecore.cores import usable_cores
 
+if TYPE_CHECKING:
+    from renderer.film.film import Film
+
+#: So many passes are needed to estimate their noise.
+LEAST_PASSES = 4
+
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassLimits:
+    """Says when to stop, whichever comes first.
+
+    passes: how many at most.
+    seconds: wall time after which no pass begins.
+    noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES show them.
+    """
+
+    passes: int | None = None
+    seconds: float | None = None
+    noise: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes is None and self.seconds is None and self.noise is None:
+            raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
+
+    def allow(self, index: int, seconds: float) -> bool:
+        """Returns whether pass `index` may begin after so many seconds; the first one always may."""
+        if self.passes is not None and index >= self.passes:
+            return False
+        return index == 0 or self.seconds is None or seconds < self.seconds
+
+    def reached(self, film: Film) -> bool:
+        """Returns whether a film is as it should be, but for the time that it may take."""
+        passes = film.passes
+        return (self.passes is not None and passes >= self.passes) or (
+            self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
+        )
+
+    def after(self, seconds: float) -> PassLimits:
+        """Returns the limits of a render that has taken so many seconds before."""
+        return self if self.seconds is None else replace(self, seconds=self.seconds - seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,51 +86,71 @@ class Plan:
     """Holds how a picture is made, checked, with nothing left open but what only the scene at a moment says.
 
     scene: what is rendered.
-    settings: what is asked for; what that leaves open is filled in as the plan is made.
+    settings: what is asked for; where that leaves passes, previews and exposure open, they are filled in as the plan is
+    made.
     driver: the class of the driver.
     load_seconds: wall time that it took to read the scene.
-    asked: what a command asks for, see `renderer.run.picture_files`.
+    asked: what a command asks for, see `renderer.run.picture.picture_files`.
     white: luminance, after an exposure that is a number, that the curve shows as white.
     film_time: which frame of a film it is, where its file is to say so.
-    checkpoint: of what can be resumed, or None where none is kept.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
+    curve: name of the curve by which the picture is shown.
+    layers: names of the layers that are kept beside the picture.
+    white_point: x and y of what is shown white, or None for what is white anyway.
     """
 
     scene: Scene | Snapshot
     settings: Settings
     driver: type[Driver]
     load_seconds: float = 0.0
-    asked: Asked | None = None
+    asked: Mapping[str, Any] | None = None
     white: float = ToneMapping.white
     film_time: FilmTime | None = None
-    checkpoint: CheckpointOrder | None = None
     shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
+    curve: str = field(init=False)
+    layers: tuple[str, ...] = field(init=False)
+    white_point: Chromaticity | None = field(init=False)
 
     def __post_init__(self) -> None:
-        is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file  # the lights of others are made for 0
-        curve = self.driver.curve
-        exposure: Literal["auto"] | float = "auto" if is_of_file and curve != "linear" else 0.0
-        object.__setattr__(self, "settings", filled(self.settings, curve=curve, exposure=exposure))
+        chosen, white = self.settings, self.settings.white_point
+        filled: dict[str, Any] = {}
+        if chosen.passes is None and chosen.time_limit is None and chosen.target_noise is None:
+            filled["passes"] = DRAFT_PASSES if chosen.draft else DEFAULT_PASSES
+        if chosen.preview is None:
+            filled["preview"] = DEFAULT_PREVIEW
+        if chosen.exposure is None:  # the lights of scenes that are no files are made for 0
+            is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file
+            filled["exposure"] = "auto" if is_of_file and self.driver.curve != "linear" else 0.0
+        object.__setattr__(self, "settings", replace(chosen, **filled))
+        object.__setattr__(self, "curve", chosen.tone_map or self.driver.curve)
+        object.__setattr__(self, "layers", layers_wanted(chosen))
+        object.__setattr__(self, "white_point", chromaticity_of(white) if isinstance(white, float) else white)
 
     def driver_settings(self, snapshot: Snapshot) -> RenderSettings:
-        """Returns the settings of the driver for the scene at a moment."""
-        return driver_settings(self.settings, snapshot)
+        """Returns the settings of the driver for the scene at a moment, which proposes the size."""
+        chosen, crop = self.settings, self.settings.crop
+        width, height = chosen.size or snapshot.camera.resolution
+        if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
+            raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
+        if chosen.draft:
+            width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
+        if crop is not None and (crop[0] + crop[2] > width or crop[1] + crop[3] > height):
+            raise UsageError(f"--crop {','.join(map(str, crop))} is not within the picture, {width}x{height} pixels")
+        return resolved(
+            chosen,
+            width=width,
+            height=height,
+            crop=crop,
+            pixel_filter=chosen.filter or DEFAULT_FILTER,
+            layers=layers_for(chosen),
+            is_logged=chosen.timeline is not None,
+        )
 
     @property
     def limits(self) -> PassLimits:
         """Returns when to stop."""
         chosen = self.settings
         return PassLimits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
-
-    @property
-    def curve(self) -> str:
-        """Returns the name of the curve by which the picture is shown."""
-        return self.settings.tone_map or self.driver.curve
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """Returns the names of the layers that are kept beside the picture."""
-        return layers_wanted(self.settings)
 
     def snapshot(self, **scene_view: Any) -> Snapshot:
         """Returns the scene at the moment chosen, or at another.
@@ -121,27 +176,11 @@ class Plan:
             return settings
         return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
 
-    def begin_to_load(self) -> None:
-        """Begins to load the machine code of passes, in a thread of its own, if this process makes some."""
-        if not self.settings.is_shared:
-            begin_to_load(self.driver.code)
-
-    def context(
-        self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
-    ) -> AbstractContextManager[RenderContext]:
-        """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return self.choice.opened(snapshot, load_seconds, tree)
-
     @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
         chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
         return chosen.building_only if self.settings.is_shared else chosen
-
-    @property
-    def choice_again(self) -> TracerChoice | None:
-        """Returns by which another tracer is opened where one fails; None where others share the work out."""
-        return None if self.settings.is_shared else self.choice
 
     def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
@@ -159,63 +198,9 @@ class Plan:
             shutter=chosen.shutter,
             samples=chosen.motion_samples or DEFAULT_MOTION_SAMPLES,
             snapshot_at=lambda time: self.snapshot(time=time),
-            context=self.context,
+            choice=self.choice,
             update=chosen.update or DEFAULT_UPDATE,
         )
-
-
-def filled(settings: Settings, *, curve: str, exposure: float | Literal["auto"]) -> Settings:
-    """Returns settings with what is not said, but for what depends on the scene at a moment.
-
-    curve, exposure: of the picture, where the settings name none.
-    """
-    return replace(
-        settings,
-        passes=passes_of(settings),
-        preview=DEFAULT_PREVIEW if settings.preview is None else settings.preview,
-        exposure=exposure if settings.exposure is None else settings.exposure,
-        tone_map=settings.tone_map or curve,
-        white_point=white_of(settings),
-        layers=layers_wanted(settings) or False,
-    )
-
-
-def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
-    """Return the settings of the drivers; the scene proposes the size."""
-    width, height = settings.size or snapshot.camera.resolution
-    if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
-        raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    if settings.draft:
-        width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
-    return resolved(
-        settings,
-        width=width,
-        height=height,
-        crop=crop_within(settings.crop, (width, height)),
-        pixel_filter=settings.filter or DEFAULT_FILTER,
-        layers=layers_for(settings),
-        is_logged=settings.timeline is not None,
-    )
-
-
-def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """Return a part of a picture. size: width and height of all of it. Raises `UsageError` where it is not within."""
-    if crop is not None and (crop[0] + crop[2] > size[0] or crop[1] + crop[3] > size[1]):
-        raise UsageError(f"--crop {','.join(map(str, crop))} is not within the picture, {size[0]}x{size[1]} pixels")
-    return crop
-
-
-def passes_of(settings: Settings) -> int | None:
-    """Return as many passes as asked for; without a word and without another limit the default."""
-    has_limit = settings.time_limit is not None or settings.target_noise is not None
-    usual = DRAFT_PASSES if settings.draft else DEFAULT_PASSES
-    return usual if settings.passes is None and not has_limit else settings.passes
-
-
-def white_of(settings: Settings) -> Chromaticity | None:
-    """Return x and y of what is shown white, or None for what is white anyway."""
-    white = settings.white_point
-    return chromaticity_of(white) if isinstance(white, float) else white
 
 
 def layers_wanted(settings: Settings) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from renderer.version import SOFTWARE
@@ -173,36 +173,41 @@ class MeasuredRun:
 
 def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: MeasuredRun) -> Statistics:
     """Returns the statistics of a run, with the keys of `FIELDS` in their order."""
+    work, tracer, bvh = measured.work, context.tracer, context.tracer.bvh
+    rate = ratio(measured.rays, measured.seconds)
     return {
         "software": SOFTWARE,
-        **_setting_figures(context, driver, settings),
+        "scene": context.snapshot.name,
+        "triangles": len(context.snapshot.positions),
+        "driver": driver,
+        "kernel": tracer.name,
+        "kernel_choice": context.kernel_choice,
+        "device": tracer.device,
+        "dispatch": tracer.dispatch,
+        "batch_rays": settings.batch_rays,
+        "threads": settings.threads or tracer.threads,
+        "seed": settings.seed,
         "passes": measured.passes,
         "noise": math.nan,
         "bias": math.nan,
         "darkness": measured.darkness,
         **_sample_figures(settings, measured.samples),
         **_time_figures(context, measured),
-        **_ray_figures(measured),
+        **{f"rays.{purpose}": count for purpose, count in asdict(work.rays).items()},
+        "rays.total": work.rays.total,
+        "rays.timed": measured.rays,
+        "rays_per_second": rate,
+        "rays_per_second_of_runs": list(measured.rates) or [rate],
         **_device_figures(context, measured),
-        **_photon_figures(measured.work),
-        **_tree_figures(context),
+        **{f"photons.{fate}": count for fate, count in asdict(work.photons).items()},
+        "bvh.nodes": bvh.nodes,
+        "bvh.bytes": bvh.bytes,
+        "bvh.sah_cost": bvh.sah_cost,
+        "bvh.build_seconds": bvh.build_seconds,
+        "bvh.update": "refitted" if context.is_refitted else "cached" if bvh.is_cached else "built",
+        "bvh.update_seconds": bvh.tree_seconds,
         "members": None,
         "asked": None,
-    }
-
-
-def _setting_figures(context: RenderContext, driver: str, settings: RenderSettings) -> Statistics:
-    return {
-        "scene": context.snapshot.name,
-        "triangles": len(context.snapshot.positions),
-        "driver": driver,
-        "kernel": context.tracer.name,
-        "kernel_choice": context.kernel_choice,
-        "device": context.tracer.device,
-        "dispatch": context.tracer.dispatch,
-        "batch_rays": settings.batch_rays,
-        "threads": settings.threads or context.tracer.threads,
-        "seed": settings.seed,
     }
 
 
@@ -237,20 +242,6 @@ def _time_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:
     }
 
 
-def _ray_figures(measured: MeasuredRun) -> Statistics:
-    rays, rate = measured.work.rays, ratio(measured.rays, measured.seconds)
-    return {
-        "rays.camera": rays.camera,
-        "rays.shadow": rays.shadow,
-        "rays.bounce": rays.bounce,
-        "rays.photon": rays.photon,
-        "rays.total": rays.total,
-        "rays.timed": measured.rays,
-        "rays_per_second": rate,
-        "rays_per_second_of_runs": list(measured.rates) or [rate],
-    }
-
-
 def _device_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:
     work, limits, seconds = measured.work, measured.limits, measured.seconds
     has_bus = context.tracer.device == "gpu"
@@ -265,38 +256,6 @@ def _device_figures(context: RenderContext, measured: MeasuredRun) -> Statistics
         "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
         "limited_by": limited_by(measured, has_bus=has_bus),
     }
-
-
-def _photon_figures(work: Work) -> Statistics:
-    photons = work.photons
-    return {
-        "photons.emitted": photons.emitted,
-        "photons.aimed": photons.aimed,
-        "photons.stored": photons.stored,
-        "photons.absorbed": photons.absorbed,
-        "photons.escaped": photons.escaped,
-        "photons.terminated": photons.terminated,
-        "photons.wanting": photons.wanting,
-    }
-
-
-def _tree_figures(context: RenderContext) -> Statistics:
-    bvh = context.tracer.bvh
-    return {
-        "bvh.nodes": bvh.nodes,
-        "bvh.bytes": bvh.bytes,
-        "bvh.sah_cost": bvh.sah_cost,
-        "bvh.build_seconds": bvh.build_seconds,
-        "bvh.update": update_of(context),
-        "bvh.update_seconds": bvh.tree_seconds,
-    }
-
-
-def update_of(context: RenderContext) -> str:
-    """Returns where the binary tree comes from."""
-    if context.is_refitted:
-        return "refitted"
-    return "cached" if context.tracer.bvh.is_cached else "built"
 
 
 def limited_by(measured: MeasuredRun, *, has_bus: bool) -> str:

@@ -6,12 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.photon_scene import Records, in_lines
+from shaders.float32 import Doubles
 from shaders.lights import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_KIND,
     LIGHT_NORMAL,
+    LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     POINT,
@@ -19,6 +21,7 @@ from shaders.lights import (
     LightArrays,
     kinds_with,
 )
+from tracecore.arrays import pieces
 
 #: A light as shadow rays see it: a line of the cache. position, edge_1, edge_2, normal: of a triangle; of a point there
 #: are no edges and no normal. flux: what the light brings to a plane across its rays, at a distance of 1 and straight
@@ -58,30 +61,35 @@ class LightRecords(NamedTuple):
 
 
 def pack_light_records(lights: LightArrays) -> LightRecords:
-    """Returns the records of lights."""
-    rows, probability = lights.rows, lights.probability
-    is_point = rows[:, LIGHT_KIND] == POINT
-    is_plain, is_chosen = is_point | (rows[:, LIGHT_KIND] == TRIANGLE), probability > 0.0
-    records = in_lines(len(rows), LIGHT_RECORD)
-    records["position"] = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
-    for name, column in (("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2), ("normal", LIGHT_NORMAL)):
-        records[name] = np.where(is_point[:, None], 0.0, rows[:, column : column + 3])
-    share = np.where(is_chosen, probability, 1.0)
-    area = np.where(is_plain & ~is_point, rows[:, LIGHT_AREA], 1.0)
-    records["flux"] = rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)[:, None]
-    records["density"] = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
-    records["density"][~is_plain] = ONE_BY_ONE
-    kinds = 0
-    for kind in kinds_with("arrive"):
-        own = rows[:, LIGHT_KIND] == kind.number
-        records["density"][own] = -kind.number
-        for name, values in kind.record(rows[own], share[own]).items():
-            records[name][own] = values
-        kinds |= int((own & is_chosen).any()) << int(kind.number)
+    """Returns the records of lights, of which balls are one."""
+    records = in_lines(len(lights.rows), LIGHT_RECORD)
+    for piece in pieces(len(records)):
+        set_records(records[piece], lights.rows[piece], lights.probability[piece])
+    densities = records["density"][lights.probability > 0.0]
     return LightRecords(
         records=records,
         cumulative=lights.cumulative.astype(np.float32),
-        has_plain=bool((is_plain & is_chosen).any()),
-        has_others=bool(((records["density"] == ONE_BY_ONE) & is_chosen).any()),
-        kinds=kinds,
+        has_plain=bool((densities >= 0.0).any()),
+        has_others=bool((densities == ONE_BY_ONE).any()),
+        kinds=sum(1 << int(kind.number) for kind in kinds_with("arrive") if (densities == -kind.number).any()),
     )
+
+
+def set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
+    """Writes the records of some rows."""
+    columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
+    kinds = columns[LIGHT_KIND]
+    is_point, is_triangle = kinds == POINT, kinds == TRIANGLE
+    share, area = np.where(probability > 0.0, probability, 1.0), np.where(is_triangle, columns[LIGHT_AREA], 1.0)
+    density = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
+    for name, column in (("position", LIGHT_POSITION), ("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2)):
+        records[name] = columns[column : column + 3].T
+    records["normal"] = columns[LIGHT_NORMAL : LIGHT_NORMAL + 3].T
+    records["flux"] = (columns[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)).T
+    records["density"] = np.where(is_point | is_triangle, density, ONE_BY_ONE)
+    for kind in kinds_with("arrive"):
+        own = kinds == kind.number
+        if own.any():
+            records["density"][own] = -kind.number
+            for name, values in kind.record(rows[own], share[own]).items():
+                records[name][own] = values

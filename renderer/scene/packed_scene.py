@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.lamps import join_spheres
 from renderer.scene.light_records import LightRecords, pack_light_records
 from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import (
@@ -23,16 +24,17 @@ from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from scenes.srgb import decoded
+from shaders.float32 import Doubles, Ints
 from shaders.lights import (
+    LIGHT_COLUMNS,
     NO_SKY,
     LightArrays,
-    Row,
     Sphere,
     light_row,
     pack_lights,
-    picture_row,
+    picture_rows,
     sky_row,
-    triangle_row,
+    triangle_rows,
 )
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
@@ -79,7 +81,8 @@ class PackedScene(NamedTuple):
         comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
-    light_records: what shadow rays read of the lights.
+    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.lamps`).
+    light_records: what shadow rays read of the lamps.
     """
 
     surfaces: SurfaceArrays
@@ -90,6 +93,7 @@ class PackedScene(NamedTuple):
     are_sharp: npt.NDArray[np.bool_]
     background: Color
     photon_scene: PhotonScene
+    lamps: LightArrays
     light_records: LightRecords
 
 
@@ -133,12 +137,9 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
-    sphere = sphere_around(snapshot)
-    rows = [light_row(light, sphere) for light in snapshot.lights]
-    emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
-    emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
     textures = textures_of(snapshot) if before is None else before.surfaces.textures
-    rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
+    lights = lights_of(snapshot, emitters, textures)
+    lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
@@ -150,11 +151,6 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         textures=textures,
     )
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
-    sky = NO_SKY
-    if snapshot.environment is not None:
-        sky = snapshot.environment.radiance
-        rows.append(sky_row(sky, snapshot.environment.axes, sphere))
-    lights = pack_lights(rows, sky, textures)
     insides = [one.ior_inside for one in materials]
     last = None if before is None else (before.surfaces, before.photon_scene)
     photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
@@ -168,8 +164,31 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,
         photon_scene=photon_scene,
-        light_records=pack_light_records(lights),
+        lamps=lamps,
+        light_records=pack_light_records(lamps),
     )
+
+
+def lights_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> LightArrays:
+    """Returns the lights of a snapshot: those that it lists, the triangles that glow, and the environment."""
+    sphere = sphere_around(snapshot)
+    rows = [light_row(light, sphere)[None] for light in snapshot.lights]
+    rows.append(glowing_rows(snapshot, emitters, textures))
+    sky = NO_SKY
+    if snapshot.environment is not None:
+        sky = snapshot.environment.radiance
+        rows.append(sky_row(sky, snapshot.environment.axes, sphere)[None])
+    return pack_lights(np.concatenate(rows) if len(rows) > 1 else rows[0], sky, textures)
+
+
+def lamps_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], lights: LightArrays) -> tuple[LightArrays, Ints]:
+    """Returns the lights of which each ball is one, and which of them each triangle of the snapshot is, or -1."""
+    objects, emitter_ids = np.full(len(lights.rows), -1, np.int32), np.full(len(snapshot.positions), -1, np.int32)
+    glowing = slice(len(snapshot.lights), len(snapshot.lights) + len(emitters))
+    objects[glowing] = snapshot.object_ids[emitters]
+    lamps, lamp_of = join_spheres(lights, objects)
+    emitter_ids[emitters] = lamp_of[glowing]
+    return lamps, emitter_ids
 
 
 def textures_of(snapshot: Snapshot) -> TextureArrays:
@@ -178,13 +197,18 @@ def textures_of(snapshot: Snapshot) -> TextureArrays:
     return pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
 
 
-def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:
-    """Returns the row of a triangle that glows."""
-    material = snapshot.materials[snapshot.material_ids[triangle]]
-    row = triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission)
-    if material.emission_map < 0:
-        return row
-    return picture_row(row, textures, material.emission_map, snapshot.uvs[triangle])
+def glowing_rows(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> Doubles:
+    """Returns the rows of triangles that glow, (n, LIGHT_COLUMNS)."""
+    materials, ids = snapshot.materials, snapshot.material_ids[emitters]
+    radiance = np.array([material.emission for material in materials], np.float64).reshape(-1, 3)
+    maps = np.array([material.emission_map for material in materials], np.int64)[ids]
+    rows = np.empty((len(emitters), LIGHT_COLUMNS))
+    for piece in pieces(len(rows)):
+        rows[piece] = triangle_rows(snapshot.positions[emitters[piece]], radiance[ids[piece]])
+    painted = np.flatnonzero(maps >= 0)
+    if len(painted):
+        rows[painted] = picture_rows(rows[painted], textures, maps[painted], snapshot.uvs[emitters[painted]])
+    return rows
 
 
 def surface_area(positions: Floats) -> float:

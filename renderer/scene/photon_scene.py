@@ -22,7 +22,7 @@ from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_KIND,
-    LIGHT_NORMAL,
+    LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     POINT,
@@ -272,26 +272,28 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     lights, and which of them are parallelograms.
     """
     halves = are_halves(lights.rows)
-    first = np.zeros(len(halves), np.bool_)
-    for i in np.flatnonzero(halves.any(axis=1)):
-        first[i] = i == 0 or not first[i - 1]
-    rows, probability = lights.rows.copy(), lights.probability.copy()
-    pairs = np.flatnonzero(first)
+    pairs = every_other(halves[:, 0] | halves[:, 1] | halves[:, 2])
+    if not len(pairs):
+        return lights.rows, lights.probability, np.zeros(len(lights.rows), np.bool_)
+    stays, is_square = np.ones(len(halves), np.bool_), np.zeros(len(halves), np.bool_)
+    stays[pairs + 1], is_square[pairs] = False, True
+    rows, probability, squares = lights.rows[stays], lights.probability[stays], np.flatnonzero(is_square[stays])
+    corners, k = light_corners(lights.rows[pairs]), np.arange(len(pairs))
     firsts = np.argmax(halves[pairs], axis=1)
-    corners = light_corners(rows[pairs])
-    corner, following, preceding = (corners[np.arange(len(pairs)), (firsts + step) % 3] for step in (0, 1, 2))
-    rows[pairs, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
-    rows[pairs, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], rows[pairs, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = (
-        following - corner,
-        preceding - corner,
-    )
-    rows[pairs, LIGHT_AREA] += rows[pairs + 1, LIGHT_AREA]
-    probability[pairs] += probability[pairs + 1]
-    stays = np.ones(len(rows), np.bool_)
-    stays[pairs + 1] = False
-    is_square = np.zeros(len(rows), np.bool_)
-    is_square[pairs] = True
-    return rows[stays], probability[stays], is_square[stays]
+    corner, following, preceding = (corners[(firsts + step) % 3, :, k] for step in (0, 1, 2))
+    rows[squares, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
+    rows[squares, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3] = following - corner
+    rows[squares, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = preceding - corner
+    rows[squares, LIGHT_AREA] += lights.rows[pairs + 1, LIGHT_AREA]
+    probability[squares] += lights.probability[pairs + 1]
+    return rows, probability, is_square[stays]
+
+
+def every_other(wanted: Bools) -> Longs:
+    """Returns the indices of the first, third, fifth... of each run of wanted ones."""
+    indices = np.arange(len(wanted))
+    before = np.maximum.accumulate(np.where(wanted, -1, indices))
+    return np.flatnonzero(wanted & ((indices - before) % 2 == 1))
 
 
 def are_halves(rows: Doubles) -> Bools:
@@ -299,69 +301,86 @@ def are_halves(rows: Doubles) -> Bools:
 
     The column is that of the corner which, with its opposite, is in one half alone. The last light has no next one.
     """
-    here, there = rows, np.roll(rows, -1, axis=0)
-    corners, others = light_corners(here), light_corners(there)
-    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (
-        here[:, [LIGHT_KIND, *STRENGTHS]] == there[:, [LIGHT_KIND, *STRENGTHS]]
-    ).all(axis=1)
-    alike &= np.arange(len(rows)) < len(rows) - 1
-    tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
     halves = np.zeros((len(rows), 3), np.bool_)
+    for piece in pieces(len(rows) - 1):
+        own = rows[piece.start : piece.stop + 1]
+        halves[piece.start : piece.start + len(own) - 1] = are_halves_of_two(own[:-1], own[1:])
+    return halves
+
+
+def are_halves_of_two(here: Doubles, there: Doubles) -> Bools:
+    """Does what `are_halves` does, of lights and those behind them."""
+    corners, others = light_corners(here), light_corners(there)
+    columns = [LIGHT_KIND, *STRENGTHS]
+    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (here[:, columns] == there[:, columns]).all(axis=1)
+    tolerance = 1e-6 * np.abs(corners).max(axis=(0, 1))
+    opposite = [corners[(k + 1) % 3] + corners[(k + 2) % 3] - corners[k] for k in range(3)]
+    same, across = (
+        [[(np.abs(other - point) <= tolerance).all(axis=0) for other in others] for point in points]
+        for points in (corners, opposite)
+    )
+    halves = np.zeros((len(here), 3), np.bool_)
     for first in range(3):
-        corner, following, preceding = (corners[:, (first + step) % 3] for step in (0, 1, 2))
-        expected = np.stack([following, following + preceding - corner, preceding], axis=1)
-        for other in range(3):
-            halves[:, first] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(
-                axis=(1, 2)
-            ) & alike
+        following, preceding = same[(first + 1) % 3], same[(first + 2) % 3]
+        for k in range(3):  # which corner of the other is the opposite one
+            halves[:, first] |= following[k - 1] & across[first][k] & preceding[(k + 1) % 3] & alike
     return halves
 
 
 def light_corners(rows: Doubles) -> Doubles:
-    """(n, 3, 3) of lights that are triangles."""
-    corner = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
-    return np.stack(
-        [corner, corner + rows[:, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], corner + rows[:, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3]],
-        axis=1,
-    )
+    """Returns the corners of lights that are triangles, (3, 3, n), corner by axis."""
+    columns = rows[:, LIGHT_POSITION : LIGHT_EDGE_2 + 3].T.copy().reshape(3, 3, -1)
+    columns[1:] += columns[0]
+    return columns
 
 
 def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Records:
     """(lights,) EMITTER."""
-    is_point = rows[:, LIGHT_KIND] == POINT
-    corner, edge_1, edge_2, normal = (
-        rows[:, c : c + 3] for c in (LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL)
-    )
-    corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
-    reach = np.abs(corners).max(axis=(0, 2), initial=0.0)
     emitters = np.zeros(len(rows), EMITTER)
-    is_triangle, is_outside = rows[:, LIGHT_KIND] == TRIANGLE, np.isin(rows[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
-    emitters["origin"] = corner + normal * np.where(is_triangle, ORIGIN_OFFSET * reach, 0.0)[:, None]
-    emitters["edge_1"], emitters["edge_2"] = edge_1, edge_2
-    emitters["normal"] = np.where(is_point[:, None], 0.0, normal)
-    emitters["size"] = np.where(is_outside, np.sqrt(rows[:, LIGHT_AREA] / math.pi), is_square)
-    share = np.where(probability > 0.0, probability, 1.0)
-    emitters["flux"] = (powers_per_strength(rows) / share)[:, None] * rows[:, STRENGTHS]
+    for piece in pieces(len(rows)):
+        set_emitters(emitters[piece], rows[piece], probability[piece], is_square[piece])
     return emitters
+
+
+def set_emitters(emitters: Records, rows: Doubles, probability: Doubles, is_square: Bools) -> None:
+    """Writes the emitters of some rows."""
+    columns, corners = np.ascontiguousarray(rows[:, :LIGHT_OWN].T), light_corners(rows)
+    corner, edge_1, edge_2, strength, normal = (columns[c : c + 3] for c in range(LIGHT_POSITION, LIGHT_AREA, 3))
+    kinds, is_outside = columns[LIGHT_KIND], np.isin(columns[LIGHT_KIND], numbers_of(Extent.OUTSIDE))
+    reach = np.maximum(np.abs(corners).max(axis=(0, 1)), np.abs(corners[1] + edge_2).max(axis=0))
+    share = np.where(probability > 0.0, probability, 1.0)
+    emitters["origin"] = (corner + normal * np.where(kinds == TRIANGLE, ORIGIN_OFFSET * reach, 0.0)).T
+    emitters["edge_1"], emitters["edge_2"] = edge_1.T, edge_2.T
+    emitters["normal"] = np.where(kinds == POINT, 0.0, normal).T
+    emitters["size"] = np.where(is_outside, np.sqrt(columns[LIGHT_AREA] / math.pi), is_square)
+    emitters["flux"] = (powers_per_strength(rows) / share * strength).T
+
+
+def are_plain(rows: Doubles) -> Bools:
+    """Returns whether lights are points or triangles, (n,) bool."""
+    kinds = rows[:, LIGHT_KIND].copy()
+    plain: Bools = (kinds == POINT) | (kinds == TRIANGLE)
+    return plain
 
 
 def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
     """`PhotonScene.others`. rows: of the emitters, of which those of other kinds are as they are in of_lights."""
-    here, there = (~np.isin(kinds[:, LIGHT_KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
+    here = ~are_plain(rows)
     if not here.any():
         return np.empty(0, np.int32)
     others = np.full(len(rows), -1, np.int32)
-    others[here] = np.flatnonzero(there)
+    others[here] = np.flatnonzero(~are_plain(of_lights))
     return others
 
 
 def pack_kinds(rows: Doubles) -> npt.NDArray[np.int32]:
     """`PhotonScene.kinds` of rows of the emitters."""
+    is_plain = are_plain(rows)
+    if is_plain.all():
+        return np.empty(0, np.int32)
     numbers = rows[:, LIGHT_KIND].astype(np.int32)
-    is_plain = np.isin(numbers, (POINT, TRIANGLE))
     leaves = np.isin(numbers, [kind.number for kind in kinds_with("leave")])
-    kinds = np.select([is_plain, leaves], [PLAIN, numbers], BY_EMIT).astype(np.int32)
-    return kinds[:0] if is_plain.all() else kinds
+    return np.select([is_plain, leaves], [PLAIN, numbers], BY_EMIT).astype(np.int32)
 
 
 @compiled

@@ -7,7 +7,7 @@ import logging
 import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -18,8 +18,8 @@ from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
 from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
+from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Definitions
 from scenes.model import Camera, Material, Snapshot
 from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
@@ -81,7 +81,7 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
-            define=Definitions().clean(getattr(arguments, "define", None) or {}),
+            define=Definitions().read(getattr(arguments, "define", None) or {}),
             allow_outside=getattr(arguments, "allow_outside", False),
             strict=getattr(arguments, "strict", False),
         )
@@ -98,7 +98,8 @@ class SceneView:
         """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
         seen = replace(seen, camera=self._with_lens(self.viewing.seen(seen.camera)))
-        seen = with_mirrors(seen, MIRROR_SHARES.get(self.mirrors or "auto"))
+        if self.mirrors in MIRROR_SHARES:
+            seen = with_mirrors(seen, MIRROR_SHARES[self.mirrors])
         seen = with_ambient(seen) if self.ambient == "literal" else seen
         if not self.is_plain:
             return seen
@@ -129,10 +130,8 @@ def viewing_of(arguments: argparse.Namespace | Settings) -> Viewing:
     return Viewing(**chosen)
 
 
-def with_mirrors(snapshot: Snapshot, share: float | None) -> Snapshot:
-    """Returns a snapshot whose surfaces of NFF mirror a share of what they reflect; None for what each says."""
-    if share is None:
-        return snapshot
+def with_mirrors(snapshot: Snapshot, share: float) -> Snapshot:
+    """Returns a snapshot whose surfaces of NFF mirror a share of what they reflect."""
     materials = tuple(
         replace(material, mirror_share=share) if material.kind == "nff" else material for material in snapshot.materials
     )
@@ -200,12 +199,6 @@ class TracerChoice:
         """Returns the choice of what traces where this one fails."""
         return type(self)(device="cpu", threads=self.threads, builder=self.builder)
 
-    def opened(
-        self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
-    ) -> AbstractContextManager[RenderContext]:
-        """Returns an open tracer for a snapshot, as `context_of` does."""
-        return context_of(snapshot, self, load_seconds=load_seconds, tree=tree)
-
     def pack_ahead(self, tree: BinaryTree, triangles: Floats) -> None:
         """Packs a tree for the tracer that is opened with it next, as that would do it. triangles: (t, 3, 3) float32,
         those that the tree is over.
@@ -253,7 +246,7 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
     """
     given = vars(arguments)
-    parameters = Definitions().clean(given.get("define") or {})
+    parameters = Definitions().read(given.get("define") or {})
     scene = scenes.load(
         arguments.scene if name is None else name,
         parameters=parameters,
@@ -295,7 +288,7 @@ def context_of(
     """
     start = time.perf_counter()
     kernel = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
-    tree = _fitting(tree, kernel.name)
+    tree = None if tree is None else _fitting(tree, kernel.name)
     tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
         choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
@@ -367,11 +360,11 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
         raise UsageError(str(error)) from error
 
 
-def _fitting(tree: BinaryTree | None, kernel: str | None) -> BinaryTree | None:
+def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     """Returns a tree, or None where its leaves are too large for the kernel's layout: what shares work out hands over
     the CPU's tree, which some kernels have no room for.
     """
-    if tree is None or kernel is None:
+    if kernel is None:
         return tree
     from tracecore.kernels.strategies import find_strategy, strategy_names
 

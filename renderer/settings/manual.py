@@ -24,7 +24,7 @@ def with_table(text: str) -> str:
 
 def row(one: Setting) -> str:
     """Returns the row of a setting."""
-    default = one.otherwise or ("None" if one.default is None else f"`{one.default!r}`")
+    default = one.fallback or ("None" if one.default is None else f"`{one.default!r}`")
     return f"| `{one.name}` | {one.about} | {one.kind.expected} | {default} |\n"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from renderer.settings.setting import File, Whole, setting
+from renderer.settings.kinds import File
+from renderer.settings.setting import setting
+from scenes.keys.values import Whole
 
 
 @dataclass(frozen=True, kw_only=True)

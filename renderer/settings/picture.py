@@ -9,28 +9,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from renderer.errors import UsageError
-from renderer.settings.setting import (
+from renderer.settings.kinds import (
     Bytes,
-    Checked,
-    Choice,
     ClusterAddress,
     Definitions,
     DeviceName,
     File,
-    Flag,
     FlagOrNames,
-    Name,
-    Number,
-    NumberOrWord,
+    OrWord,
     Rectangle,
-    Size,
-    Vector,
     White,
-    Whole,
-    WholeOrWord,
-    setting,
-    settings_of,
 )
+from renderer.settings.setting import Checked, proposed, setting, settings_of
+from scenes.keys.proposals import PROPOSALS
+from scenes.keys.values import Choice, Flag, Number, Text, Vector, Whole
 
 MAX_FRAME = 10**9
 MIN_BATCH, MAX_BATCH = 256, 65536
@@ -74,16 +66,20 @@ class Settings(Checked):
     """
 
     camera: str | None = setting(
-        Name(), "look through the camera of this name", otherwise="the scene's first", group="scene"
+        Text("a name"), "look through the camera of this name", fallback="the scene's first", group="scene"
     )
     frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
     time: float | None = setting(
-        Number(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
+        Number(-1e9, 1e9),
+        "or a time, in the unit of the animation",
+        metavar="T",
+        fallback="that of the frame",
+        group="scene",
     )
     define: dict[str, str] | None = setting(
         Definitions(),
         "value of a parameter, $NAME, of a Mitsuba file, instead of its own; may be given again",
-        otherwise="the file's",
+        fallback="the file's",
         group="scene",
         aliases=("-D",),
     )
@@ -92,31 +88,28 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "what a file names or asks for and the picture lacks, such as a texture that is not there, is an error and not "
-        "a note",
+        "what the picture lacks, such as a missing file or a medium that is left out, is an error and not a note",
         default=False,
         group="scene",
     )
-    driver: str | None = setting(
-        Name(),
-        "name of a driver, which is a way to make a picture",
-        otherwise=f"what the scene says, or {DEFAULT_DRIVER}",
-    )
+    driver: str | None = proposed("driver", fallback=f"what the scene says, or {DEFAULT_DRIVER}")
 
     output: Path | None = setting(
-        File(), "picture to write, .png, .exr or .npy", otherwise="none is written", group=_FILES, aliases=("-o",)
+        File(), "picture to write, .png, .exr or .npy", fallback="none is written", group=_FILES, aliases=("-o",)
     )
     preview: float | None = setting(
-        Number(0, 1e9, "S"),
+        Number(0, 1e9),
         "write the unfinished picture every so many seconds",
-        otherwise=f"{DEFAULT_PREVIEW:g}",
+        metavar="S",
+        fallback=f"{DEFAULT_PREVIEW:g}",
         group=_FILES,
     )
     checkpoint: float | None = setting(
-        Number(0, 1e9, "S"),
+        Number(0, 1e9),
         "keep what a picture needs to be resumed in OUTPUT.checkpoint, every so many seconds and at an interrupt, "
         "until it is finished",
-        otherwise="60, from two minutes on",
+        metavar="S",
+        fallback="60, from two minutes on",
         group=_FILES,
     )
     resume: bool = setting(
@@ -134,9 +127,7 @@ class Settings(Checked):
     )
     quiet: bool = setting(Flag(), "print errors alone", default=False, group=_FILES)
 
-    size: tuple[int, int] | None = setting(
-        Size(), "pixels, such as 400x300", otherwise="what the scene says", group=_PICTURE
-    )
+    size: tuple[int, int] | None = proposed("size", fallback="what the scene says", group=_PICTURE)
     draft: bool = setting(
         Flag(),
         "a quick look: a quarter of the width and of the height, and without --passes 4 of them",
@@ -146,24 +137,24 @@ class Settings(Checked):
     crop: tuple[int, int, int, int] | None = setting(
         Rectangle(),
         "make this part of the picture alone, from column X and row Y on, with the bits that it has in the whole",
-        otherwise="the whole picture",
+        fallback="the whole picture",
         group=_PICTURE,
     )
-    passes: int | None = setting(
-        Whole(1, 10**6),
-        "passes, samples per pixel",
-        otherwise=f"{DEFAULT_PASSES}, or without end where a time limit or a target noise ends it",
+    passes: int | None = proposed(
+        "passes",
+        fallback=f"{DEFAULT_PASSES}, or without end where a time limit or a target noise ends it",
         group=_PICTURE,
         aliases=("--spp",),
     )
     time_limit: float | None = setting(
-        Number(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
+        Number(1e-3, 1e9), "begin no pass after so many seconds", metavar="S", fallback="no limit", group=_PICTURE
     )
     target_noise: float | None = setting(
-        Number(1e-6, 10, "E"),
+        Number(1e-6, 10),
         "stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of the "
         "passes differ and by the blur of the photon search",
-        otherwise="no target",
+        metavar="E",
+        fallback="no target",
         group=_PICTURE,
     )
     layers: bool | tuple[str, ...] = setting(
@@ -177,122 +168,130 @@ class Settings(Checked):
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
     clamp: float | None = setting(
-        Number(1e-9, 1e9, "L"),
+        Number(1e-9, 1e9),
         "scale down samples, one of a pixel and pass each, that are brighter than this luminance: no fireflies, and "
         "less light than there is",
-        otherwise="no limit",
+        metavar="L",
+        fallback="no limit",
         group=_PICTURE,
     )
     exposure: float | Literal["auto"] | None = setting(
-        NumberOrWord(-64, 64, "EV"),
-        "stops, +1 is twice as bright; auto by what is in the picture, or in a few frames of a film; the linear "
+        OrWord(PROPOSALS["exposure"].kind, "auto"),
+        f"{PROPOSALS['exposure'].about}; auto by what is in the picture, or in a few frames of a film; the linear "
         "picture stays as it is",
-        otherwise="what the scene says, or auto; 0 of scenes made by code and drivers that show no light",
+        metavar="EV",
+        fallback="what the scene says, or auto; 0 of scenes made by code and drivers that show no light",
         group=_PICTURE,
     )
-    tone_map: str | None = setting(
-        Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
-    )
+    tone_map: str | None = proposed("tone_map", fallback="what suits the driver", group=_PICTURE)
     white_point: float | tuple[float, float] | None = setting(
         White(),
         "show this colour white, as an eye that is used to it sees it: x and y, or that of a black body, such as 2856 "
         "for a light bulb; the linear picture stays as it is",
-        otherwise="sRGB's, 0.3127,0.3290",
+        fallback="sRGB's, 0.3127,0.3290",
         group=_PICTURE,
     )
 
     eye: tuple[float, float, float] | None = setting(
-        Vector(1e9), "look from this place, world units", otherwise="the camera's", group=_CAMERA
+        Vector(3, -1e9, 1e9), "look from this place, world units", fallback="the camera's", group=_CAMERA
     )
     look_at: tuple[float, float, float] | None = setting(
-        Vector(1e9), "look at this place, world units", otherwise="where the camera looks", group=_CAMERA
+        Vector(3, -1e9, 1e9), "look at this place, world units", fallback="where the camera looks", group=_CAMERA
     )
     up: tuple[float, float, float] | None = setting(
-        Vector(1e9), "what is up in the picture, a direction of any length", otherwise="the camera's", group=_CAMERA
+        Vector(3, -1e9, 1e9),
+        "what is up in the picture, a direction of any length",
+        fallback="the camera's",
+        group=_CAMERA,
     )
     fov: float | None = setting(
-        Number(0.01, 179, "DEGREES"), "vertical field of view, in perspective", otherwise="the camera's", group=_CAMERA
+        Number(0.01, 179),
+        "vertical field of view, in perspective",
+        metavar="DEGREES",
+        fallback="the camera's",
+        group=_CAMERA,
     )
     up_axis: Literal["y", "z"] | None = setting(
         Choice(("y", "z")),
         "what is up in a file that has no camera",
-        otherwise="what the format says, or what the triangles stand on",
+        fallback="what the format says, or what the triangles stand on",
         group=_CAMERA,
     )
     aperture: float | None = setting(
-        Number(0, 1e9, "R"),
+        Number(0, 1e9),
         "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
-        otherwise="the scene's",
+        metavar="R",
+        fallback="the scene's",
         group=_CAMERA,
     )
     focus: float | None = setting(
-        Number(1e-9, 1e9, "D"),
+        Number(1e-9, 1e9),
         "distance along the view of what is sharp, world units",
-        otherwise="the scene's",
+        metavar="D",
+        fallback="the scene's",
         group=_CAMERA,
     )
     shutter: float | None = setting(
-        Number(1e-9, 1e9, "S"),
+        Number(1e-9, 1e9),
         "motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
-        otherwise="one moment is seen",
+        metavar="S",
+        fallback="one moment is seen",
         group=_CAMERA,
     )
     motion_samples: int | None = setting(
         Whole(1, 65536),
         "the first N passes have a time each, then come N times with two passes each, N with four, and so on",
-        otherwise=f"{DEFAULT_MOTION_SAMPLES}",
+        fallback=f"{DEFAULT_MOTION_SAMPLES}",
         group=_CAMERA,
     )
     filter: str | None = setting(
-        Choice(FILTER_NAMES), "what of the picture a pixel is the mean of", otherwise=DEFAULT_FILTER, group=_CAMERA
+        Choice(FILTER_NAMES), "what of the picture a pixel is the mean of", fallback=DEFAULT_FILTER, group=_CAMERA
     )
     sampler: str | None = setting(
         Choice(SAMPLER_NAMES),
         "numbers up to the first surface: Sobol's points, or random as all others",
-        otherwise="sobol",
+        fallback="sobol",
         group=_CAMERA,
     )
     update: Literal["auto", "refit", "rebuild"] | None = setting(
         Choice(("auto", "refit", "rebuild")),
         "from frame to frame, or time to time: fit the tree to where triangles are now, build a new one, or what takes "
         "less time; the picture is the same",
-        otherwise=DEFAULT_UPDATE,
+        fallback=DEFAULT_UPDATE,
         group=_CAMERA,
     )
 
-    photons: int | None = setting(
-        Whole(1, 2 * 10**9), "photons sent out in each pass", otherwise="two for each pixel", group=_LIGHT
-    )
+    photons: int | None = proposed("photons", fallback="two for each pixel", group=_LIGHT)
     radius: float | None = setting(
-        Number(1e-12, 1e12, "R"),
-        "first radius of the photon search, world units",
-        otherwise="two pixels, or where photons are few what two of them need",
+        PROPOSALS["radius"].kind,
+        f"{PROPOSALS['radius'].about}, world units",
+        metavar="R",
+        fallback="two pixels, or where photons are few what two of them need",
         group=_LIGHT,
     )
     guide_share: float | None = setting(
-        Number(0, 0.9, "SHARE"),
+        Number(0, 0.9),
         "share of the photons of photon and sppm that is sent to mirrors and glass: less noise in caustics, more "
         "elsewhere, and more time for each photon",
-        otherwise="0",
+        metavar="SHARE",
+        fallback="0",
         group=_LIGHT,
     )
     mirrors: Literal["auto", "literal", "none"] | None = setting(
         Choice(("auto", "literal", "none")),
         "how much of the specular reflection of surfaces as NFF and AFF have them is a mirror image, and not a "
         "highlight alone: as these look in published pictures, all, or nothing",
-        otherwise="auto",
+        fallback="auto",
         group=_LIGHT,
     )
     ambient: Literal["auto", "literal", "none"] | None = setting(
         Choice(("auto", "literal", "none")),
         "whether surfaces show the ambient term that they have, as in published pictures of AFF, which stands for "
         "light between surfaces; that light is computed, so that auto leaves the term out as none does",
-        otherwise="auto",
+        fallback="auto",
         group=_LIGHT,
     )
-    max_bounces: int | None = setting(
-        Whole(1, 1024), "longest path, in interactions with surfaces", otherwise="16", group=_LIGHT
-    )
+    max_bounces: int | None = proposed("max_bounces", fallback="16", group=_LIGHT)
 
     device: str = setting(
         DeviceName(),
@@ -302,29 +301,30 @@ class Settings(Checked):
         group=TRACING,
     )
     kernel: str | None = setting(
-        Name(),
+        Text("a name"),
         "traversal kernel, by a name that 'tracecore doctor' lists for the device, or auto: what was measured to be "
         "fastest for such rays as are traced",
-        otherwise="auto",
+        fallback="auto",
         group=TRACING,
     )
     dispatch: str | None = setting(
         Choice(("resident", "streamed")),
         "how batches reach a GPU: read by a kernel that stays, or by launches of it",
-        otherwise="resident",
+        fallback="resident",
         group=TRACING,
     )
     gpus: int | Literal["all"] | None = setting(
-        WholeOrWord(1, 64, metavar="N|all"),
+        OrWord(Whole(1, 64), "all"),
         "share the work out to so many GPUs of this host, a process each; the picture has the same bits",
-        otherwise="one",
+        metavar="N|all",
+        fallback="one",
         group=TRACING,
     )
     cluster: str | None = setting(
         ClusterAddress(),
         "share the work out to the workers of a Dask cluster: the address of its scheduler, such as "
         "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
-        otherwise="no cluster",
+        fallback="no cluster",
         group=TRACING,
     )
     insecure_cluster: bool = setting(
@@ -333,7 +333,7 @@ class Settings(Checked):
         default=False,
         group=TRACING,
     )
-    threads: int | None = setting(Whole(1, 1024), "CPU threads", otherwise="all cores", group=TRACING)
+    threads: int | None = setting(Whole(1, 1024), "CPU threads", fallback="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
         f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
@@ -341,33 +341,34 @@ class Settings(Checked):
         group=TRACING,
     )
     builder: str | None = setting(
-        Name(),
+        Text("a name"),
         "how the tree over the triangles is built: reinserted, so that rays cost least, from bins; ploc, by joining "
         "neighbours; binned, by splitting bins alone; lbvh, in the least time, by the order along a curve; or by one "
         "of a plugin",
-        otherwise="reinserted",
+        fallback="reinserted",
         group=TRACING,
     )
     verify: float | None = setting(
-        Number(1e-6, 1, "FRACTION"),
+        Number(1e-6, 1),
         "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",
-        otherwise="none is",
+        metavar="FRACTION",
+        fallback="none is",
         group=TRACING,
     )
     fallback: Literal["cpu"] | None = setting(
         Choice(("cpu",)),
         "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
-        otherwise="a failure is an error",
+        fallback="a failure is an error",
         group=TRACING,
     )
     memory: int | None = setting(
         Bytes(),
         "most memory to take, all processes of this host together, such as 4GB: fewer passes are under way at once "
         "then, and what needs more is refused",
-        otherwise="what is free",
+        fallback="what is free",
         group=TRACING,
     )
-    seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)
+    seed: int | None = proposed("seed", fallback="0", group=TRACING)
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for a value out of bounds and for settings that contradict each other."""

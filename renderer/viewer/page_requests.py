@@ -7,7 +7,8 @@ from typing import Any
 
 from renderer.errors import UsageError
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Setting, Size, settings_of
+from renderer.settings.setting import Setting, settings_of
+from scenes.keys.values import Size
 
 #: Settings that the page may change.
 CHANGEABLE = (
@@ -37,9 +38,9 @@ def _value_of(one: Setting, word: Any) -> Any:
     try:
         if not isinstance(word, str):
             raise TypeError
-        return one.kind.clean(one.kind.read(word))
+        return one.kind.read(one.kind.parse(word))
     except (TypeError, ValueError):
-        raise UsageError(f"{one.option} expected {one.kind.expected}, got {word!r}") from None
+        raise UsageError(f"{one.option} expected {one.kind.expected_word}, got {word!r}") from None
 
 
 def words_of(settings: Settings) -> dict[str, str]:

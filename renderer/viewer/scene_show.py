@@ -23,13 +23,14 @@ from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.run import statistics
-from renderer.run.making import Making
 from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
-from renderer.run.picture import PictureRecord
+from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.pass_source import PassSource
+from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
-from renderer.run.rendering import REMEDY, opened, plan_picture
-from renderer.run.session import expose
+from renderer.run.render_call import opened
+from renderer.run.resolve import plan_picture
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE
 from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest, Shown, mapping_facts
@@ -94,20 +95,20 @@ class SceneShow:
         context, start = self._context_of(plan), time.perf_counter()
         plan = draft_of(plan, context.snapshot) if request.is_draft else plan
         settings = plan.driver_settings(context.snapshot)
-        with closing(Making(context, plan, settings, plan.choice_again)) as making:
-            record = PictureRecord(making, start)
+        with closing(PassSource(context, plan, settings, is_contained=True)) as source:
+            record = PictureRecord(source, start)
             facts = {"of_passes": plan.settings.passes, "is_draft": request.is_draft, **self._facts(request, context)}
-            with self.live.stoppable(lambda: making.driver.give_up()):
-                self._expose(making, record, facts)
-            if making.containment.faults:
+            with self.live.stoppable(lambda: source.driver.give_up()):
+                self._expose(source, record, facts)
+            if source.containment.faults:
                 self._context = None  # its tracer has failed
         self.settings = request.settings
 
-    def _expose(self, making: Making, record: PictureRecord, facts: Mapping[str, Any]) -> None:
-        plan, settings, shown_at = making.plan, making.driver.settings, -math.inf
+    def _expose(self, source: PassSource, record: PictureRecord, facts: Mapping[str, Any]) -> None:
+        plan, settings, shown_at = source.plan, source.driver.settings, -math.inf
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
         try:
-            for is_last in expose(making, film, plan.limits):
+            for is_last in expose(source, film, plan.limits):
                 if self.live.has_request:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
@@ -128,7 +129,7 @@ class SceneShow:
             self._context = self._opened.enter_context(opened(plan))
             self._choice = choice
         else:
-            check_fits(plan.estimate(snapshot), REMEDY)
+            check_fits(plan.estimate(snapshot))
             self._context = replace(self._context, snapshot=snapshot)
         return self._context
 

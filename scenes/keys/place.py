@@ -1,18 +1,35 @@
 """This module says where in a file a value stands, for messages."""
 
-import difflib
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scenes.errors import SceneFileError
+from scenes.keys.near_miss import nearest
+
+if TYPE_CHECKING:
+    from scenes.errors import SceneFileError
 
 MAX_QUOTE = 40
 MAX_LISTED = 24
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,60}")
+
+
+class KindError(ValueError):
+    """A value is not of a kind.
+
+    message: what is expected of the part that is wrong, and what it is.
+    steps: the way to that part, keys of tables and indices of lists.
+    """
+
+    def __init__(self, message: str, *steps: str | int) -> None:
+        super().__init__(message)
+        self.message, self.steps = message, steps
+
+    def inside(self, step: str | int) -> "KindError":
+        """Returns the error of the table or list of which the part is one, by its key or its index."""
+        return KindError(self.message, step, *self.steps)
 
 
 @dataclass(frozen=True)
@@ -31,21 +48,37 @@ class Place:
         """Returns the place of an item of the list that is here."""
         return Place(self.path, f"{self.keys}[{index}]")
 
-    def error(self, message: str) -> SceneFileError:
+    def error_of(self, error: KindError) -> "SceneFileError":
+        """Returns an error that says what is wrong with a part of the value that is here."""
+        place = self
+        for step in error.steps:
+            place = place.item(step) if isinstance(step, int) else place.inside(step)
+        return place.error(error.message)
+
+    def error(self, message: str) -> "SceneFileError":
         """Returns an error that says what is wrong here."""
+        from scenes.errors import SceneFileError  # not for kinds of values alone
+
         return SceneFileError(self.path, None, f"{self.keys}: {message}" if self.keys else message)
 
-    def unknown(self, what: str, name: str, known: Iterable[str]) -> SceneFileError:
+    def unknown(self, what: str, name: str, known: Iterable[str]) -> "SceneFileError":
         """Returns the error of a name that nothing has; it lists the known ones and the one that may be meant."""
-        names = list(known)
-        close = difflib.get_close_matches(name[:MAX_QUOTE], names[:1000], n=1)
-        hint = f" (did you mean {quoted(close[0])}?)" if close else ""
-        listed = ", ".join(quoted(name) for name in names[:MAX_LISTED]) + (", ..." if len(names) > MAX_LISTED else "")
-        return self.error(f"unknown {what} {quoted(name)}{hint}; there are: {listed or 'none'}")
+        return self.error(unknown(what, name, known))
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Says that nothing has a name; lists the known ones and the one that may be meant."""
+    names = list(known)
+    near = nearest(name, names)
+    hint = f" (did you mean {quoted(near)}?)" if near else ""
+    listed = ", ".join(quoted(name) for name in names[:MAX_LISTED]) + (", ..." if len(names) > MAX_LISTED else "")
+    return f"unknown {what} {quoted(name)}{hint}; there are: {listed or 'none'}"
 
 
 def quoted(text: str) -> str:
     """Returns a text as messages show it, on one line."""
+    import json
+
     return json.dumps(text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 3] + "...")
 
 

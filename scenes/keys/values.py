@@ -1,59 +1,107 @@
-"""This module holds the kinds of values that keys can have: what each expects, and how it is read.
+"""This module holds the kinds of values: what each expects, and how it is read. Keys of scene files, options of the
+command line and keywords in Python have the same kinds; those of tables and lists in files are in `tables`.
 
-TOML's own types say little. A kind narrows them to what a scene can use, so that no other code has to check.
+Types of TOML, JSON and Python say little. A kind narrows them to what the program can use, so that no other code has to
+check. Nothing heavy is imported here, so that help of the command line comes at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
-import numpy as np
+from scenes.keys.place import KindError, Place, shown, unknown
 
-from scenes.geometry import MAX_COORDINATE
-from scenes.keys.place import Place, shown
-
-METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
-LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6
 MAX_TEXT = 4096
-MAX_ROW = 4
+NUMERALS = {2: "two", 3: "three", 4: "four"}
 
 
-class Kind(Protocol):
-    """Says what a key may hold."""
+class Kind:
+    """Says what a key, an option or a keyword may hold. Values of the same kind are read alike wherever they stand."""
+
+    #: Stands for the value in the help of the command line.
+    metavar: ClassVar[str | None] = None
 
     @property
     def expected(self) -> str:
-        """Returns what is wanted, in words that follow 'expected' in a message."""
+        """Returns what a value has to be, in words that follow 'expected' in a message."""
+        raise NotImplementedError
 
-    def read(self, value: Any, place: Place) -> Any:
-        """Turns a value of TOML into what the scene needs. Raises SceneFileError."""
+    @property
+    def expected_word(self) -> str:
+        """Returns the same of a word of the command line."""
+        return self.expected
+
+    @property
+    def unit(self) -> str:
+        """Returns the unit of numbers, as it follows a comma, or an empty text."""
+        return ""
+
+    def read(self, value: Any) -> Any:
+        """Turns a value of a file or of Python into what the program calculates with. Raises `KindError`."""
+        raise NotImplementedError
+
+    def read_at(self, place: Place, value: Any) -> Any:
+        """Reads the value at a place of a file. Raises SceneFileError with the place of the part that is wrong."""
+        try:
+            return self.read(value)
+        except KindError as error:
+            raise place.error_of(error) from None
+
+    def parse(self, text: str) -> Any:
+        """Returns the value that a word of the command line means, which `read` checks. Raises ValueError."""
+        return text
+
+    def wrong(self, value: Any) -> KindError:
+        """Returns the error about a value that is not of this kind."""
+        return KindError(f"expected {self.expected}, got {shown(value)}")
+
+    def items(self, value: Any) -> Sequence[Any]:
+        """Returns the items of a list, a tuple or an array. Raises `KindError` for what has none."""
+        if isinstance(value, (list, tuple)):
+            return value
+        if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__") or not hasattr(value, "__len__"):
+            raise self.wrong(value)
+        return list(value)
 
 
-def wrong(kind: Kind, value: Any, place: Place) -> Exception:
-    """Returns the error about a value that is not of a kind."""
-    return place.error(f"expected {kind.expected}, got {shown(value)}")
+def each(kinds: Sequence[Kind], items: Sequence[Any]) -> list[Any]:
+    """Reads the items of a list, each as its kind does. The error of one has its index."""
+    found = []
+    for index, (kind, item) in enumerate(zip(kinds, items, strict=True)):
+        try:
+            found.append(kind.read(item))
+        except KindError as error:
+            raise error.inside(index) from None
+    return found
 
 
 def is_number(value: Any) -> bool:
-    """Returns whether a value of TOML is a number; true and false are not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Returns whether a value is a real number; true and false are not."""
+    return isinstance(value, (int, float, Real)) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Returns whether a value is of a type of whole numbers; true and false are not."""
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Kind):
     """Accepts any text that is not empty."""
 
+    metavar = "NAME"
     expected: str = "a text"
 
-    def read(self, value: Any, place: Place) -> str:
-        """Returns the text. Raises SceneFileError for anything else."""
+    def read(self, value: Any) -> str:
+        """Returns the text."""
         if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or "\0" in value:
-            raise wrong(self, value, place)
+            raise self.wrong(value)
         return value
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Kind):
     """Accepts one of several words."""
 
     words: tuple[str, ...]
@@ -63,35 +111,41 @@ class Choice:
         """Returns the words that are accepted, for messages."""
         return "one of " + ", ".join(f'"{word}"' for word in self.words)
 
-    def read(self, value: Any, place: Place) -> str:
-        """Returns the word. Raises SceneFileError for any other."""
+    @property
+    def expected_word(self) -> str:
+        """Returns the same of a word of the command line."""
+        return f"one of {', '.join(self.words)}"
+
+    def read(self, value: Any) -> str:
+        """Returns the word."""
         if not isinstance(value, str):
-            raise wrong(self, value, place)
+            raise self.wrong(value)
         if value not in self.words:
-            raise place.unknown("word", value, self.words)
+            raise KindError(unknown("word", value, self.words))
         return value
 
 
-@dataclass(frozen=True)
-class Flag:
-    """Accepts true or false."""
+class Flag(Kind):
+    """Accepts true or false; on the command line it is an option without a value."""
 
-    expected: str = "true or false"
+    expected = "true or false"
 
-    def read(self, value: Any, place: Place) -> bool:
-        """Returns the truth value. Raises SceneFileError for anything else."""
+    def read(self, value: Any) -> bool:
+        """Returns the truth value."""
         if not isinstance(value, bool):
-            raise wrong(self, value, place)
+            raise self.wrong(value)
         return value
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Kind):
     """Accepts a number in least..most, or strictly between them if `inside`."""
 
+    metavar = "X"
     least: float
     most: float
     inside: bool = False
+    unit: str = ""
 
     @property
     def expected(self) -> str:
@@ -99,98 +153,101 @@ class Number:
         return f"a number {range_words(self.least, self.most, self.inside)}"
 
     def fits(self, value: Any) -> bool:
-        """Returns whether a value of TOML is such a number."""
+        """Returns whether a value is such a number."""
         if not is_number(value) or not self.least <= value <= self.most:
             return False
         return not self.inside or self.least < value < self.most
 
-    def read(self, value: Any, place: Place) -> float:
-        """Returns the number as a float. Raises SceneFileError where it is out of range."""
+    def read(self, value: Any) -> float:
+        """Returns the number as a float."""
         if not self.fits(value):
-            raise wrong(self, value, place)
+            raise self.wrong(value)
         return float(value)
+
+    def parse(self, text: str) -> float:
+        """Returns the number that a word means."""
+        return float(text)
 
 
 def range_words(least: float, most: float, inside: bool = False) -> str:
     """Writes a range in words."""
-    if -least == most:
-        return f"of at most {most:g} in size"
     return f"between {least:g} and {most:g}" if inside else f"from {least:g} to {most:g}"
 
 
 @dataclass(frozen=True)
-class Whole:
-    """Accepts a whole number in least..most."""
+class Whole(Kind):
+    """Accepts a whole number in least..most, which may be written as 1e5; or the even ones or powers of two of them."""
 
+    metavar = "N"
     least: int
     most: int
     even: bool = False
+    is_power_of_two: bool = False
 
     @property
     def expected(self) -> str:
         """Returns the range that is accepted, for messages."""
-        return f"{'an even' if self.even else 'a whole'} number from {self.least} to {self.most}"
+        noun = "a power of two" if self.is_power_of_two else f"{'an even' if self.even else 'a whole'} number"
+        return f"{noun} from {self.least} to {self.most}"
 
     def fits(self, value: Any) -> bool:
-        """Returns whether a value of TOML is such a number."""
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and self.least <= value <= self.most and not (self.even and value % 2)
+        """Returns whether a value is such a number, and of a type of whole numbers."""
+        if not is_whole(value) or not self.least <= value <= self.most:
+            return False
+        number = int(value)
+        return not (self.even and number % 2) and not (self.is_power_of_two and number & (number - 1))
 
-    def read(self, value: Any, place: Place) -> int:
-        """Returns the number. Raises SceneFileError where it is out of range."""
-        if not self.fits(value):
-            raise wrong(self, value, place)
-        return int(value)
+    def read(self, value: Any) -> int:
+        """Returns the number as an int."""
+        is_like_whole = not is_whole(value) and is_number(value) and float(value).is_integer()
+        whole = int(value) if is_like_whole else value
+        if not self.fits(whole):
+            raise self.wrong(value)
+        return int(whole)
+
+    def parse(self, text: str) -> int:
+        """Returns the number that a word means."""
+        return int(text)
 
 
 @dataclass(frozen=True)
-class Vector:
+class Vector(Kind):
     """Accepts a list of so many numbers in least..most."""
 
+    metavar = "X,Y,Z"
     length: int
     least: float
     most: float
+    unit: str = ""
 
     @property
     def expected(self) -> str:
         """Returns the length and the range that are accepted, for messages."""
         return f"a list of {self.length} numbers {range_words(self.least, self.most)}"
 
-    def read(self, value: Any, place: Place) -> tuple[float, ...]:
-        """Returns the numbers. Raises SceneFileError for anything else."""
-        if not isinstance(value, list) or len(value) != self.length:
-            raise wrong(self, value, place)
-        number = Number(self.least, self.most)
-        return tuple(number.read(item, place.item(index)) for index, item in enumerate(value))
-
-
-@dataclass(frozen=True)
-class Triple:
-    """Accepts three numbers in least..most, or one that stands for all three."""
-
-    least: float
-    most: float
-
     @property
-    def expected(self) -> str:
-        """Returns the range that is accepted, for messages."""
-        return f"a number or a list of 3 numbers {range_words(self.least, self.most)}"
+    def expected_word(self) -> str:
+        """Returns the same of numbers with commas between them."""
+        example = ",".join(("1.5", "0", "-2", "1")[: self.length])
+        return f"{NUMERALS[self.length]} numbers such as {example}, each {range_words(self.least, self.most)}"
 
-    def read(self, value: Any, place: Place) -> tuple[float, ...]:
-        """Returns three numbers. Raises SceneFileError for anything else."""
-        if isinstance(value, list):
-            if len(value) != 3:
-                raise wrong(self, value, place)
-            return Vector(3, self.least, self.most).read(value, place)
-        if not Number(self.least, self.most).fits(value):
-            raise wrong(self, value, place)
-        return (float(value),) * 3
+    def read(self, value: Any) -> tuple[float, ...]:
+        """Returns the numbers."""
+        items = self.items(value)
+        if len(items) != self.length:
+            raise self.wrong(value)
+        return tuple(each([Number(self.least, self.most)] * self.length, items))
+
+    def parse(self, text: str) -> tuple[float, ...]:
+        """Returns the numbers of a word such as 1.5,0,-2."""
+        return tuple(float(word) for word in text.split(","))
 
 
 @dataclass(frozen=True)
-class Size:
-    """Accepts a width and a height in pixels."""
+class Size(Kind):
+    """Accepts a width and a height in pixels, or a text such as 800x600."""
 
+    metavar = "WxH"
     most_side: int
     most_pixels: int
 
@@ -198,216 +255,49 @@ class Size:
     def expected(self) -> str:
         """Returns the bounds that are accepted, for messages."""
         return (
-            f"[width, height], whole numbers from 1 to {self.most_side}, and at most {self.most_pixels} pixels in all"
+            f'[width, height] or "WIDTHxHEIGHT", whole numbers from 1 to {self.most_side}, and at most '
+            f"{self.most_pixels} pixels in all"
         )
 
-    def read(self, value: Any, place: Place) -> tuple[int, int]:
-        """Returns (width, height). Raises SceneFileError for anything else."""
-        if not isinstance(value, list) or len(value) != 2:
-            raise wrong(self, value, place)
-        side = Whole(1, self.most_side)
-        width, height = (side.read(item, place.item(index)) for index, item in enumerate(value))
+    @property
+    def expected_word(self) -> str:
+        """Returns the same of a word such as 800x600."""
+        return (
+            f"WIDTHxHEIGHT such as 800x600, sides from 1 to {self.most_side} pixels and at most {self.most_pixels} "
+            "pixels in all"
+        )
+
+    def read(self, value: Any) -> tuple[int, int]:
+        """Returns (width, height)."""
+        try:
+            items = self.parse(value) if isinstance(value, str) else self.items(value)
+        except ValueError:
+            raise self.wrong(value) from None
+        if len(items) != 2:
+            raise self.wrong(value)
+        width, height = each([Whole(1, self.most_side)] * 2, items)
         if width * height > self.most_pixels:
-            raise place.error(f"expected {self.expected}, got {width} by {height}")
+            raise KindError(f"expected {self.expected}, got {width} by {height}")
         return width, height
 
-
-@dataclass(frozen=True)
-class Units:
-    """Accepts a unit of length."""
-
-    @property
-    def expected(self) -> str:
-        """Returns the names that are accepted, for messages."""
-        return f"one of {', '.join(METRES)}, or metres per unit, a number from {LEAST_UNIT:g} to {LARGEST_UNIT:g}"
-
-    def read(self, value: Any, place: Place) -> float:
-        """Returns how many metres the unit has. Raises SceneFileError for a name that is not known."""
-        if isinstance(value, str) and value in METRES:
-            return METRES[value]
-        if not Number(LEAST_UNIT, LARGEST_UNIT).fits(value):
-            raise wrong(self, value, place)
-        return float(value)
+    def parse(self, text: str) -> tuple[int, ...]:
+        """Returns the numbers of a word such as 800x600."""
+        return tuple(int(side) for side in text.lower().split("x"))
 
 
 @dataclass(frozen=True)
-class Points:
-    """Accepts a list of lists of so many numbers, as an array. They are coordinates, or else indices."""
-
-    width: int
-    indices: bool = False
-
-    @property
-    def expected(self) -> str:
-        """Returns the shape of the array that is accepted, for messages."""
-        return f"a list of lists of {self.width} {self.number.expected.split(' ', 1)[1].replace('number', 'numbers')}"
-
-    @property
-    def number(self) -> Number | Whole:
-        """Returns the kind of each number."""
-        return Whole(0, 2**31 - 1) if self.indices else Number(-MAX_COORDINATE, MAX_COORDINATE)
-
-    def read(self, value: Any, place: Place) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
-        """Returns an array (n, width), float64 of coordinates or int32 of indices. Raises SceneFileError for anything
-        else."""
-        if not isinstance(value, list) or not value:
-            raise wrong(self, value, place)
-        fits = self.number.fits
-        for index, row in enumerate(value):
-            if not isinstance(row, list) or len(row) != self.width or not all(map(fits, row)):
-                raise place.item(index).error(f"expected {self.width} of {self.number.expected}, got {row_shown(row)}")
-        return np.array(value, dtype=np.int32 if self.indices else np.float64)
-
-
-def row_shown(value: Any) -> str:
-    """Writes a short list as messages show it."""
-    if isinstance(value, list) and len(value) <= MAX_ROW:
-        return "[" + ", ".join(shown(item) for item in value) + "]"
-    return shown(value)
-
-
-@dataclass(frozen=True)
-class ListOf:
-    """Accepts a list of least..most values of one kind."""
-
-    kind: Kind
-    least: int = 1
-    most: int = 1_000_000
-
-    @property
-    def expected(self) -> str:
-        """Returns the kind and how many values are accepted, for messages."""
-        count = str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
-        return f"a list of {count}, each {self.kind.expected}"
-
-    def read(self, value: Any, place: Place) -> list[Any]:
-        """Returns the values. Raises SceneFileError for anything else."""
-        if not isinstance(value, list) or not self.least <= len(value) <= self.most:
-            raise wrong(self, value, place)
-        return [self.kind.read(item, place.item(index)) for index, item in enumerate(value)]
-
-
-@dataclass(frozen=True)
-class OneOrMore:
-    """Accepts a table, or a list of them."""
-
-    kind: Kind
-
-    @property
-    def expected(self) -> str:
-        """Returns the kind that is accepted, for messages."""
-        return f"{self.kind.expected}, or a list of such"
-
-    def read(self, value: Any, place: Place) -> list[Any]:
-        """Returns the values, one or more. Raises SceneFileError for anything else."""
-        if isinstance(value, dict):
-            return [self.kind.read(value, place)]
-        if not isinstance(value, list):
-            raise wrong(self, value, place)
-        return [self.kind.read(item, place.item(index)) for index, item in enumerate(value)]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Key:
-    """Describes a key of a table.
+    """Describes a key of a table in a file, or a setting.
 
-    about: what it does, with the unit.
+    about: what it does, with the unit unless the kind has it.
     example: a value as the file says it.
-    default: a value as TOML has it; None where there is none, and then `fallback` says in words what happens.
+    default: where it is left out, as TOML has it; None leaves it open, and then `fallback` says in words what happens.
     """
 
     name: str
     kind: Kind
     about: str
-    example: str
+    example: str = ""
     default: Any = None
-    fallback: str = ""
+    fallback: str = "none"
     required: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """Accepts a table of known keys.
-
-    title: as the file's header says it.
-    about: what it describes.
-    """
-
-    title: str
-    about: str
-    keys: Sequence[Key]
-
-    @property
-    def expected(self) -> str:
-        """Returns that a table is accepted, for messages."""
-        names = ", ".join(key.name for key in self.keys)
-        return f"a table of {names}"
-
-    def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """Returns the value of every key, and the default of one that is left out. Raises SceneFileError for an unknown
-        key."""
-        if not isinstance(value, dict):
-            raise wrong(self, value, place)
-        names = [key.name for key in self.keys]
-        for name in value:
-            if name not in names:
-                raise place.unknown("key", name, names)
-        return {key.name: self.read_key(key, value, place) for key in self.keys}
-
-    def read_key(self, key: Key, table: dict[str, Any], place: Place) -> Any:
-        """Reads the value of one key."""
-        if key.name in table:
-            return key.kind.read(table[key.name], place.inside(key.name))
-        if key.required:
-            raise place.error(f"the key {key.name!r} is missing: {key.about}")
-        return None if key.default is None else key.kind.read(key.default, place.inside(key.name))
-
-
-@dataclass(frozen=True)
-class FirstKey:
-    """Accepts a table, or the text of its first key alone."""
-
-    table: Table
-
-    @property
-    def expected(self) -> str:
-        """Returns that a text or a table is accepted, for messages."""
-        return f"{self.table.keys[0].kind.expected}, or {self.table.expected}"
-
-    def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """Returns the values of the table. Raises SceneFileError for anything else."""
-        if isinstance(value, str):
-            value = {self.table.keys[0].name: value}
-        if not isinstance(value, dict):
-            raise wrong(self, value, place)
-        return self.table.read(value, place)
-
-
-@dataclass(frozen=True)
-class Turn(Table):
-    """Accepts a table with an axis and degrees."""
-
-    def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """Returns the values of the table. An axis without length is allowed only with an angle of no effect."""
-        values = super().read(value, place)
-        if not any(values["axis"]) and values["degrees"] % 360.0 != 0.0:
-            raise place.inside("axis").error("expected an axis of some length to turn about, got 0, 0, 0")
-        return values
-
-
-@dataclass(frozen=True)
-class Named:
-    """Accepts tables of one kind under names that the file chooses."""
-
-    table: Table
-
-    @property
-    def expected(self) -> str:
-        """Returns that a table of tables is accepted, for messages."""
-        return f"tables [{self.table.title}]"
-
-    def read(self, value: Any, place: Place) -> dict[str, dict[str, Any]]:
-        """Returns the tables by name, in the order of the file."""
-        if not isinstance(value, dict):
-            raise wrong(self, value, place)
-        return {name: self.table.read(item, place.inside(name)) for name, item in value.items()}

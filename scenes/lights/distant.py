@@ -51,8 +51,8 @@ class DistantSource(LightSource):
         DIRECTION,
         Key(
             name="irradiance",
-            kind=quantities.radiance,
-            about="Irradiance on a plane perpendicular to the light, W/m².",
+            kind=quantities.irradiance,
+            about="Irradiance on a plane perpendicular to the light.",
             example="[900.0, 850.0, 750.0]",
             required=True,
         ),

@@ -12,7 +12,7 @@ from scenes.model import Color, Doubles
 POSITION = Key(
     name="position",
     kind=quantities.point,
-    about="Position of the light, in the file's unit.",
+    about="Position of the light.",
     default=[0, 0, 0],
     example="[0, 2.2, 0]",
 )

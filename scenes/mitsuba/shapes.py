@@ -67,7 +67,7 @@ class MitsubaShapes:
                 mesh, is_flat = read_serialized(path, index, self.reading.notes)
                 self._files[path, index] = [mesh], is_flat
             else:
-                document = read_mesh_document(path, self.reading.notes)
+                document = read_mesh_document(path, self.reading.notes, has_no_looks=True)
                 meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
                 self._files[path, index] = meshes, False
         return self._files[path, index]

@@ -59,11 +59,8 @@ class PbrtShapes:
     def of_file(self, path: Path) -> list[Mesh]:
         """Returns the meshes of a PLY file."""
         if path not in self._read:
-            document = read_mesh_document(path, self.files.notes)
-            meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
-            if document.textures:  # colours of its vertices, whose coordinates are no others' business
-                meshes = [replace(mesh, uvs=None, uv_triangles=None) for mesh in meshes]
-            self._read[path] = meshes
+            document = read_mesh_document(path, self.files.notes, has_no_looks=True)
+            self._read[path] = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
         return self._read[path]
 
 

@@ -5,36 +5,13 @@ import re
 import sys
 from pathlib import Path
 
-from scenes.keys.values import FirstKey, Key, Table
-from scenes.toml_scene.keys import (
-    ANIMATION,
-    ARC,
-    CAMERA,
-    CURVE,
-    ENVIRONMENT,
-    FILE,
-    FILE_KEYS,
-    GRID,
-    GROUP,
-    INSTANCE,
-    KEYED_KEY,
-    LIGHT,
-    LIGHTS,
-    MATERIAL,
-    OBJECT,
-    RENDER,
-    SCALE_KEY,
-    SCENE,
-    SHAPE,
-    SHAPES,
-    SKY,
-    TEXTURE,
-    TRACK,
-    TURN,
-    TURN_KEY,
-    VECTOR_KEY,
-    VISIBLE_KEY,
-)
+from scenes.keys.tables import FirstKey, Table
+from scenes.keys.values import Key
+from scenes.toml_scene.keys.file import ANIMATION, CAMERA, ENVIRONMENT, FILE_KEYS, LIGHT, LIGHTS, RENDER, SCENE, SKY
+from scenes.toml_scene.keys.materials import MATERIAL, TEXTURE
+from scenes.toml_scene.keys.objects import FILE, GRID, INSTANCE, OBJECT, SHAPE
+from scenes.toml_scene.keys.placing import GROUP, SCALE_KEY, TRACK, TURN, TURN_KEY, VECTOR_KEY, VISIBLE_KEY
+from scenes.toml_scene.keys.shapes import ARC, CURVE, KEYED_KEY, SHAPES
 from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 
@@ -110,7 +87,9 @@ def words(key: Key) -> str:
     """Describes what a key may hold. Tables inside of tables have a section of their own."""
     if isinstance(key.kind, FirstKey):
         return f"{key.kind.table.keys[0].kind.expected}, or a table of its own"
-    return "tables of their own" if "a table" in key.kind.expected else key.kind.expected
+    if "a table" in key.kind.expected:
+        return "tables of their own"
+    return f"{key.kind.expected}, {key.kind.unit}" if key.kind.unit else key.kind.expected
 
 
 def default(key: Key) -> str:
@@ -118,7 +97,7 @@ def default(key: Key) -> str:
     if key.required:
         return "needed"
     if key.default is None or key.default in ([], {}):
-        return key.fallback or "none"
+        return key.fallback
     return f"`{toml(key.default)}`"
 
 

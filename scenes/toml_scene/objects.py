@@ -11,7 +11,7 @@ from scenes.keys.place import Place, quoted
 from scenes.limits import MAX_PARTS
 from scenes.model import Doubles
 from scenes.toml_scene.keyed import keyed_of
-from scenes.toml_scene.keys import MAX_PLACES
+from scenes.toml_scene.keys.objects import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart, TriangleCount
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
 from scenes.toml_scene.shapes import BUILDERS

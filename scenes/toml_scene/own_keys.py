@@ -1,6 +1,7 @@
 """This module gives materials the keys that only those of one kind have, as its shader lists them."""
 
-from scenes.keys.values import Key, Kind, Number, Table, Text, Triple
+from scenes.keys.tables import Table, Triple
+from scenes.keys.values import Key, Kind, Number, Text
 from shaders.bsdfs.bsdf import BsdfKey
 from shaders.registry import get_shader, shader_names
 
@@ -13,7 +14,7 @@ def own_keys(kind: str) -> tuple[Key, ...]:
 def own_tables() -> list[Table]:
     """Returns the table of each registered kind that has keys of its own."""
     return [
-        Table(f'materials.NAME with kind = "{name}"', f"{capital(get_shader(name).summary)}.", own_keys(name))
+        Table(f'materials.NAME with kind = "{name}"', sentence(get_shader(name).summary), own_keys(name))
         for name in shader_names()
         if get_shader(name).keys
     ]
@@ -21,16 +22,16 @@ def own_tables() -> list[Table]:
 
 def key_of(name: str, key: BsdfKey) -> Key:
     """Returns a key of a scene file. Where it is left out the default of the shader counts."""
-    about, default = f"{capital(key.summary)}.", key.default
+    about, default = sentence(key.summary), key.default
     if isinstance(default, str):
-        about = f"{capital(key.summary)}; its path, from the folder of the scene file."
-        return Key(name=name, kind=Text(), about=about, example='"surface.binary"', required=True)
+        about = sentence(f"{key.summary}; its path, from the folder of the scene file")
+        return Key(name, Text(), about, '"surface.binary"', required=True)
     kind: Kind = Triple(key.low, key.high) if isinstance(default, tuple) else Number(key.low, key.high)
     numbers = default if isinstance(default, tuple) else (default,)
     fallback = ", ".join(f"{number:g}" for number in (numbers if len(set(numbers)) > 1 else numbers[:1]))
-    return Key(name=name, kind=kind, about=about, fallback=fallback, example=f"{0.25 * key.low + 0.75 * key.high:g}")
+    return Key(name, kind, about, f"{0.25 * key.low + 0.75 * key.high:g}", fallback=fallback)
 
 
-def capital(text: str) -> str:
-    """Returns a text that begins with a capital letter."""
-    return text[:1].upper() + text[1:]
+def sentence(text: str) -> str:
+    """Returns a text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."

@@ -19,7 +19,8 @@ from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
 from scenes.source_file import check_file, read_bytes, reason
 from scenes.toml_scene.keyframes import track_of, turned_track
-from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys.file import FILE_KEYS
+from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
@@ -51,7 +52,7 @@ TOLERANCE = 1e-9
 
 def read(path: Path) -> Scene:
     """Reads the scene of a .toml file. Raises SceneFileError with the file and the key of what is wrong."""
-    values = FILE_KEYS.read(parse(path), Place(path))
+    values = FILE_KEYS.read_at(Place(path), parse(path))
     document = document_of(values, Place(path))
     if document.triangles == 0:
         raise SceneFileError(path, None, "there are no triangles; add an [[object]]")

@@ -18,7 +18,7 @@ from scenes.model import PICTURES, Texture, own_files
 from scenes.scene import Scene
 from scenes.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
-from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import Transform
 from scenes.written_file import WriteError

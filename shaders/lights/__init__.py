@@ -10,10 +10,12 @@ and triangles that glow; what loops call goes out: samples, densities and photon
 from shaders.lights.distant import distant_row
 from shaders.lights.kind import (
     LIGHT_AREA,
+    LIGHT_COLUMNS,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_KIND,
     LIGHT_NORMAL,
+    LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
     Emission,
@@ -28,7 +30,7 @@ from shaders.lights.kind import (
     outer_radius,
     triple,
 )
-from shaders.lights.picture import picture_row
+from shaders.lights.picture import picture_rows
 from shaders.lights.point import POINT, point_row
 from shaders.lights.registry import (
     NO_SKY,
@@ -49,5 +51,6 @@ from shaders.lights.registry import (
     sample_light,
 )
 from shaders.lights.sky import sky_row
+from shaders.lights.sphere import SPHERE, sphere_row
 from shaders.lights.spot import spot_row
-from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
+from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_rows

@@ -72,7 +72,7 @@ def is_met(rows: Doubles) -> Bools:
 
 
 @compiled
-def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]) -> LightSample:
+def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a point of the disc, which is the same at every point of the scene."""
     towards = scale(triple(lights, index, LIGHT_NORMAL), -1.0)
     if lights.rows[index, COS_DISC] >= 1.0:
@@ -80,7 +80,7 @@ def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]
         return LightSample(towards, outside.BEYOND * outer_radius(lights, index), irradiance, 0.0)
     tangent, bitangent = frame(towards)
     direction = to_world(uniform_cone(u[0], u[1], lights.rows[index, COS_DISC]), tangent, bitangent, towards)
-    pdf = density(lights, index, direction, math.inf)
+    pdf = density(lights, index, point, direction, math.inf)
     return outside.arriving(lights, index, direction, pdf, radiance(lights, index, direction))
 
 
@@ -121,7 +121,7 @@ def towards_disc(normal: Vec3, depth: float, u: tuple[float, float]) -> Vec3:
 
 
 @compiled
-def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
+def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, the same over the disc."""
     cosine, edge = -dot(direction, triple(lights, index, LIGHT_NORMAL)), lights.rows[index, COS_DISC]
     return lights.probability[index] / (2.0 * math.pi * (1.0 - edge)) if cosine >= edge else 0.0

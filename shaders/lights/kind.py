@@ -189,8 +189,8 @@ class LightKind:
         with which `arrive` draws it: for vector loops, as `arrive`. Kinds that rays meet so have one.
     row: from a light of the scene and the sphere around it to its row; None of triangles and the environment, which
         are lights too, but none that a scene lists.
-    density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
-        the light; None where no ray meets it.
+    density: (lights, index, point, direction, distance), the pdf_solid_angle with which `sample` draws, at a point, a
+        direction that meets the light; None where no ray meets it.
     photon_density: (lights, source, direction), that of `emit`: per unit of solid angle, or of area of a light outside.
     reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere,
         None of a surface, which shines up to its plane.
@@ -210,7 +210,7 @@ class LightKind:
     meet: Callable[[Light, Sky, Vec3], tuple[Color, float]] | None = None
     record: Callable[[Doubles, Doubles], dict[str, Doubles]] = lambda rows, probability: {}
     row: Callable[[Any, Sphere], Row] | None = None
-    density: Callable[[LightArrays, int, Vec3, float], float] | None = None
+    density: Callable[[LightArrays, int, Vec3, Vec3, float], float] | None = None
     photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
     reach: Callable[[LightArrays, Source], float] | None = None
     is_met: Callable[[Doubles], Bools] | None = None

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from shaders.compilation import called, compiled
-from shaders.float32 import Doubles, Floats
+from shaders.compilation import called, compiled, kept
+from shaders.float32 import Doubles, Floats, Longs
 from shaders.lights import triangle
 from shaders.lights.kind import (
     LIGHT_AREA,
@@ -36,21 +36,36 @@ LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (LIGHT_OWN + k
 MOST_STRIPS = 256
 
 
-def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: Floats) -> Row:
-    """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
-    picture = row.copy()
-    picture[LIGHT_KIND], picture[LIGHT_TEXTURE] = PICTURE, texture
-    picture[LIGHT_UV : LIGHT_UV + 6] = np.concatenate([uvs[0], uvs[1] - uvs[0], uvs[2] - uvs[0]])
-    picture[LIGHT_RADIANCE : LIGHT_RADIANCE + 3] = row[LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
-    picture[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] *= mean_of_picture(textures, picture)
-    return picture
+def picture_rows(rows: Doubles, textures: TextureArrays, maps: Longs, uvs: Floats) -> Doubles:
+    """Returns `triangle_rows` of triangles whose radiance textures multiply.
+
+    maps: (n,), their textures.
+    uvs: (n, 3, 2), of their corners.
+    """
+    pictures = rows.copy()
+    pictures[:, LIGHT_KIND], pictures[:, LIGHT_TEXTURE] = PICTURE, maps
+    pictures[:, LIGHT_UV : LIGHT_UV + 2] = uvs[:, 0]
+    pictures[:, LIGHT_UV_1 : LIGHT_UV_1 + 2] = uvs[:, 1] - uvs[:, 0]
+    pictures[:, LIGHT_UV_2 : LIGHT_UV_2 + 2] = uvs[:, 2] - uvs[:, 0]
+    pictures[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3] = rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
+    take_means(textures, pictures)
+    return pictures
+
+
+@kept
+def take_means(textures: TextureArrays, rows: Doubles) -> None:
+    """Multiplies the strength of pictures by the mean of their textures."""
+    for k in range(len(rows)):
+        mean = mean_of_picture(textures, rows[k])
+        for channel in range(3):
+            rows[k, LIGHT_STRENGTH + channel] *= mean[channel]
 
 
 @called
 def mean_of_picture(textures: TextureArrays, row: Row) -> Color:
     """Returns the mean colour of a texture over a triangle: at the middle of equal parts about as large as texels."""
     texture, total = int(row[LIGHT_TEXTURE]), BLACK
-    sides = max(np.abs(row[LIGHT_UV_1 : LIGHT_UV_1 + 4])) * max(
+    sides = np.abs(row[LIGHT_UV_1 : LIGHT_UV_1 + 4]).max() * max(
         textures.table[texture, TEXTURE_WIDTH], textures.table[texture, TEXTURE_HEIGHT]
     )
     strips = min(max(math.ceil(sides), 1), MOST_STRIPS)

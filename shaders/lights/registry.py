@@ -21,7 +21,7 @@ from shaders.compilation import compiled
 from shaders.environment import pack_environment, strongest_tint
 from shaders.errors import UnknownLightError
 from shaders.float32 import Bools, Doubles, Floats
-from shaders.lights import distant, picture, point, sky, spot, triangle
+from shaders.lights import distant, picture, point, sky, sphere, spot, triangle
 from shaders.lights.kind import (
     LIGHT_COLUMNS,
     LIGHT_KIND,
@@ -39,7 +39,7 @@ from shaders.sampling import interval
 from shaders.textures import TextureArrays, pack_textures
 from shaders.vector import Vec3
 
-MODULES = (point, triangle, spot, distant, sky, picture)
+MODULES = (point, triangle, spot, distant, sky, picture, sphere)
 
 #: All kinds, in the order in which compiled loops compare the number of a light with theirs.
 KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
@@ -82,7 +82,7 @@ def powers_per_strength(rows: Doubles) -> Doubles:
     per_strength = np.zeros(len(rows))
     for kind in KINDS:
         own = rows[:, LIGHT_KIND] == kind.number
-        per_strength[own] = kind.power_per_strength(rows[own])
+        per_strength[own] = kind.power_per_strength(rows if own.all() else rows[own])  # a million is not copied
     return per_strength
 
 
@@ -92,9 +92,11 @@ def powers(rows: Doubles) -> Doubles:
     return power
 
 
-def brightest_powers(rows: Doubles) -> Doubles:
-    """Returns the power of lights if they were everywhere as bright as they are at most, (n, 3) W per channel."""
-    power = powers(rows)
+def brightest_powers(rows: Doubles, power: Doubles) -> Doubles:
+    """Returns the power of lights if they were everywhere as bright as they are at most, (n, 3) W per channel.
+
+    power: what `powers` says; it is written to.
+    """
     for kind in KINDS:
         if kind.brightest is not None:
             own = rows[:, LIGHT_KIND] == kind.number
@@ -112,18 +114,19 @@ def are_met(rows: Doubles) -> Bools:
     return met
 
 
-def pack_lights(rows: list[Row], sky: Floats = NO_SKY, textures: TextureArrays = NO_TEXTURES) -> LightArrays:
+def pack_lights(rows: Doubles | list[Row], sky: Floats = NO_SKY, textures: TextureArrays = NO_TEXTURES) -> LightArrays:
     """Packs lights with their probabilities. Rows of no power are kept and never chosen.
 
     sky: the image of a `sky_row`.
     textures: those of pictures.
     """
-    table = np.array(rows, np.float64).reshape(-1, LIGHT_COLUMNS)
-    watts = powers(table).mean(axis=1)
+    table = np.asarray(rows, np.float64).reshape(-1, LIGHT_COLUMNS)
+    power = powers(table)
+    watts = power.mean(axis=1)
     total = float(watts.sum())
     probability = watts / total if total > 0.0 else np.zeros(len(table))
     chosen = probability > 0.0
-    per_photon = brightest_powers(table)[chosen] / probability[chosen, None]
+    per_photon = brightest_powers(table, power)[chosen] / probability[chosen, None]
     cumulative = np.cumsum(probability)
     if total > 0.0:
         cumulative[np.flatnonzero(probability)[-1] :] = 1.0
@@ -199,10 +202,10 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
 
 
 @compiled
-def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
-    """Returns the pdf_solid_angle with which `sample_light` draws a direction that meets light `index` at a distance;
-    0 of a light that no ray meets."""
-    return density_of_kind(lights.rows[index, LIGHT_KIND], lights, index, direction, distance)
+def light_pdf(lights: LightArrays, index: int, point: Vec3, direction: Vec3, distance: float) -> float:
+    """Returns the pdf_solid_angle with which `sample_light` draws, at a point, a direction that meets light `index` at
+    a distance; 0 of a light that no ray meets."""
+    return density_of_kind(lights.rows[index, LIGHT_KIND], lights, index, point, direction, distance)
 
 
 @compiled

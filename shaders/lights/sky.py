@@ -111,7 +111,7 @@ def meet(light: Light, sky: Sky, direction: Vec3) -> tuple[Color, float]:
 
 
 @compiled
-def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
+def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
     own = to_local(
         direction,

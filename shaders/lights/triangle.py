@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.float32 import Doubles
+from shaders.float32 import Doubles, Floats
 from shaders.lights.kind import (
     LIGHT_AREA,
+    LIGHT_COLUMNS,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
+    LIGHT_KIND,
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
@@ -18,8 +20,6 @@ from shaders.lights.kind import (
     LightArrays,
     LightKind,
     LightSample,
-    Row,
-    row_of,
     triple,
 )
 from shaders.sampling import cosine_hemisphere, uniform_triangle
@@ -32,18 +32,24 @@ TRIANGLE = 1.0
 SHADOW_END = 1.0 - 1e-4
 
 
-def triangle_row(corners: Doubles, radiance: Color) -> Row:
-    """Returns the row of a triangle that glows, corners (3, 3). radiance: W/(m^2 sr)."""
-    edge_1, edge_2 = corners[1] - corners[0], corners[2] - corners[0]
-    normal = np.cross(edge_1, edge_2)
-    twice_area = float(np.linalg.norm(normal))
-    x, y, z = corners[0].tolist()
-    row = row_of(TRIANGLE, (x, y, z), radiance)
-    row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3] = edge_1
-    row[LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = edge_2
-    row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = normal / twice_area if twice_area > 0.0 else 0.0
-    row[LIGHT_AREA] = 0.5 * twice_area
-    return row
+def triangle_rows(corners: Doubles | Floats, radiance: Doubles) -> Doubles:
+    """Returns the rows of triangles that glow, (n, LIGHT_COLUMNS).
+
+    corners: (n, 3, 3).
+    radiance: (n, 3), W/(m^2 sr).
+    """
+    a, b, c = np.ascontiguousarray(np.transpose(corners, (1, 2, 0)), np.float64)
+    edge_1, edge_2 = b - a, c - a
+    (x, y, z), (u, v, w) = edge_1, edge_2
+    normal = np.stack([y * w - z * v, z * u - x * w, x * v - y * u])
+    twice_area = np.sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2])
+    rows = np.zeros((len(corners), LIGHT_COLUMNS))
+    rows[:, LIGHT_KIND], rows[:, LIGHT_AREA] = TRIANGLE, 0.5 * twice_area
+    for column, vectors in ((LIGHT_POSITION, a), (LIGHT_EDGE_1, edge_1), (LIGHT_EDGE_2, edge_2)):
+        rows[:, column : column + 3] = vectors.T
+    rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] = radiance
+    rows[:, LIGHT_NORMAL : LIGHT_NORMAL + 3] = (normal / np.where(twice_area > 0.0, twice_area, np.inf)).T
+    return rows
 
 
 def power_per_strength(rows: Doubles) -> Doubles:
@@ -65,14 +71,14 @@ def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float])
     if distance <= 0.0:
         return LightSample((0.0, 0.0, 1.0), 0.0, BLACK, 0.0)
     direction = scale(offset, 1.0 / distance)
-    pdf = density(lights, index, direction, distance)
+    pdf = density(lights, index, point, direction, distance)
     if pdf <= 0.0:
         return LightSample(direction, distance, BLACK, 0.0)
     return LightSample(direction, distance * SHADOW_END, scale(triple(lights, index, LIGHT_STRENGTH), 1.0 / pdf), pdf)
 
 
 @compiled
-def density(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
+def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, distance: float) -> float:
     """Returns the pdf_solid_angle of a direction that meets the front of a triangle at a distance."""
     cosine = -dot(direction, triple(lights, index, LIGHT_NORMAL))
     if cosine <= 0.0 or lights.rows[index, LIGHT_AREA] <= 0.0:

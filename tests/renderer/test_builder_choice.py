@@ -13,7 +13,7 @@ from renderer.bench.builder_benchmark import built_trees
 from renderer.bench.kernel_benchmark import facts_of
 from renderer.errors import UsageError
 from renderer.scene import tree_updates
-from renderer.scene.render_context import TracerChoice
+from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from tracecore.bvh import reinsertion, tree_cache, tree_top
 from tracecore.bvh.builders import BUILDERS, build_by, register_builder
@@ -30,13 +30,14 @@ def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
     snapshot = scenes.load("cornell").at(0.0)
     costs = {name: build_by(name, snapshot.positions, max_leaf=BLOCK).sah_cost for name in BUILDERS}
     assert len(set(costs.values())) == len(BUILDERS)
-    with choice.opened(snapshot, 0.0) as context:
+    with context_of(snapshot, choice, load_seconds=0.0) as context:
         assert context.tracer.bvh.sah_cost == costs[builder or "reinserted"]
 
 
 def test_an_unknown_builder_is_refused() -> None:
     snapshot = scenes.load("cornell").at(0.0)
-    with pytest.raises(UsageError, match="unknown builder"), TracerChoice(builder="bvh9").opened(snapshot, 0.0):
+    choice = TracerChoice(builder="bvh9")
+    with pytest.raises(UsageError, match="unknown builder"), context_of(snapshot, choice, load_seconds=0.0):
         pass
 
 
@@ -115,7 +116,7 @@ def test_benchmarks_tell_a_tree_that_was_read(trees_kept: Path) -> None:
     snapshot = scenes.load("cornell").at(0.0)
     told = []
     for _ in range(2):
-        with TracerChoice(device="cpu").opened(snapshot, 0.0) as context:
+        with context_of(snapshot, TracerChoice(device="cpu"), load_seconds=0.0) as context:
             told.append(facts_of(context.tracer).is_tree_cached)
     assert told == [False, True]
 

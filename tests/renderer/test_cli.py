@@ -24,7 +24,7 @@ from renderer.commands import photons
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, Radiance, RenderSettings, Work
-from renderer.drivers.photon import PHOTONS_PER_PIXEL
+from renderer.drivers.pass_memory import PHOTONS_PER_PIXEL
 from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts
@@ -32,14 +32,14 @@ from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.film.picture_file import read_picture
 from renderer.interrupts import NOTHING_SAVED
 from renderer.photons.photon_file import load_photons
-from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
-from renderer.run.plan import driver_settings
+from renderer.run.photon_run import local_tracing, rounds
+from renderer.run.plan import Plan
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIMED_RAYS
 from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
-from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
 from scenes.errors import SceneFileError
+from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer
@@ -189,7 +189,8 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     snapshot = scenes.load("cornell").at_frame(0)
     width, height = snapshot.camera.resolution
     settings = RenderSettings(width=width, height=height)
-    assert driver_settings(chosen_settings(Settings, arguments), snapshot) == settings
+    plan = Plan(scene=snapshot, settings=chosen_settings(Settings, arguments), driver=DRIVERS["path"])
+    assert plan.driver_settings(snapshot) == settings
     run("render", "--help")
     text = " ".join(capsys.readouterr().out.split())
     assert PHOTONS_PER_PIXEL == 2
@@ -233,7 +234,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_loads_nothing_heavy() -> None:
     script = (
         "import sys\nfrom renderer.cli import make_parser\nmake_parser().format_help()\n"
-        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes.model', 'tracecore', 'shaders'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")
@@ -651,7 +652,7 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
 INTERRUPTED_TWICE = """
 import os, signal, sys
 from renderer import cli
-from renderer.run import picture
+from renderer.run.picture.picture_files import PictureFiles
 from renderer.commands import photons
 from renderer.drivers import DRIVERS
 from renderer.drivers.path import PathDriver
@@ -676,8 +677,8 @@ class Hasty(PathDriver):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 DRIVERS["hasty"] = Hasty
-save_all = picture.PictureFiles.save_all
-picture.PictureFiles.save_all = lambda *arguments, **named: (interrupt(), save_all(*arguments, **named))
+save_all = PictureFiles.save_all
+PictureFiles.save_all = lambda *arguments, **named: (interrupt(), save_all(*arguments, **named))
 status = cli.main()
 interrupt()
 sys.exit(status)
@@ -917,7 +918,7 @@ def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
 
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A Ctrl-C once so many rounds are finished."""
-    trace, left = photon_run.trace_photons, [rounds]
+    trace, left = local_tracing.trace_photons, [rounds]
 
     def trace_photons(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -925,13 +926,13 @@ def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
         left[0] -= 1
         return trace(*arguments)
 
-    monkeypatch.setattr(photon_run, "trace_photons", trace_photons)
+    monkeypatch.setattr(local_tracing, "trace_photons", trace_photons)
 
 
 def test_interrupted_photons_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interrupt_photons(monkeypatch, rounds=photon_run.PILOT_PARTS)
+    interrupt_photons(monkeypatch, rounds=rounds.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
     captured = capsys.readouterr()

@@ -9,7 +9,7 @@ import pytest
 from renderer import cli
 from renderer.drivers import find_driver
 from renderer.errors import UsageError
-from renderer.settings.near_miss import did_you_mean
+from scenes.keys.near_miss import did_you_mean
 from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
 

@@ -17,11 +17,11 @@ from renderer.drivers.driver import Driver, RenderSettings, Work
 from renderer.drivers.path import PathDriver
 from renderer.film.picture import Picture
 from renderer.photons.photon_file import load_photons
-from renderer.run.making import Making
-from renderer.run.picture_files import statistics_path
+from renderer.run.picture.pass_source import PassSource
+from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.scene import render_context
-from renderer.scene.render_context import TracerChoice
+from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from scenes.model import Snapshot
 from tracecore.bvh.tree import BinaryTree
@@ -230,8 +230,8 @@ def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: Fail
     box, settings = inside_of_lamp_box(), Settings(size=(2, 2), passes=5, device="gpu")
     plan = Plan(scene=box, settings=settings, driver=Remembering)
     with (
-        plan.context(box, 0.0) as context,
-        closing(Making(context, plan, plan.driver_settings(box), plan.choice_again)) as making,
+        context_of(box, plan.choice, load_seconds=0.0) as context,
+        closing(PassSource(context, plan, plan.driver_settings(box), is_contained=True)) as making,
     ):
         found = [made.values[0, 0, 0] for made in making.passes(iter(range(5)))]
     assert found == [0.0, 1.0, 3.0, 6.0, 10.0]
@@ -254,12 +254,12 @@ class Moving(Plan):
 def test_other_times_of_the_scene_are_traced_on_what_is_left(
     device: FailingDevice, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def passes(**choice: Any) -> tuple[Any, Making]:
+    def passes(**choice: Any) -> tuple[Any, PassSource]:
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
         plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
         with (
-            plan.context(moving(0.0), 0.0) as context,
-            closing(Making(context, plan, plan.driver_settings(context.snapshot), plan.choice_again)) as making,
+            context_of(moving(0.0), plan.choice, load_seconds=0.0) as context,
+            closing(PassSource(context, plan, plan.driver_settings(context.snapshot), is_contained=True)) as making,
         ):
             return np.array([made.values for made in making.passes(iter(range(4)))]), making
 

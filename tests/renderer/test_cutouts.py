@@ -11,8 +11,8 @@ from small_scenes import flat_snapshot, quad
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.run.frame_key import frame_key
 from renderer.run.plan import Plan
+from renderer.run.resuming.frame_key import frame_key
 from renderer.scene.cutouts import cutouts_of, mask_of
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings

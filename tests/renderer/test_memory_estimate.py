@@ -10,17 +10,18 @@ from fake_cuda import installed
 import scenes
 from renderer import cli
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver, passes_under_way
+from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES, image_bytes, passes_under_way
 from renderer.drivers.path import PathDriver
-from renderer.drivers.photon import MAP_BYTES, PhotonDriver
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
 from renderer.fleet import seats
 from renderer.fleet.seats import Seat, members_here
 from renderer.run import memory
-from renderer.run.picture_member import MemberOrder
-from renderer.run.rendering import plan_picture
+from renderer.run.members.picture_member import MemberOrder
+from renderer.run.photon_run.rounds import photon_run_bytes
+from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
@@ -101,10 +102,10 @@ def test_members_share_what_passes_under_way_may_take(cornell):
         memory.picture_bytes(cornell, PathDriver, settings, sharing=memory.Sharing(members)).parts["passes under way"]
         for members in (0, 2)
     )
-    of_pass = EyeDriver.bytes_for(settings)
-    assert alone == of_pass * passes_under_way(64, of_pass) > of_pass
-    assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(64, of_pass, 3))
-    assert passes_under_way(64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
+    of_pass = image_bytes(settings)
+    assert alone == of_pass * passes_under_way(PathDriver, 64, of_pass) > of_pass
+    assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(PathDriver, 64, of_pass, 3))
+    assert passes_under_way(PathDriver, 64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
 
 
 def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
@@ -158,12 +159,12 @@ def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys
 
 
 def test_a_photon_run_by_members_counts_what_is_on_its_way(cornell):
-    alone, two = (memory.photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
+    alone, two = (photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
     assert two.parts["triangles"] == 3 * alone.parts["triangles"]
     assert two.parts["photons"] == alone.parts["photons"]
     assert two.parts["photons under way"] == alone.parts["photons under way"] + memory.KEPT_BYTES * 10**6
     assert two.processes == 3
-    counted = memory.photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
+    counted = photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
     assert counted.parts["photons under way"] == alone.parts["photons under way"]
 
 
@@ -179,11 +180,11 @@ def test_textures_count_by_their_texels(cornell):
 
 def test_memory_bounds_the_passes_under_way(cornell):
     settings = RenderSettings(width=400, height=300, threads=8)
-    assert passes_under_way(8, EyeDriver.bytes_for(settings)) == 8
+    assert passes_under_way(PathDriver, 8, image_bytes(settings)) == 8
     limit_memory(own_bytes() + 1_000_000_000)
-    assert passes_under_way(99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
+    assert passes_under_way(PathDriver, 99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
     limit_memory(1)
-    assert passes_under_way(8, 1 << 40) == 0  # the one that begins all the same
+    assert passes_under_way(PathDriver, 8, 1 << 40) == 0  # the one that begins all the same
     assert memory.picture_bytes(cornell, StochasticDriver, settings).parts["passes under way"] > 0
 
 
@@ -199,9 +200,9 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
-    kept, counted = (memory.photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
+    kept, counted = (photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
     assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
-    assert counted.total == memory.photon_run_bytes(cornell, 10**11, is_kept=False).total
+    assert counted.total == photon_run_bytes(cornell, 10**11, is_kept=False).total
 
 
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 g", 15 * 10**8), ("800MB", 8 * 10**8)])

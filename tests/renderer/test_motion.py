@@ -14,10 +14,11 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.path import PathDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
-from renderer.run.making import Making
 from renderer.run.motion import UNSEEN, Motion, block_of, looks_same
+from renderer.run.picture import pass_source
+from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
-from renderer.run.rendering import plan_picture
+from renderer.run.resolve import plan_picture
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from scenes.lights import PointLight
@@ -37,30 +38,32 @@ def moving_square(time, speed=4.0):
 
 @dataclass(frozen=True, kw_only=True)
 class MovingPlan(Plan):
-    """A plan of a scene that is what `place` returns of a time, and notes the times for which a tracer is opened."""
+    """A plan of a scene that is what `place` returns of a time."""
 
     place: Any
-    opened: Any
 
     def snapshot(self, **view):
         return self.place(view["time"])
-
-    def context(self, snapshot, load_seconds, tree=None):
-        self.opened.append((snapshot.time, tree is not None))
-        return context_of(snapshot, CHOICE, load_seconds=load_seconds, tree=tree)
 
 
 @contextmanager
 def making_of(place, driver="path", *, start=0.0, samples=4, opened=None, kind=None, **settings):
     """What makes a picture in motion, of 16 x 4 pixels. opened: gets the times for which a tracer was opened."""
-    asked = Settings(shutter=1.0, motion_samples=samples, passes=1)
+    asked = Settings(shutter=1.0, motion_samples=samples, passes=1, device="cpu", threads=1)
     kind, opened = kind or DRIVERS[driver], [] if opened is None else opened
-    plan = MovingPlan(scene=place(start), settings=asked, driver=kind, place=place, opened=opened)
+    plan = MovingPlan(scene=place(start), settings=asked, driver=kind, place=place)
     chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
+
+    def noted(snapshot, choice, *, load_seconds, tree):
+        opened.append((snapshot.time, tree is not None))
+        return context_of(snapshot, choice, load_seconds=load_seconds, tree=tree)
+
     with (
+        pytest.MonkeyPatch.context() as patch,
         context_of(place(start), CHOICE, load_seconds=0.0) as first,
-        closing(Making(first, plan, chosen)) as made,
+        closing(PassSource(first, plan, chosen)) as made,
     ):
+        patch.setattr(pass_source, "context_of", noted)
         yield made
 
 
@@ -77,7 +80,7 @@ def test_blocks_double_after_each_round():
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63])
 def test_times_are_spread_evenly_over_the_shutter(seed):
-    motion = Motion(shutter=0.5, samples=16, snapshot_at=moving_square, context=lambda *_: None)
+    motion = Motion(shutter=0.5, samples=16, snapshot_at=moving_square, choice=CHOICE)
     for count in (1, 2, 4, 16, 64):
         times = np.sort([motion.time_of(block, 3.0, seed) for block in range(count)])
         assert np.all((times >= 3.0) & (times < 3.5))
@@ -85,7 +88,7 @@ def test_times_are_spread_evenly_over_the_shutter(seed):
 
 
 def test_seeds_have_times_of_their_own():
-    motion = Motion(shutter=1.0, samples=16, snapshot_at=moving_square, context=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=16, snapshot_at=moving_square, choice=CHOICE)
     firsts = [motion.time_of(0, 0.0, seed) for seed in range(1000)]
     counts = np.histogram(firsts, bins=10, range=(0.0, 1.0))[0]
     assert ((counts - 100.0) ** 2 / 100.0).sum() < 9.0 + 4.0 * np.sqrt(2.0 * 9.0)
@@ -137,7 +140,7 @@ def test_photons_are_those_of_the_time():
         return replace(box, time=time, lights=(lamp,) if time >= 0.5 else ())
 
     seen, made = images(place, range(8), driver="photon", samples=8)
-    motion = Motion(shutter=1.0, samples=8, snapshot_at=place, context=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=8, snapshot_at=place, choice=CHOICE)
     lit = [motion.time_of(block, 0.0, 0) >= 0.5 for block in range(8)]
     assert sum(lit) == 4
     assert [bool(image.any()) for image in seen] == lit
@@ -157,7 +160,7 @@ def test_a_driver_sees_the_camera_of_its_time_and_keeps_a_tracer_that_fits():
         return replace(still, time=time, camera=replace(FRONT, eye=(time, 0.0, 5.0)))
 
     images(place, range(6), samples=4, kind=Kind, opened=opened)
-    motion = Motion(shutter=1.0, samples=4, snapshot_at=place, context=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=4, snapshot_at=place, choice=CHOICE)
     assert eyes == [0.0, *(motion.time_of(block, 0.0, 0) for block in range(5))]
     assert opened == []
 
@@ -228,8 +231,8 @@ def test_radii_of_pixels_go_on_from_time_to_time(place):
     radii = []
 
     class Watched(StochasticDriver):
-        def trace_pass(self, index, site):
-            found, image = self._discs_before(index).radius2, super().trace_pass(index, site)
+        def follow_camera_paths(self, index, photon_map, site):
+            found, image = self._discs_before(index).radius2, super().follow_camera_paths(index, photon_map, site)
             radii.append((found, self.discs.radius2))
             return image
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from renderer.drivers.shares import MapShare, PhotonShare, Share
 from renderer.photons.ranges import RANGE_PHOTONS
-from renderer.run.pass_supply import MOST_AHEAD, MOST_SEQUENTIAL, Cutting, PassSupply
+from renderer.run.members.pass_supply import MOST_AHEAD, MOST_SEQUENTIAL, Cutting, PassSupply
 
 
 def supply(passes: int, first: int = 0, carried: Any = None, **cutting: Any) -> PassSupply:

@@ -12,9 +12,10 @@ from small_scenes import inside_of_lamp_box
 from renderer import cli
 from renderer.drivers.driver import Radiance
 from renderer.errors import UsageError
-from renderer.run.making import Making
-from renderer.run.path_report import PathTrace, trace_path
-from renderer.run.rendering import opened, plan_picture
+from renderer.run.picture.pass_source import PassSource
+from renderer.run.picture.path_report import PathTrace, trace_path
+from renderer.run.render_call import opened
+from renderer.run.resolve import plan_picture
 from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import Settings
 from scenes.model import Material, Snapshot
@@ -38,7 +39,7 @@ def both(scene: str | Snapshot, settings: Settings, index: int, pixels: list[int
     """Paths of some pixels traced alone, each with what the whole pass has of it."""
     plan = plan_picture(scene, settings)
     with opened(plan) as context:
-        with closing(Making(context, plan, plan.driver_settings(context.snapshot))) as making:
+        with closing(PassSource(context, plan, plan.driver_settings(context.snapshot))) as making:
             first = 0 if making.driver.is_sequential else index
             *_, made = making.passes(iter(range(first, index + 1)))
             whole = made.values.reshape(SIZE[0] * SIZE[1], -1)

@@ -7,13 +7,15 @@ from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import trace_photons
-from renderer.run import photon_run
 from renderer.run.containment import Containment
-from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
+from renderer.run.photon_run import local_tracing
+from renderer.run.photon_run import rounds as rounds_module
+from renderer.run.photon_run.rounds import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit
+from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import RenderContext
 from scenes.lights import PointLight
@@ -52,7 +54,7 @@ def rounds(monkeypatch):
         asked.append(photons)
         return trace_photons(scene, task, pool, photons, *rest)
 
-    monkeypatch.setattr(photon_run, "trace_photons", noted)
+    monkeypatch.setattr(local_tracing, "trace_photons", noted)
     return asked
 
 
@@ -97,7 +99,7 @@ def test_a_pilot_is_neither_small_nor_large(rounds):
 
 def test_the_pilot_is_not_timed(monkeypatch):
     """Of 1000 photons the pilot stores all, so that nothing is left for the clock."""
-    monkeypatch.setattr(photon_run, "PILOT_PHOTONS", (1 << 14, 1 << 16))
+    monkeypatch.setattr(rounds_module, "PILOT_PHOTONS", (1 << 14, 1 << 16))
     run = run_until(1000)
     work = run.work
     assert work.rays.photon > 16_000
@@ -143,8 +145,8 @@ def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds)
             raise KeyboardInterrupt
         return noted(*arguments)
 
-    noted = photon_run.trace_photons
-    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
+    noted = local_tracing.trace_photons
+    monkeypatch.setattr(local_tracing, "trace_photons", interrupted)
     run = run_until(30_000, repeat=9)
     assert not run.finished
     assert len(run.rates) == 3
@@ -160,7 +162,7 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
             raise KeyboardInterrupt
         return traced
 
-    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
+    monkeypatch.setattr(local_tracing, "trace_photons", interrupted)
     run = run_until(100_000)
     assert not run.finished
     assert run.work.photons.emitted == 6240
@@ -176,7 +178,7 @@ def test_an_interrupt_of_the_pilot_leaves_the_clock_at_zero(monkeypatch):
             raise KeyboardInterrupt
         return trace_photons(scene, task, pool, photons, *rest)
 
-    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
+    monkeypatch.setattr(local_tracing, "trace_photons", interrupted)
     run = run_until(100_000)
     assert run.work.photons.emitted == 6250 // PILOT_PARTS
     assert (run.finished, run.seconds, run.rays) == (False, 0.0, 0)

@@ -223,6 +223,14 @@ def test_other_triangles_are_lights_of_their_own():
     assert lights["size"].tolist() == [0.0, 0.0]
 
 
+def test_squares_are_found_among_thousands_of_lights():
+    squares = np.concatenate([LOZENGE + np.float32([0, k, 0]) for k in range(3000)])
+    lights, _ = emitters(np.concatenate([LOZENGE[:1] - np.float32([0, 9, 0]), squares]))
+    assert lights["size"].tolist() == [0.0, *[1.0] * 3000]
+    assert lights["edge_1"].tolist() == [lights["edge_1"][0].tolist(), *[lights["edge_1"][1].tolist()] * 3000]
+    assert np.array_equal(np.unique(lights["origin"][1:, 1].round()), np.arange(3000.0))
+
+
 def test_each_triangle_is_in_one_light():
     """Three halves in a row: the second and the third could be one light too, but the second is taken."""
     strip = np.concatenate([LOZENGE, quad((2, 0, 1), (4, 0, 1), (5, 1, 1), (3, 1, 1))])

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from renderer import __main__, cli
-from renderer.run.rendering import plan_picture
+from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from renderer.settings.threads import THREADS_PER_CORE, bounded_threads
 from tracecore.cores import usable_cores

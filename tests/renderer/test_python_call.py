@@ -27,6 +27,8 @@ from renderer.run.statistics import FIELDS
 from renderer.settings.manual import with_table
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import settings_of
+from scenes.keys.values import Key
+from scenes.toml_scene.keys.file import RENDER
 
 PAGE = Path(renderer.__file__).parents[1] / "docs" / "python.md"
 
@@ -197,13 +199,18 @@ def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) ->
         ({"passes": True}, r"passes: expected a whole number"),
         ({"passes": 1.5}, r"passes: expected a whole number from 1 to 1000000, got 1.5"),
         ({"passes": float("inf")}, r"passes: expected a whole number"),
-        ({"size": "8"}, r"size: expected WIDTHxHEIGHT such as 800x600, .*, got '8'"),
-        ({"size": "8x0"}, r"size: expected WIDTHxHEIGHT"),
-        ({"size": (8, 0)}, r"size: expected WIDTHxHEIGHT"),
-        ({"size": 8}, r"size: expected WIDTHxHEIGHT"),
+        ({"size": "8"}, r"size: expected \[width, height\] or .WIDTHxHEIGHT., .*, got '8'"),
+        ({"size": "8x0"}, r"size: expected \[width, height\]"),
+        ({"size": (8, 0)}, r"size: expected \[width, height\]"),
+        ({"size": 8}, r"size: expected \[width, height\]"),
         ({"batch_rays": 5000}, r"batch_rays: expected a power of two from 256 to 65536, got 5000"),
         ({"exposure": float("nan")}, r"exposure: expected a number from -64 to 64, or auto, got nan"),
-        ({"filter": "cubic"}, r"filter: expected one of box, tent, gaussian, blackman-harris, got 'cubic'"),
+        ({"filter": "cubic"}, r'filter: expected one of "box", "tent", "gaussian", "blackman-harris", got .cubic.$'),
+        ({"filter": "tnet"}, r"got 'tnet'; did you mean tent\?$"),
+        ({"eye": (1.0, 2.0)}, r"eye: expected a list of 3 numbers from -1e\+09 to 1e\+09, got \(1.0, 2.0\)"),
+        ({"eye": 3.0}, r"eye: expected a list of 3 numbers"),
+        ({"seed": 10**400}, r"seed: expected a whole number from 0 to"),
+        ({"fov": 10**400}, r"fov: expected a number from 0.01 to 179"),
         ({"device": None}, r"device: expected auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator, got None"),
         ({"photons": 10}, r"--photons does nothing for the driver whitted"),
         ({"frame": 1, "time": 2.0}, r"frame and time cannot both be given"),
@@ -221,6 +228,13 @@ def test_a_keyword_that_is_no_setting() -> None:
             call("cornell", pases=3)
     with pytest.raises(AttributeError, match="has no attribute 'paint'"):
         renderer.paint  # noqa: B018
+
+
+@pytest.mark.parametrize("key", RENDER.keys, ids=lambda key: key.name)
+def test_what_a_scene_file_proposes_has_the_bounds_and_the_words_of_the_setting(key: Key) -> None:
+    one = settings_of(Settings)[key.name]
+    assert one.kind.expected.removesuffix(", or auto") == key.kind.expected
+    assert one.about.startswith(key.about[0].lower() + key.about[1:-1])
 
 
 def test_settings_are_plain_and_frozen() -> None:
@@ -325,7 +339,7 @@ def test_the_page_tells_of_every_setting() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     script = (
         "import sys\nimport renderer\nrenderer.Settings(passes=3)\n"
-        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes.model', 'tracecore', 'shaders'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")

@@ -26,10 +26,13 @@ from renderer.film.animation import GifAnimation, animation_of
 from renderer.film.film import RunningSum
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
-from renderer.run import film_exposure, picture, rendering, sequence
-from renderer.run.film_exposure import PILOT_PASSES, pilot_settings
+from renderer.run import resolve
+from renderer.run.picture import picture_record
 from renderer.run.plan import Plan
-from renderer.run.rendering import plan_picture
+from renderer.run.resolve import plan_picture
+from renderer.run.sequence import exposure_pilot, frame_maker, make_sequence
+from renderer.run.sequence.exposure_pilot import PILOT_PASSES, pilot_settings
+from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.run.statistics import OF_FILMS
 from renderer.scene import render_context
 from renderer.scene.tree_updates import TreeUpdates
@@ -572,20 +575,20 @@ def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):
 
 #: What takes long in films of the tests below, by the key of the statistics that has it.
 SLOW: dict[str, tuple[Any, str]] = {
-    "main.start": (rendering, "plan_picture"),
-    "main.pilot": (film_exposure, "with_exposure"),
+    "main.start": (resolve, "plan_picture"),
+    "main.pilot": (exposure_pilot, "with_exposure"),
     "main.tree": (TreeUpdates, "tree_for"),
     "main.tracer": (render_context, "_open_any_tracer"),
     "main.driver": (CountedDriver, "__init__"),
     "main.rays": (CountedDriver, "trace_pass"),
     "main.film": (RunningSum, "plus"),
-    "main.finish": (picture, "missing_light"),
+    "main.finish": (picture_record, "missing_light"),
     "main.animation": (GifAnimation, "write"),
     "main.rest": (FrameReport, "__call__"),
     "player.playing": (Plan, "snapshot"),
-    "player.packing": (sequence, "pack_ahead"),
-    "player.tree": (sequence, "tree_ahead"),
-    "writer.writing": (sequence, "write_finished"),
+    "player.packing": (frame_maker, "pack_ahead"),
+    "player.tree": (FrameMaker, "_tree_ahead"),
+    "writer.writing": (make_sequence, "write_finished"),
 }
 
 #: Seconds that each of these takes longer, in a thread whose name begins as that of the key.

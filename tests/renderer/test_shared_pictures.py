@@ -22,11 +22,12 @@ from renderer.fleet import seats as fleet_seats
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
-from renderer.run.fleets import shared_driver
-from renderer.run.pass_supply import PassSupply
-from renderer.run.picture_files import statistics_path
+from renderer.run.members.fleet_driver import shared_driver
+from renderer.run.members.pass_supply import PassSupply
+from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
-from renderer.run.rendering import opened, plan_picture
+from renderer.run.render_call import opened
+from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 
 SIZE = (48, 32)
@@ -238,6 +239,13 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert sum(row["items"] for row in rows) == 8  # four passes, and the photons, the maps and both parts of the last
     assert sum(row["rays"] for row in rows) == figures["rays.total"]
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
+
+
+@pytest.mark.usefixtures("kept")
+def test_members_make_the_passes_of_a_picture_that_is_yielded_pass_by_pass() -> None:
+    *_, shared = renderer.render_passes("cornell", CHOSEN, driver="photon", gpus=2)
+    assert shared.image.tobytes() == alone(driver="photon").image.tobytes()
+    assert {row["name"] for row in shared.statistics["members"]} == {"0 (cpu)", "1 (cpu)"}
 
 
 def interrupted_after(passes: int) -> Callable[[Film, Any, Any], None]:

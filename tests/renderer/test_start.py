@@ -64,7 +64,7 @@ UNASKED = (
     "renderer.drivers.gather",
     "renderer.drivers.sppm",
     "renderer.drivers.whitted",
-    "renderer.run.fleet_driver",
+    "renderer.run.members.fleet_driver",
     "shaders.bsdfs.principled",
     "shaders.bsdfs.measured",
     "tracecore.bvh.lbvh",
@@ -120,7 +120,7 @@ def test_the_helper_does_what_it_is_for() -> None:
     names = {"__name__": "helper"}
     asked: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("renderer.run.rendering.render", lambda *args, **settings: asked.append((args, settings)))
+        patch.setattr("renderer.run.render_call.render", lambda *args, **settings: asked.append((args, settings)))
         exec(first_run.HELPER, names)
     ((scene,), settings) = asked[0]
     assert (scene, settings["driver"]) == ("cornell", "path")

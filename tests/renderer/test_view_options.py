@@ -10,10 +10,11 @@ import renderer
 import scenes
 from renderer.commands.arguments import Parser, chosen_settings
 from renderer.commands.render import add_arguments
+from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError
 from renderer.film import image_file
-from renderer.run.plan import driver_settings
-from renderer.run.rendering import plan_picture
+from renderer.run.plan import Plan
+from renderer.run.resolve import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
 from scenes.errors import SceneError
@@ -137,8 +138,10 @@ def test_a_crop_has_its_place_in_an_exr(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("crop", [(10, 0, 7, 1), (0, 10, 1, 3)])
 def test_a_crop_outside_of_the_picture(crop: tuple[int, int, int, int]) -> None:
+    snapshot = scenes.load("cornell").at(0)
+    plan = Plan(scene=snapshot, settings=Settings(size=(16, 12), crop=crop), driver=PathDriver)
     with pytest.raises(UsageError, match="is not within the picture, 16x12 pixels"):
-        driver_settings(Settings(size=(16, 12), crop=crop), scenes.load("cornell").at(0))
+        plan.driver_settings(snapshot)
 
 
 @pytest.mark.parametrize("word", ["1,2,3", "1,2,0,4", "-1,0,2,2", "1,2,3,4,5", "x"])

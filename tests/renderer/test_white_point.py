@@ -7,11 +7,12 @@ import pytest
 
 import scenes
 from renderer import Settings
+from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.film.white_point import adaptation, chromaticity_of
-from renderer.run.plan import driver_settings, passes_of
-from renderer.run.rendering import check_output, plan_picture
+from renderer.run.plan import Plan
+from renderer.run.resolve import check_output, plan_picture
 from scenes.spectra import RGB_OF_XYZ
 
 D65 = (0.31272, 0.32903)
@@ -57,12 +58,17 @@ def test_values_that_are_none(value: object) -> None:
 
 
 def test_the_order_of_a_picture_has_it() -> None:
-    assert plan_picture("cornell", Settings(white_point=2856)).settings.white_point == chromaticity_of(2856.0)
+    assert plan_picture("cornell", Settings(white_point=2856)).white_point == chromaticity_of(2856.0)
     with pytest.raises(UsageError, match=r"--white-point is for .png alone"):
         check_output(Settings(white_point=2856), Path("a.exr"))
 
 
 def test_a_draft_is_smaller_and_has_few_passes() -> None:
-    made = driver_settings(Settings(draft=True, size=(100, 3)), scenes.load("cornell").at(0))
+    snapshot = scenes.load("cornell").at(0)
+    draft, chosen = (
+        Plan(scene=snapshot, settings=Settings(draft=True, size=(100, 3), passes=passes), driver=PathDriver)
+        for passes in (None, 9)
+    )
+    made = draft.driver_settings(snapshot)
     assert (made.width, made.height) == (25, 1)
-    assert (passes_of(Settings(draft=True)), passes_of(Settings(draft=True, passes=9))) == (4, 9)
+    assert (draft.settings.passes, chosen.settings.passes) == (4, 9)

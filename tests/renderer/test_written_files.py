@@ -35,12 +35,14 @@ from renderer.film.animation import animation_of
 from renderer.film.film import Film
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.run import checkpoint, picture, statistics, timeline
-from renderer.run.checkpoint import Checkpoint, Spent
-from renderer.run.picture import PictureFiles, PictureRecord
-from renderer.run.picture_files import asked, files_of, read_statistics, statistics_path
-from renderer.run.resuming import Resuming
-from renderer.run.sequence import finished_frame, write_finished
+from renderer.run import statistics, timeline
+from renderer.run.picture import picture_files
+from renderer.run.picture.picture_files import PictureFiles, asked, files_of, read_statistics, statistics_path
+from renderer.run.picture.picture_record import PictureRecord
+from renderer.run.resuming import checkpoint_file
+from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
+from renderer.run.resuming.checkpoints import Checkpoints
+from renderer.run.sequence.finished_frames import finished_frame, write_finished
 from renderer.scene.render_context import READ, WRITTEN, load_for
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
@@ -73,7 +75,7 @@ def cornell() -> Scene:
 
 def write_kept_photons(path: Path) -> None:
     driver = SimpleNamespace(save_photons=lambda temporary: save_photons(temporary, PHOTONS, 1.0))
-    picture.save_photons(path, cast(Any, driver))
+    picture_files.save_photons(path, cast(Any, driver))
 
 
 def write_animated(path: Path) -> None:
@@ -102,7 +104,9 @@ WRITES: dict[str, Callable[[Path], object]] = {
     "figures.json": lambda path: statistics.write(path, {"software": SOFTWARE, "key": "x" * 9999}),
     "bench.json": lambda path: write_figures(path, ABOUT, {"key": "x" * 9999}),
     "page.html": lambda path: write_whole(path, picture_report.page([], ABOUT, DRAWING).encode()),
-    "a.checkpoint": lambda path: checkpoint.write(path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})),
+    "a.checkpoint": lambda path: checkpoint_file.write(
+        path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})
+    ),
     "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
     "dispatch.png": lambda path: write_whole(path, plot.plot_dispatch(cast(Any, ROWS), "", ".png")),
     "error.png": lambda path: write_whole(path, plot.plot_errors(ERRORS, "", ".png")),
@@ -290,7 +294,7 @@ class Recorded:
     """Stands for the record of a picture whose statistics are small and whose linear data are large."""
 
     def __init__(self) -> None:
-        self.plan = SimpleNamespace(settings=SimpleNamespace(preview=1.0, quiet=True))
+        self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True))
 
     def picture(self, film: Film) -> Any:
         content, figures = b"picture", {"passes": film.passes, "darkness": ""}
@@ -302,7 +306,7 @@ class Recorded:
 @posix_only
 def test_what_fits_on_the_disk_is_written(tmp_path: Path) -> None:
     record, film = cast(PictureRecord, Recorded()), Film(4, 3)
-    files = PictureFiles(tmp_path / "a.png", record, Resuming(None, quiet=True))
+    files = PictureFiles(tmp_path / "a.png", record, Checkpoints(None, Settings(), str))
     with full_disk(1000), pytest.raises(WriteError, match=r"cannot write '.*a\.npy': File too large"):
         files.save_all(film, is_finished=True)
     assert sorted(os.listdir(tmp_path)) == ["a.png", "a.png.json"]

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from scenes import Scene, SceneFileError
-from scenes.keys.values import Key, Table, Triple
+from scenes.keys.tables import Table, Triple
+from scenes.keys.values import Key
 from scenes.metals import METALS
 from scenes.toml_scene import read
 from scenes.toml_scene.manual import TABLES

@@ -15,7 +15,8 @@ from shaders.lights import (
     point_row,
     powers,
     sample_light,
-    triangle_row,
+    sphere_row,
+    triangle_rows,
 )
 from shaders.random import random4
 from shaders.surface import clearance
@@ -32,6 +33,11 @@ LAST = 1.0 - 2.0**-53
 #: Area 3, glowing towards -z.
 CORNERS = np.array([(1.0, 1.0, 2.0), (0.0, 4.0, 2.0), (3.0, 1.0, 2.0)])
 SLANTED = np.array([(0.5, -1.0, 1.0), (-0.5, 0.5, 2.0), (1.5, 1.0, 1.5)])
+
+
+def triangle_row(corners, radiance):
+    """The row of one triangle."""
+    return triangle_rows(np.asarray(corners)[None], np.array([radiance]))[0]
 
 
 @compiled
@@ -127,6 +133,17 @@ def solid_angle(corners, point):
     return 2.0 * math.atan2(abs(np.dot(a, np.cross(b, c))), below)
 
 
+def test_rows_of_many_triangles_say_what_each_is():
+    corners = np.random.default_rng(9).normal(size=(5000, 3, 3))
+    radiance = np.random.default_rng(10).random((5000, 3))
+    rows = triangle_rows(corners, radiance)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = 0.5 * np.linalg.norm(across, axis=1, keepdims=True)
+    expected = [corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], radiance]
+    np.testing.assert_allclose(rows[:, 1:17], np.hstack([*expected, across / (2.0 * areas), areas]), rtol=1e-12)
+    assert np.array_equal(rows[4500:4501], triangle_rows(corners[4500:4501], radiance[4500:4501]))
+
+
 def test_power_of_a_point_is_4_pi_i_and_of_a_triangle_pi_a_l():
     rows = np.array([point_row((1.0, 2.0, 3.0), (1.0, 2.0, 4.0)), triangle_row(CORNERS, (1.0, 0.5, 0.0))])
     expected = np.array([(4.0, 8.0, 16.0), (3.0, 1.5, 0.0)]) * math.pi
@@ -169,7 +186,7 @@ def test_lights_without_power_can_be_packed():
         assert not lights.probability.any()
     lights = pack_lights([triangle, point_row(UP, (1.0, 1.0, 1.0))])
     assert choose(lights, 0.0) == choose(lights, LAST) == 1
-    assert light_pdf(lights, 0, UP, 1.0) == 0.0
+    assert light_pdf(lights, 0, UP, UP, 1.0) == 0.0
 
 
 def test_the_mean_flux_of_a_photon_is_the_power_of_the_lights():
@@ -275,7 +292,7 @@ def test_the_density_of_a_sample_is_what_is_said_of_a_ray_that_meets_the_light()
     for row in arriving(lights, (2.0, 2.0, 0.0), UP, 200):
         if row[4] > 0.0:
             direction = tuple(row[:3])
-            assert light_pdf(lights, index, direction, row[3] / SHADOW_END) == pytest.approx(row[4])
+            assert light_pdf(lights, index, UP, direction, row[3] / SHADOW_END) == pytest.approx(row[4])
             assert row[3] / SHADOW_END * direction[2] == pytest.approx(2.0)  # the light lies at z = 2
             met += 1
     assert met > 100
@@ -290,8 +307,8 @@ def test_the_back_of_a_triangle_sends_nothing():
     rows = arriving(lights, (1.0, 2.0, 5.0), (0.0, 0.0, -1.0), 200)
     assert not rows[:, 4:8].any()
     assert np.all(np.isfinite(rows))
-    assert light_pdf(lights, 0, (0.0, 0.0, -1.0), 3.0) == 0.0
-    assert light_pdf(lights, 0, (0.0, 0.0, 1.0), 3.0) == pytest.approx(9.0 / 3.0)
+    assert light_pdf(lights, 0, UP, (0.0, 0.0, -1.0), 3.0) == 0.0
+    assert light_pdf(lights, 0, UP, (0.0, 0.0, 1.0), 3.0) == pytest.approx(9.0 / 3.0)
 
 
 def test_a_light_at_the_point_itself_sends_nothing():
@@ -307,3 +324,36 @@ def test_a_light_at_the_point_itself_sends_nothing():
 def test_a_point_in_the_plane_of_a_triangle_gets_nothing():
     light = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), (9.0, 9.0, 2.0), (0.5, 0.5, 0.5))
     assert light.irradiance == BLACK
+
+
+#: A ball of radius 2 whose triangles lack a hundredth of its area, beside a point light.
+BALL = sphere_row((1.0, 2.0, 5.0), 2.0, 0.99 * 16.0 * math.pi, (1.0, 0.5, 2.0))
+BESIDE = point_row((9.0, 9.0, 9.0), (4.0, 4.0, 4.0))
+
+
+@pytest.mark.parametrize("height", [2.0, 1e-2, -500.0])
+def test_light_of_a_ball_at_a_point(height):
+    """Its irradiance is pi L sin^2, its directions are in a cone, and shadow rays end before the ball."""
+    lights, point = pack_lights([BALL, BESIDE]), (1.0, 2.0, 3.0 - height)
+    rows = arriving(lights, point, UP, DRAWS)
+    rows = rows[rows[:, 4] > 0.0]
+    sine_square, share = 0.99 * 4.0 / (2.0 + height) ** 2, lights.probability[0]
+    cosines = np.sqrt(1.0 - sine_square) if height > 0.0 else None
+    depth = sine_square / (1.0 + np.sqrt(1.0 - sine_square))
+    np.testing.assert_allclose(rows[:, 4], share / (2.0 * math.pi * depth), rtol=1e-6)
+    assert rows[:, 8].min() >= (cosines - 1e-9 if height > 0.0 else 0.0)
+    if height > 0.0:
+        irradiance = rows[:, 5:8] * share * rows[:, 8:]
+        assert_mean(irradiance, math.pi * sine_square * np.array((1.0, 0.5, 2.0)))
+    ends = np.array(point) + rows[:, :3] * rows[:, 3:4] / SHADOW_END - (1.0, 2.0, 5.0)
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 2.0, rtol=2e-2)
+    for row in rows[:100]:
+        assert light_pdf(lights, 0, point, tuple(row[:3]), 1.0) == pytest.approx(row[4], rel=1e-6)
+
+
+def test_a_point_within_a_ball_gets_no_light():
+    lights = pack_lights([BALL])
+    for point in ((1.0, 2.0, 5.0), (1.0, 2.0, 6.0), (1.0, 2.0, 6.9999)):
+        rows = arriving(lights, point, UP, 50)
+        assert np.isfinite(rows).all()
+        assert not rows[:, 4:8].any()

@@ -12,6 +12,7 @@ from shaders.environment import pack_environment, sample_sky, solid_angles, texe
 from shaders.environment import sky_of as in_loops
 from shaders.lights import (
     LIGHT_KIND,
+    SHADOW_END,
     Emitter,
     Light,
     Sphere,
@@ -24,6 +25,7 @@ from shaders.lights import (
     powers,
     sample_light,
     sky_row,
+    sphere_row,
     spot_row,
 )
 from shaders.lights.outside import BEYOND
@@ -326,7 +328,7 @@ def test_the_disc_of_a_sun_is_as_bright_as_said(assert_fits):
         counts = np.histogram2d(heights, turns, edges, ((0.8, 1.0), (-math.pi, math.pi)))[0]
         assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
     assert outer_radiance(lights, 0, AXIS) == (0.0, 0.0, 0.0)
-    assert light_pdf(lights, 0, AXIS, 1.0) == 0.0
+    assert light_pdf(lights, 0, AXIS, AXIS, 1.0) == 0.0
 
 
 @pytest.mark.parametrize("degrees", [0.0, 0.27, 10.0, 90.0])
@@ -438,7 +440,7 @@ def test_the_sky_that_arrives_is_all_of_it(kind):
     assert_mean(rows[:, 5:], (solid_angles(*sky.shape[:2])[:, None] * sky.sum(axis=1)).sum(axis=0))
     for row in rows[rows[:, 4] > 0.0][:200]:
         direction = tuple(row[:3])
-        assert light_pdf(lights, 1, direction, row[3]) == row[4]
+        assert light_pdf(lights, 1, AXIS, direction, row[3]) == row[4]
         assert np.array(outer_radiance(lights, 1, direction)) / row[4] == pytest.approx(row[5:])
 
 
@@ -450,7 +452,7 @@ def test_light_of_a_sky_in_loops_is_that_of_its_texels(kind):
     np.testing.assert_allclose(rows[:, 3], BEYOND * SPHERE.radius, rtol=1e-6)
     for row in rows:
         direction = tuple(row[:3])
-        assert row[4] == pytest.approx(light_pdf(lights, 1, direction, row[3]), rel=1e-5)
+        assert row[4] == pytest.approx(light_pdf(lights, 1, AXIS, direction, row[3]), rel=1e-5)
         assert row[5:] * row[4] == pytest.approx(outer_radiance(lights, 1, direction), rel=1e-5)
 
 
@@ -493,7 +495,7 @@ def test_a_sky_is_turned_with_its_axes():
 def test_a_black_sky_is_never_chosen():
     lights = sky_lights(np.zeros((3, 6, 3), np.float32), point_row(AXIS, (1.0, 1.0, 1.0)))
     assert lights.probability.tolist() == [1.0, 0.0]
-    assert light_pdf(lights, 1, (0.0, 1.0, 0.0), 1.0) == 0.0
+    assert light_pdf(lights, 1, AXIS, (0.0, 1.0, 0.0), 1.0) == 0.0
     assert np.isfinite(lights.environment.rows).all()
 
 
@@ -555,3 +557,18 @@ def test_the_power_of_lights_from_outside():
     # A disc of radiance L sends L times its solid angle through the cross-section.
     radiance = np.array((3.0, 2.0, 1.0)) / (math.pi * 0.36)
     np.testing.assert_allclose(powers(OUTER_LIGHTS["disc"].rows)[0], radiance * 2.0 * math.pi * 0.2 * cross_section)
+
+
+@pytest.mark.parametrize("point", [(0.0, 0.0, 0.0), (1.0, 2.0, 2.99), (400.0, -300.0, 50.0)])
+def test_light_of_a_ball_in_loops_is_that_of_its_cone(point):
+    ball = sphere_row((1.0, 2.0, 5.0), 2.0, 0.99 * 16.0 * math.pi, (1.0, 0.5, 2.0))
+    lights = pack_lights([ball, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0))])
+    rows = in_vector_loops(lights, 0, np.tile(point, (2000, 1)))
+    towards = (np.array((1.0, 2.0, 5.0)) - point) / math.dist((1.0, 2.0, 5.0), point)
+    for row in rows:
+        inner = 0.999 * row[:3] + 0.001 * towards  # not at the edge, where float32 may be out of the cone
+        density = light_pdf(lights, 0, point, tuple(inner / np.linalg.norm(inner)), 1.0)
+        assert row[4] == pytest.approx(density, rel=1e-4)
+    np.testing.assert_allclose(rows[:, 5:] * rows[:, 4:5], np.tile((1.0, 0.5, 2.0), (2000, 1)), rtol=1e-5)
+    ends = np.array(point) + rows[:, :3] * rows[:, 3:4] / SHADOW_END - (1.0, 2.0, 5.0)
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 2.0, rtol=1e-2)

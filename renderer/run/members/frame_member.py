@@ -1,0 +1,91 @@
+"""This module makes whole frames of a sequence in a process of its own, a member of a fleet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from renderer.errors import RenderError
+from renderer.fleet.fleet import Items, Opening
+from renderer.plugins import loaded_files
+from renderer.run.members.picture_member import MemberOrder
+from renderer.run.resuming.frame_key import frame_key
+from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
+from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
+from tracecore.compilation.ahead import begin_to_load
+
+if TYPE_CHECKING:
+    from renderer.film.image_file import FilmTime
+    from renderer.fleet.fleet import Fleet
+    from renderer.fleet.seats import Seat
+    from renderer.run.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class FramesOrder:
+    """Says what a member needs to make frames.
+
+    picture: what all frames have.
+    seeds: as of `SequenceOrder`.
+    white, film_time: as of `Plan`.
+    """
+
+    picture: MemberOrder
+    seeds: Seeds
+    white: float
+    film_time: FilmTime | None
+
+
+@dataclass(frozen=True)
+class SequenceFrame:
+    """Is a frame of a sequence, by its number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        """Returns its name in words."""
+        return f"frame {self.number}"
+
+
+class FrameMember:
+    """Makes frames, one after the other; from one to the next the tree is fitted or built anew."""
+
+    window = 1
+
+    def __init__(self, order: FramesOrder, seat: Seat) -> None:
+        self._seeds = order.seeds
+        plan = replace(order.picture.plan(seat), white=order.white, film_time=order.film_time)
+        begin_to_load(plan.driver.code)
+        self._maker = FrameMaker(plan)
+
+    def report(self) -> None:
+        """Returns nothing: what a member has to say is in the statistics of its frames."""
+
+    def make(self, frame: SequenceFrame) -> MadeFrame:
+        """Returns a frame."""
+        start, of_all = time.perf_counter(), self._maker.plan
+        snapshot, plan = of_all.snapshot(frame=frame.number), of_frame(of_all, self._seeds, frame.number)
+        picture = self._maker.render(plan, PlayedFrame(frame.number, snapshot, time.perf_counter() - start))
+        if picture is None:
+            raise RenderError(f"{frame} has no pass")
+        return MadeFrame(picture, frame_key(plan, snapshot, picture.passes))
+
+    def close(self) -> None:
+        """Does nothing: what a frame needs is opened for it."""
+
+
+def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], Generator[tuple[int, MadeFrame]]]:
+    """Returns what has a fleet make frames of a plan, of their numbers: each with its number, in any order."""
+
+    def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
+        picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
+        content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, film_time=plan.film_time)
+        fleet.open(Opening(FrameMember, content, loaded_files()))
+        with closing(fleet.results(Items(SequenceFrame(number) for number in numbers))) as results:
+            for frame, _, made in results:
+                yield frame.number, made
+
+    return make

@@ -1,0 +1,161 @@
+"""This module makes shares of a picture's passes in a process of its own, a member of a fleet."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from renderer.drivers import find_driver
+from renderer.drivers.driver import MadeShare, RenderSettings, Work
+from renderer.drivers.shares import AnyShare, Share, made_shares
+from renderer.run.members.member_figures import TracerReport
+from renderer.run.picture.pass_source import PassSource
+from renderer.run.plan import Plan
+from renderer.scene.render_context import context_of
+from scenes.memory import share_memory
+from tracecore.compilation.ahead import begin_to_load
+from tracecore.dispatch.tracer import TracerStatistics
+
+if TYPE_CHECKING:
+    from renderer.fleet.seats import Seat
+    from renderer.settings.picture import Settings
+    from scenes.model import Snapshot
+    from scenes.scene import Scene
+    from tracecore.bvh.tree import BinaryTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberOrder:
+    """Says what a member needs to make passes of a picture: all that is the same for all members.
+
+    scene: what is rendered.
+    settings: of the picture, with what the scene proposes filled in.
+    tree: of the scene at its moment, or None to build one.
+    """
+
+    scene: Scene | Snapshot
+    settings: Settings
+    tree: BinaryTree | None
+
+    def plan(self, seat: Seat) -> Plan:
+        """Returns what a member at a seat is to make. It writes no file, and takes its part of the host's memory: as
+        much as each of the others, and as the process that they belong to.
+        """
+        share_memory(self.settings.memory, seat.neighbours + 1)
+        own = replace(
+            self.settings,
+            device=seat.device,
+            threads=seat.threads,
+            gpus=None,
+            cluster=None,
+            insecure_cluster=False,
+            quiet=True,
+            output=None,
+            checkpoint=None,
+            resume=False,
+        )
+        assert own.driver is not None
+        return Plan(scene=self.scene, settings=own, driver=find_driver(own.driver))
+
+
+class MemberReport(NamedTuple):
+    """Is what a member says of itself when it is ready.
+
+    settings: of its driver, as used.
+    tracer: what traces.
+    photons: that a pass sends out for maps which members can make together, or all passes where they share them; or 0.
+    """
+
+    settings: RenderSettings
+    tracer: TracerReport
+    photons: int
+
+
+class MemberResult(NamedTuple):
+    """Is a share that was made, and what the member has done since it began.
+
+    made: the share.
+    work: of the driver, of which the seconds count.
+    traced: by the tracer.
+    """
+
+    made: MadeShare
+    work: Work
+    traced: TracerStatistics
+
+
+class PictureMember:
+    """Makes shares of passes; several threads may ask for some at once, and they are under way together.
+
+    window: so many shares keep it busy.
+    """
+
+    def __init__(self, order: MemberOrder, seat: Seat) -> None:
+        plan = order.plan(seat)
+        begin_to_load(plan.driver.code)
+        snapshot = plan.snapshot()
+        self._opened = ExitStack()
+        opened = context_of(snapshot, plan.choice, load_seconds=0.0, tree=order.tree)
+        self._context = self._opened.enter_context(opened)
+        source = PassSource(self._context, plan, plan.driver_settings(snapshot))
+        self._source = self._opened.enter_context(closing(source))
+        self._is_moving = plan.settings.shutter is not None
+        self.window = 2 if self._is_moving else self._source.driver.room + 1
+        self._changed = threading.Condition()
+        self._asked: deque[tuple[AnyShare, Future[MemberResult]]] = deque()
+        self._is_working = False
+
+    def report(self) -> MemberReport:
+        """Returns what the member says of itself."""
+        driver = self._source.driver
+        return MemberReport(driver.settings, TracerReport.of(self._context), driver.pass_photons)
+
+    def make(self, share: AnyShare) -> MemberResult:
+        """Returns a share, once it is made."""
+        answer: Future[MemberResult] = Future()
+        with self._changed:
+            self._asked.append((share, answer))
+            begins, self._is_working = not self._is_working, True
+        if begins:
+            self._work()
+        return answer.result()
+
+    def close(self) -> None:
+        """Closes the driver and the tracer."""
+        self._opened.close()
+
+    def _work(self) -> None:
+        """Make what is asked for until nothing is: one of those who ask does it for all."""
+        while True:
+            under_way: deque[Future[MemberResult]] = deque()
+            try:
+                for made in self._made(under_way):
+                    result = MemberResult(made, self._source.work, self._source.traced)
+                    under_way.popleft().set_result(result)
+            except BaseException as error:
+                for answer in under_way:
+                    answer.set_exception(error)
+            with self._changed:
+                if not self._asked:
+                    self._is_working = False
+                    return
+
+    def _made(self, under_way: deque[Future[MemberResult]]) -> Generator[MadeShare]:
+        """Yields shares in the order in which they are taken. under_way: who waits for each."""
+
+        def take() -> AnyShare | None:
+            with self._changed:
+                if not self._asked:
+                    return None
+                share, answer = self._asked.popleft()
+                under_way.append(answer)
+                return share
+
+        if self._is_moving:
+            return self._source.passes(share.index for share in iter(take, None) if isinstance(share, Share))
+        return made_shares(self._source.driver, take)

@@ -1,0 +1,188 @@
+"""This module makes a sequence of frames: numbered pictures, continued where they stopped, and one animated picture of
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from renderer.atomic_file import write_each
+from renderer.film.animation import animation_of
+from renderer.interrupts import interruptible
+from renderer.run import statistics, timeline
+from renderer.run.picture.picture_files import statistics_path
+from renderer.run.resuming.frame_key import frame_key
+from renderer.run.sequence.finished_frames import finished_frame, write_finished
+from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
+from renderer.run.sequence.sequence_order import SequenceOrder, of_frame
+from renderer.version import SOFTWARE
+
+if TYPE_CHECKING:
+    from renderer.film.picture import Picture
+    from renderer.run.statistics import Statistics
+    from scenes.model import Snapshot
+
+#: What the statistics of a sequence keep of each frame.
+SEQUENCE_COLUMNS = (
+    "triangles",
+    "bvh.update",
+    "bvh.update_seconds",
+    "bvh.build_seconds",
+    "bvh.sah_cost",
+    "seconds.load",
+    "seconds.build",
+    "seconds.trace",
+    "seconds.shade",
+    "seconds.total",
+    "rays.total",
+    "rays_per_second",
+)
+
+
+def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
+    """Makes all frames that are missing, then the animated picture and the statistics. Returns False if interrupted.
+
+    report: is called for each frame, with its statistics, and whether it was there already.
+    """
+    rows = []
+    make = _frames_here if order.elsewhere is None else _frames_elsewhere
+    animation = animation_of(order.path, order.frames_per_second)
+    try:
+        with interruptible(), closing(make(order)) as frames:
+            for frame, figures, is_kept in frames:
+                rows.append(figures)
+                if animation is not None:
+                    animation.add(order.frame_path(frame))
+                report(frame, figures, is_kept)
+    except KeyboardInterrupt:
+        return False
+    writes: list[Callable[[], None]] = [partial(write_figures, order, rows)]
+    if animation is not None:
+        order.clock.begin("animation")
+        writes.insert(0, animation.write)
+    if order.timeline_path is not None:
+        writes.append(partial(timeline.write_film, order.timeline_path, order.clock))
+    write_each(*writes)
+    return True
+
+
+def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
+    """Yields all frames in order, each with its statistics and whether it was there already. Where one fails, those
+    before are finished and yielded first.
+
+    While a frame is rendered, the next one is played and packed, and files are written of the one before.
+    """
+    with ThreadPoolExecutor(1, "writer") as writer, closing(_rendered_frames(order, writer)) as rendered:
+        last: RenderedFrame | None = None
+        while True:
+            try:
+                following = next(rendered, None)
+            except BaseException:
+                if last is not None:
+                    yield _written(order, last)
+                raise
+            if last is not None:
+                yield _written(order, last)
+            if following is None:
+                return
+            last = following
+
+
+class RenderedFrame(NamedTuple):
+    """Is a frame whose files may still be written. figures: its statistics, once they are. is_kept: whether it was
+    there already."""
+
+    frame: int
+    figures: Future[Statistics]
+    is_kept: bool
+
+
+def _written(order: SequenceOrder, one: RenderedFrame) -> tuple[int, Statistics, bool]:
+    """Returns what is told of a frame, as soon as its files are written."""
+    order.clock.begin("wait_writer", one.frame)
+    figures = one.figures.result()
+    order.clock.begin("rest")
+    return one.frame, figures, one.is_kept
+
+
+def _rendered_frames(order: SequenceOrder, writer: ThreadPoolExecutor) -> Generator[RenderedFrame]:
+    """Yields all frames in order as they are rendered. writer: runs what goes on meanwhile."""
+    maker = FrameMaker(order.picture, order.clock, partial(_kept_frame, order))
+    with closing(maker.played_ahead(order.frames)) as played:
+        for frame in order.frames:
+            order.clock.begin("wait_player", frame)
+            ready = next(played)
+            if ready.kept is not None:
+                order.clock.begin("rest")
+                figures: Future[Statistics] = Future()
+                figures.set_result(ready.kept)
+            else:
+                figures = _render(order, maker, ready, writer)
+            yield RenderedFrame(frame, figures, ready.kept is not None)
+
+
+def _render(
+    order: SequenceOrder, maker: FrameMaker, ready: PlayedFrame, writer: ThreadPoolExecutor
+) -> Future[Statistics]:
+    """Renders a frame, and has its files written. Returns its statistics, once they are.
+
+    Raises `KeyboardInterrupt` if that was interrupted.
+    """
+    path, plan = order.frame_path(ready.frame), of_frame(order.picture, order.seeds, ready.frame)
+    statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
+    picture = maker.render(plan, ready, path)
+    if picture is None or not picture.is_finished:
+        raise KeyboardInterrupt
+    return writer.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, ready.snapshot))
+
+
+def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
+    """Writes the files of a frame, and returns its statistics. key_of: see `finished_frame`."""
+    path = order.frame_path(frame)
+    with order.clock.meanwhile("writer", "writing", frame):
+        picture.write(path)
+        write_finished(path, picture.statistics | {"request": key_of(picture.passes)})
+    return picture.statistics
+
+
+def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
+    """Yields all frames in order, as `_frames_here` does; each is written as soon as it is made."""
+    assert order.elsewhere is not None
+    frames = order.frames if order.resume else ()
+    found = {frame: _kept_frame(order, frame, order.picture.snapshot(frame=frame)) for frame in frames}
+    kept = {frame: figures for frame, figures in found.items() if figures}
+    made: dict[int, Statistics] = {}
+    with closing(order.elsewhere([frame for frame in order.frames if frame not in kept])) as results:
+        for frame in order.frames:
+            while frame not in kept and frame not in made:
+                order.clock.begin("wait_members")
+                number, one = next(results)
+                order.clock.begin("writing", number)
+                path = order.frame_path(number)
+                one.picture.write(path)
+                made[number] = one.picture.statistics | {"request": one.key, "asked": order.picture.asked}
+                write_finished(path, made[number])
+            order.clock.begin("rest")
+            yield frame, made.get(frame) or kept[frame], frame in kept
+
+
+def _kept_frame(order: SequenceOrder, frame: int, snapshot: Snapshot) -> Statistics | None:
+    """Returns the statistics of a frame that is there as it is wanted, and is to be kept, else None."""
+    if not order.resume:
+        return None
+    key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
+    return finished_frame(order.frame_path(frame), key_of)
+
+
+def write_figures(order: SequenceOrder, rows: list[Statistics]) -> None:
+    """Writes the statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`, and the keys of
+    `statistics.OF_FILMS`. rows: statistics of the frames.
+    """
+    order.clock.begin("rest")
+    columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
+    figures = {"software": SOFTWARE, "frames": list(order.frames), **columns, **order.clock.seconds()}
+    statistics.write(statistics_path(order.path), figures | {"asked": order.picture.asked})
