@@ -56,8 +56,8 @@ def strand(files: PbrtFiles, parameters: Parameters) -> Mesh:
     widths = first + (last - first) * u
     if kind == "ribbon" and normals is not None:
         across = np.stack([np.interp(u * len(pieces), np.arange(len(normals)), own) for own in normals.T], axis=-1)
-        sides = unit(np.cross(along, across))
-        rows = np.stack([points + 0.5 * sign * widths[:, None] * sides for sign in (-1.0, 1.0)], axis=1)
+        sideways = unit(np.cross(along, across))
+        rows = np.stack([points + 0.5 * sign * widths[:, None] * sideways for sign in (-1.0, 1.0)], axis=1)
         return grid(rows, np.repeat(unit(across)[:, None], 2, axis=1))
     return tube(points, along, widths, sides)
 
