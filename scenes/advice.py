@@ -23,6 +23,12 @@ FOREIGN = (
     ".c4d",
     ".skp",
     ".abc",
+    ".json",
+    ".x3d",
+    ".lwo",
+    ".pov",
+    ".lxs",
+    ".vtp",
 )
 
 

@@ -36,6 +36,8 @@ READERS: OnDemand[Callable[..., Scene]] = OnDemand(
         ".obj.gz": "scenes.mesh_file:read_mesh_file",
         ".ply.gz": "scenes.mesh_file:read_mesh_file",
         ".stl": "scenes.mesh_file:read_mesh_file",
+        ".off": "scenes.mesh_file:read_mesh_file",
+        ".3mf": "scenes.mesh_file:read_mesh_file",
         ".glb": "scenes.mesh_file:read_mesh_file",
         ".gltf": "scenes.mesh_file:read_mesh_file",
         ".usd": "scenes.usd:read",

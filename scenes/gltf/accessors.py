@@ -40,20 +40,24 @@ class Accessors:
         stored = sum(item.whole("byteLength") for item in file.rows("buffers"))
         self._budget = MAX_REUSE * min(stored, 1 << 32) + MAX_UNBACKED_BYTES
 
-    def floats(self, index: int, *types: str) -> Doubles:
-        """Returns numbers, (count, n) float64; whole numbers that are normalised are shares of their largest."""
+    def floats(self, index: int, *types: str, has_nan: bool = False) -> Doubles:
+        """Returns numbers, (count, n) float64; whole numbers that are normalised are shares of their largest.
+
+        has_nan: some may be NaN; else that is an error.
+        """
         array = self.array(index, types)
         if index not in self._floats:
             self._floats[index] = self._as_floats(array, self.rows[index])
-        return self._floats[index]
+        values = self._floats[index]
+        if not (np.isfinite(values) | (np.isnan(values) if has_nan else False)).all():
+            raise self.rows[index].place.error("holds numbers that are not finite")
+        return values
 
     def _as_floats(self, array: Array, item: Item) -> Doubles:
         """Returns the numbers that the components of an accessor stand for."""
         values: Doubles = array.astype(np.float64)
         if array.dtype.kind != "f":
             return np.maximum(values / np.iinfo(array.dtype).max, -1.0) if item.flag("normalized") else values
-        if not np.isfinite(values).all():
-            raise item.place.error("holds numbers that are not finite")
         return values
 
     def wholes(self, index: int, *types: str) -> Wholes:

@@ -10,6 +10,7 @@ from scenes.geometry import bad_numbers
 from scenes.gltf.accessors import Accessors, Wholes
 from scenes.gltf.extensions import DRACO
 from scenes.gltf.values import Item
+from scenes.mesh_validation import without_nan
 from scenes.model import Doubles, Indices
 
 #: What the numbers of `mode` stand for.
@@ -83,7 +84,7 @@ class Primitive:
     @cached_property
     def normals(self) -> Doubles | None:
         """Returns the normals, (n, 3), or None."""
-        return self.floats("NORMAL", "VEC3")
+        return self.sound("NORMAL", "VEC3", "normal")
 
     @cached_property
     def colors(self) -> Doubles | None:
@@ -93,17 +94,23 @@ class Primitive:
 
     def texture_coordinates(self, number: int) -> Doubles | None:
         """Returns a set of texture coordinates, (n, 2) with v downward, or None."""
-        uvs = self.floats(f"TEXCOORD_{number}", "VEC2")
+        uvs = self.sound(f"TEXCOORD_{number}", "VEC2", "texture coordinate")
         if uvs is not None:
             check_numbers(self.item, "texture coordinate", uvs)
         return uvs
 
-    def floats(self, name: str, *types: str) -> Doubles | None:
+    def sound(self, name: str, kind: str, called: str) -> Doubles | None:
+        """Returns an attribute as `floats` does, with zeros for those that are NaN, which is noted."""
+        values = self.floats(name, kind, has_nan=True)
+        file = self.accessors.file
+        return None if values is None else without_nan(values, called, file.path, file.notes)
+
+    def floats(self, name: str, *types: str, has_nan: bool = False) -> Doubles | None:
         """Returns an attribute as numbers, (n, width), or None. Raises unless there is one for each position."""
         if name in self.decoded:
             return np.asarray(self.decoded[name], np.float64)
         index = self.item.child("attributes").index(name, self.accessors.rows, "accessors")
-        return None if index is None else self.checked(name, self.accessors.floats(index, *types))
+        return None if index is None else self.checked(name, self.accessors.floats(index, *types, has_nan=has_nan))
 
     def wholes(self, name: str, *types: str) -> Wholes | None:
         """Returns an attribute as whole numbers, (n, width), or None."""

@@ -22,7 +22,7 @@ from scenes.texture_file import read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Pictures of linear numbers, of which textures here have what is in 0..1.
-LINEAR_SUFFIXES = (".exr", ".hdr", ".rgbe")
+LINEAR_SUFFIXES = (".exr", ".hdr", ".pfm", ".rgbe")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them. And of a grid.
 CHECKERBOARD_SIDE = 256
 #: What textures are beyond their edges and between texels; mirrored ones repeat.
