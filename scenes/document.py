@@ -218,11 +218,12 @@ class Document:
     has_no_looks: bool = False
 
     def show_linearly(self, path: Path) -> None:
-        """Proposes that pictures are shown as the program of the file shows them, at exposure 0 and without a curve,
-        which is noted."""
+        """Proposes that pictures are shown as the program of the file shows them, at exposure 0 or that of the file and
+        without a curve, which is noted."""
         self.settings.setdefault("exposure", 0.0)
         self.settings.setdefault("tone_map", "linear")
-        message = "it is shown at exposure 0 without a curve, as its own program does; as other files are shown: "
+        exposure = f"exposure {self.settings['exposure']:g}"
+        message = f"it is shown at {exposure} without a curve, as its own program does; as other files are shown: "
         self.notes.add(message + "--exposure auto --tone-map reinhard", path)
 
     def add_texture(self, texture: Texture) -> int:
