@@ -21,12 +21,14 @@ FOREIGN = (
     ".ma",
     ".mb",
     ".c4d",
-    ".usd",
-    ".usda",
-    ".usdc",
-    ".usdz",
     ".skp",
     ".abc",
+    ".json",
+    ".x3d",
+    ".lwo",
+    ".pov",
+    ".lxs",
+    ".vtp",
 )
 
 

@@ -8,7 +8,8 @@ and glass have something to reflect. In a closed room a lamp hangs in its middle
 opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
 
 Meshes glow for many reasons. What of a mesh file glows is a lamp where it is brighter than white under the default
-light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too.
+light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too,
+as one has whose other lights make nothing bright.
 
 The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the lower end of the other
 axis and not on that of this one, the other one is.
@@ -17,15 +18,15 @@ axis and not on that of this one, the other one is.
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, LightSource, Part, triangle_count
+from scenes.document import Document, EnvironmentSource, LightSource, Part
 from scenes.geometry import areas, double_area_normals, unit
-from scenes.lights import DistantSource, PointSource
+from scenes.lights import DistantSource, PointLight, PointSource, SpotLight
 from scenes.microfacets import multiplied
-from scenes.model import Camera, Color, Doubles, Floats, Material, Texture
+from scenes.model import Camera, Color, Doubles, Floats, Indices, Light, Material, Texture
 from scenes.palette import mean_color
 from scenes.room_finder import Room, find_room, first_hits, surroundings
 
@@ -45,6 +46,8 @@ KEY_DEGREES = 8.0
 #: above which they light it, W/(m^2 sr). In a Cornell box that mean is about 0.07.
 LAMP_RADIANCE = 1.0
 LIT_BY_LAMPS = 0.01
+#: Triangles that lights are looked at from, at most twice as many.
+LIT_TRIANGLES = 1 << 16
 #: Upward by the axis that is up, and to the right; their cross product leads toward the viewer.
 UPWARD = {"y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 RIGHT = np.array([1.0, 0.0, 0.0])
@@ -57,6 +60,20 @@ CLEARLY = 3.0
 HEADINGS = 24
 #: Name of the camera of a document that has none.
 DEFAULT_CAMERA = "camera"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Holds what of a document's triangles a camera and light are chosen by: the triangles, or others around them.
+
+    positions: (n, 3, 3), at the animation's start, at least one.
+    material_ids: (n,), indices of the materials.
+    lights: the document's own, then.
+    """
+
+    positions: Floats
+    material_ids: Indices
+    lights: Sequence[Light] = ()
 
 
 def triple(vector: Doubles) -> tuple[float, float, float]:
@@ -85,7 +102,7 @@ def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Double
 
 def is_complete(document: Document) -> bool:
     """Returns whether a document has a camera and, without a look at its triangles, light."""
-    return bool(document.cameras) and has_light(document)
+    return bool(document.cameras) and has_light(document) and (document.is_lit_by_glow or not document.lights)
 
 
 def has_light(document: Document) -> bool:
@@ -105,15 +122,27 @@ def material_of(part: Part) -> int:
     return part.shape.material if part.material is None else part.material
 
 
-def has_lamps(document: Document, positions: Floats) -> bool:
-    """Returns whether lamps among the surfaces of a document light it. positions: (n, 3, 3), of its triangles."""
+def has_lamps(document: Document, subject: Subject) -> bool:
+    """Returns whether lamps among the surfaces of a document light it."""
     radiances = np.array([lamp_radiance(material, document.textures) for material in document.materials])
     if not radiances.any():
         return False
-    counts = [triangle_count(part.shape) for part in document.parts]
-    sizes = areas(positions)
-    sent = np.repeat(radiances[[material_of(part) for part in document.parts]], counts) @ sizes
+    sizes = areas(subject.positions)
+    sent = radiances[subject.material_ids] @ sizes
     return bool(sent > LIT_BY_LAMPS * sizes.sum())
+
+
+def shine_on(lights: Sequence[Light], subject: Subject) -> bool:
+    """Returns whether lights make any white surface brighter than what counts for light, were nothing between them."""
+    centers = subject.positions[:: 1 + len(subject.positions) // LIT_TRIANGLES].mean(axis=1, dtype=np.float64)
+    for light in lights:
+        irradiance = max(light.strength)
+        if isinstance(light, PointLight | SpotLight):
+            square = float(np.square(centers - light.position).sum(axis=1).min())
+            irradiance /= max(square, 1e-30)
+        if irradiance > math.pi * LIT_BY_LAMPS:
+            return True
+    return False
 
 
 def lamp_radiance(material: Material, textures: Sequence[Texture]) -> float:
@@ -126,13 +155,13 @@ def lamp_radiance(material: Material, textures: Sequence[Texture]) -> float:
     return max(multiplied(material.emission, share))
 
 
-def completed(document: Document, positions: Floats, up_axis: str | None) -> Document:
+def completed(document: Document, subject: Subject, up_axis: str | None) -> Document:
     """Returns a document with a camera and light where it has none, and notes of what was looked for in its triangles.
 
-    positions: (n, 3, 3), of its triangles at the animation's start, at least one.
+    subject: of its triangles.
     up_axis: "y" or "z", or None for what the document says.
     """
-    notes, source = deepcopy(document.notes), document.parts[0].origin.path
+    notes, source, positions = deepcopy(document.notes), document.parts[0].origin.path, subject.positions
     axis = up_axis or document.up
     if up_axis is None and not document.is_up_known:
         axis = likely_up(positions, document.up)
@@ -152,15 +181,17 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
         document.cameras[DEFAULT_CAMERA] = camera
         if room is not None:
             notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
-    if has_light(document):
+    if has_light(document) and (document.is_lit_by_glow or shine_on(subject.lights, subject)):
         return document
-    if has_lamps(document, positions):
+    if has_lamps(document, subject):
         is_open = room is None or not room.is_closed
         document.environment = light_from_all_around(document.background) if is_open else None
         return document
-    if glows(document):
-        notes.add("what glows is too faint to light it, so it has the default light too", source)
-    document.lights, document.environment = default_light(positions, camera, upward, room)
+    if glows(document) or document.lights:
+        what = "its lights and what glows are" if document.lights else "what glows is"
+        notes.add(f"{what} too faint to light it, so it has the default light too", source)
+    lights, document.environment = default_light(positions, camera, upward, room)
+    document.lights = [*document.lights, *lights]
     document.settings = {"exposure": 0.0} | document.settings
     return document
 

@@ -194,6 +194,8 @@ class Document:
     is_lit_by_glow: whether all that glows is there to light it; else only lamps are, see `scenes.default_view`.
     fineness: how its round shapes became triangles, if it has had any.
     pixels: of the textures that were added by `add_texture`.
+    has_no_looks: whether materials, pictures and colours of mesh files are passed over, for one who has others for
+        them.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -213,6 +215,15 @@ class Document:
     is_lit_by_glow: bool = True
     fineness: Fineness | None = None
     pixels: int = 0
+    has_no_looks: bool = False
+
+    def show_linearly(self, path: Path) -> None:
+        """Proposes that pictures are shown as the program of the file shows them, at exposure 0 and without a curve,
+        which is noted."""
+        self.settings.setdefault("exposure", 0.0)
+        self.settings.setdefault("tone_map", "linear")
+        message = "it is shown at exposure 0 without a curve, as its own program does; as other files are shown: "
+        self.notes.add(message + "--exposure auto --tone-map reinhard", path)
 
     def add_texture(self, texture: Texture) -> int:
         """Takes in a texture and returns its index. Raises SceneError where all have too many pixels."""

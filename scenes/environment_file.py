@@ -1,5 +1,5 @@
-"""This module reads images of light from all around: OpenEXR, Radiance and NumPy files of linear radiance, PNG and JPEG
-encoded as sRGB. It writes OpenEXR files."""
+"""This module reads images of light from all around: OpenEXR, Radiance, PFM and NumPy files of linear radiance, PNG and
+JPEG encoded as sRGB. It writes OpenEXR files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scenes.errors import SceneError, SceneFileError
 from scenes.marks import WRITTEN_BY
 from scenes.model import Color, Floats
+from scenes.pfm import read_floats
 from scenes.rgbe import read_rgbe
 from scenes.source_file import check_file, count_pixels, reason
 from scenes.srgb import decoded
@@ -150,11 +151,17 @@ def read_hdr(path: Path) -> Floats:
     return read_rgbe(path, MAX_TEXELS)
 
 
+def read_pfm(path: Path) -> Floats:
+    """Reads a portable float map."""
+    return read_floats(path, MAX_TEXELS)
+
+
 #: Readers of files, by suffix.
 READERS: dict[str, Callable[[Path], Floats]] = {
     ".exr": read_exr,
     ".hdr": read_hdr,
     ".npy": read_npy,
+    ".pfm": read_pfm,
     ".rgbe": read_hdr,
     ".png": read_picture,
     ".jpg": read_picture,

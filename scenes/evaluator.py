@@ -2,15 +2,15 @@
 asked for."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
 
-from scenes.default_view import DEFAULT_CAMERA, completed, is_complete, triple
+from scenes.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
 from scenes.document import (
     Document,
     KeyedTriangles,
@@ -19,10 +19,9 @@ from scenes.document import (
     Part,
     join_loose,
     rest_of,
-    triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, JoinedMeshes, corner_uvs, in_range, small_uvs, unit
+from scenes.geometry import corner_uvs, small_uvs, unit
 from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
 from scenes.microfacets import multiplied
@@ -38,7 +37,18 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
-from scenes.scene import Scene
+from scenes.placing import (
+    UNIT_BOX,
+    PartRun,
+    Placed,
+    box_triangles,
+    check_range,
+    check_uvs,
+    has_uvs,
+    placed_parts,
+    runs_of,
+)
+from scenes.scene import Scene, TrianglePiece
 from scenes.tessellation import tessellated
 from scenes.track_times import Pose, TrackTime, camera_at
 from scenes.transforms import Transform
@@ -46,8 +56,8 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
-#: Triangles that are placed at a time.
-MAX_RUN = 1 << 15
+#: Triangles from which on a camera and light are chosen by the boxes around shapes that stand in several places.
+MANY_TRIANGLES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +74,6 @@ class FlatArrays:
         return FlatArrays(self.positions.copy(), self.normals.copy(), self.shown.copy())
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Holds a part and where its triangles are in the flat arrays."""
-
-    part: Part
-    indices: slice
-
-
 class SceneEvaluator:
     """Makes snapshots of a document at any time."""
 
@@ -80,26 +82,47 @@ class SceneEvaluator:
         check_memory(document.triangles, document.stored_triangles)
         self.name = name
         self.document = document
-        self.placed: list[Placed] = []
-        total = 0
-        for part in document.parts:
-            count = triangle_count(part.shape)
-            self.placed.append(Placed(part, slice(total, total + count)))
-            total += count
-        self.triangles = total
+        self.placed = list(placed_parts(document.parts))
+        self.triangles = document.triangles
         self._moment = TrackTime(document.tracks, math.nan)
         self._moving = list(runs_of(item for item in self.placed if self.moves(item.part)))
-        self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
-        self.material_ids: Indices = np.zeros(total, dtype=np.int32)
-        self.object_ids: Indices = np.zeros(total, dtype=np.int32)
-        for number, item in enumerate(self.placed):
-            self.object_ids[item.indices] = number
-            shape, material = item.part.shape, item.part.material
-            self.material_ids[item.indices] = shape.material if material is None else material
-            if not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None:
-                check_uvs(rest_of(shape), item.part.origin)
-                clamped = self.is_clamped(shape.material if material is None else material)
-                self.uvs[item.indices] = (corner_uvs if clamped else small_uvs)(rest_of(shape))
+        self._materials = np.array([material_of(item.part) for item in self.placed], np.int32)
+        self._counts = [item.count for item in self.placed]
+        self._uvs: dict[tuple[int, bool], Floats] = {}
+        for shape, origin in {
+            id(item.part.shape): (item.part.shape, item.part.origin) for item in self.placed
+        }.values():
+            if not isinstance(shape, KeyedTriangles):
+                check_uvs(rest_of(shape), origin)
+
+    @cached_property
+    def uvs(self) -> Floats:
+        """Returns the texture coordinates of all triangles, (n, 3, 2) float32."""
+        found = np.zeros((self.triangles, 3, 2), dtype=np.float32)
+        for item in self.placed:
+            if has_uvs(item.part.shape):
+                found[item.indices] = self.uvs_of(item)
+        return found
+
+    def uvs_of(self, item: Placed) -> Floats:
+        """Returns the texture coordinates of a part, (n, 3, 2) float32; those of a shape are made once."""
+        shape, clamped = item.part.shape, self.is_clamped(int(self._materials[item.number]))
+        if not has_uvs(shape):
+            return np.zeros((item.count, 3, 2), np.float32)
+        key = (id(shape), clamped)
+        if key not in self._uvs:
+            self._uvs[key] = (corner_uvs if clamped else small_uvs)(rest_of(shape)).astype(np.float32)
+        return self._uvs[key]
+
+    @cached_property
+    def material_ids(self) -> Indices:
+        """Returns the material of each triangle, (n,)."""
+        return np.repeat(self._materials, self._counts)
+
+    @cached_property
+    def object_ids(self) -> Indices:
+        """Returns the number of the part of each triangle, (n,)."""
+        return np.repeat(np.arange(len(self._counts), dtype=np.int32), self._counts)
 
     def is_clamped(self, material: int) -> bool:
         """Returns whether a texture of a material does not repeat."""
@@ -114,7 +137,7 @@ class SceneEvaluator:
     @property
     def moving_triangles(self) -> int:
         """Returns how many triangles may change with time."""
-        return sum(len(run.indices) for run in self._moving)
+        return sum(sum(run.counts) for run in self._moving)
 
     def moves(self, part: Part) -> bool:
         """Returns whether a part may change with time."""
@@ -155,20 +178,31 @@ class SceneEvaluator:
     def snapshot(self, time: float) -> Snapshot:
         """Makes the snapshot of a time. Raises SceneFileError where what moves has left the world that float32 can
         hold."""
-        if not math.isfinite(time):
-            raise SceneError(f"expected a finite time, got {time}")
-        arrays = self.arrays_at(time)
+        view, arrays = self.view_at(time), self.arrays_at(time)
         shown = slice(None) if arrays.shown.all() else arrays.shown
-        cameras = self.cameras_at(time)
-        camera = next(iter(cameras.values()))
-        return Snapshot(
-            name=self.name,
-            time=time,
+        return replace(
+            view,
             positions=arrays.positions[shown],
             normals=arrays.normals[shown],
             uvs=self.uvs[shown],
             material_ids=self.material_ids[shown],
             object_ids=self.object_ids[shown],
+        )
+
+    def view_at(self, time: float) -> Snapshot:
+        """Makes the snapshot of a time without its triangles."""
+        if not math.isfinite(time):
+            raise SceneError(f"expected a finite time, got {time}")
+        cameras = self.cameras_at(time)
+        camera = next(iter(cameras.values()))
+        return Snapshot(
+            name=self.name,
+            time=time,
+            positions=np.zeros((0, 3, 3), np.float32),
+            normals=np.zeros((0, 3, 3), np.float32),
+            uvs=np.zeros((0, 3, 2), np.float32),
+            material_ids=np.zeros(0, np.int32),
+            object_ids=np.zeros(0, np.int32),
             materials=self.materials,
             textures=tuple(self.document.textures),
             lights=self.lights_at(time),
@@ -179,22 +213,74 @@ class SceneEvaluator:
         )
 
     def arrays_at(self, time: float) -> FlatArrays:
-        """Makes new flat arrays of a time."""
+        """Returns the flat arrays of a time: new ones, where anything moves."""
+        if not self._moving:
+            return self.still
         arrays = self.still.copy()
         self.fill(arrays, self._moving, time)
         return arrays
 
-    def fill(self, arrays: FlatArrays, runs: "Iterable[PartRun]", time: float) -> None:
+    def fill(self, arrays: FlatArrays, runs: Iterable[PartRun], time: float) -> None:
         """Writes the triangles of some parts at a time."""
-        moment = self.moment(time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found below
             for run in runs:
-                placed = [moment.pose(item.part.transform) for item in run.items]
-                positions, normals = run.joined_at(time).corners(np.array([pose.matrix for pose in placed]))
-                run.check(positions, time)
+                matrices, shown = self.poses(run, time)
+                positions, normals = run.joined_at(time).corners(matrices)
+                run.check(positions, run.counts, time)
                 arrays.positions[run.indices] = positions
                 arrays.normals[run.indices] = normals
-                arrays.shown[run.indices] = np.repeat([pose.shown for pose in placed], run.counts)
+                arrays.shown[run.indices] = np.repeat(shown, run.counts)
+
+    def poses(self, run: PartRun, time: float) -> tuple[Doubles, list[bool]]:
+        """Returns where the parts of a run are at a time, (m, 4, 4), and whether each is shown."""
+        moment = self.moment(time)
+        poses = [moment.pose(item.part.transform) for item in run.items]
+        return np.array([pose.matrix for pose in poses]), [pose.shown for pose in poses]
+
+    def boxes_at(self, time: float) -> Doubles:
+        """Returns the lower and upper corners, (m, 2, 3), of the boxes around the parts at a time; zeros of parts
+        without triangles. Raises SceneFileError where one is out of range."""
+        boxes = np.zeros((len(self.placed), 2, 3))
+        with np.errstate(all="ignore"):
+            for run in runs_of(self.placed):
+                own = run.joined_at(time).boxes(self.poses(run, time)[0])
+                run.check(own, [1] * len(own), time)
+                boxes[run.numbers] = own
+        return boxes
+
+    def check(self, time: float) -> None:
+        """Raises what `snapshot` raises of a time, without making the triangles of all places."""
+        self.boxes_at(time)
+        self.view_at(time)
+
+    def subject_at(self, time: float) -> Subject:
+        """Returns what a camera and light are chosen by: the triangles, or, where very many of them are of shapes that
+        stand in several places, the boxes around these."""
+        if self.triangles <= max(MANY_TRIANGLES, 2 * self.document.stored_triangles):
+            return Subject(self.arrays_at(time).positions, self.material_ids, self.lights_at(time))
+        uses = Counter(id(item.part.shape) for item in self.placed)
+        is_boxed = np.array([item.count > len(UNIT_BOX) and uses[id(item.part.shape)] > 1 for item in self.placed])
+        others = [item.part for item in compress(self.placed, ~is_boxed)]
+        rest = SceneEvaluator(self.name, replace(self.document, parts=others))
+        boxes = box_triangles(self.boxes_at(time)[is_boxed])
+        return Subject(
+            np.concatenate([rest.arrays_at(time).positions, boxes]),
+            np.concatenate([rest.material_ids, np.repeat(self._materials[is_boxed], len(UNIT_BOX))]),
+            self.lights_at(time),
+        )
+
+    def pieces_at(self, time: float) -> Iterator[TrianglePiece]:
+        """Yields the triangles of a time, some at a time."""
+        is_cut_out = np.array([material.is_cut_out for material in self.materials], np.bool_)
+        for run in runs_of(self.placed):
+            matrices, shown = self.poses(run, time)
+            positions = run.joined_at(time).positions(matrices).astype(np.float32)
+            ids = np.repeat(self._materials[run.numbers], run.counts)
+            cut_out = is_cut_out[ids]
+            if cut_out.any():
+                cut_out &= np.concatenate([self.uvs_of(item).any(axis=(1, 2)) for item in run.items])
+            own = slice(None) if all(shown) else np.repeat(shown, run.counts)
+            yield TrianglePiece(positions[own], ids[own], cut_out[own])
 
     def moment(self, time: float) -> TrackTime:
         """Returns where things are at a time; what was found of the last one is kept."""
@@ -271,71 +357,6 @@ def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
         raise SceneFileError(origin.path, origin.line, message)
 
 
-@dataclass(frozen=True, eq=False)
-class PartRun:
-    """Holds parts that are placed together: meshes, or one shape of which each key has other triangles."""
-
-    items: list[Placed]
-
-    @cached_property
-    def counts(self) -> list[int]:
-        """Returns how many triangles each part has."""
-        return [item.indices.stop - item.indices.start for item in self.items]
-
-    @cached_property
-    def indices(self) -> npt.NDArray[np.intp]:
-        """Returns where the triangles are in the flat arrays."""
-        return np.concatenate([np.arange(item.indices.start, item.indices.stop) for item in self.items])
-
-    @cached_property
-    def joined(self) -> JoinedMeshes:
-        """Returns the meshes."""
-        return JoinedMeshes.of([cast("Mesh", item.part.shape) for item in self.items])
-
-    def joined_at(self, time: float) -> JoinedMeshes:
-        """Returns the meshes as they are at a time."""
-        shape = self.items[0].part.shape
-        return self.joined if isinstance(shape, Mesh) else JoinedMeshes.of([shape.mesh_at(time)])
-
-    def check(self, positions: Doubles, time: float) -> None:
-        """Raises SceneFileError about the first part that is out of range. positions: of all triangles."""
-        if not in_range(positions):
-            for item, own in zip(self.items, np.split(positions, np.cumsum(self.counts)[:-1]), strict=True):
-                check_range(own, item.part.origin, time)
-
-
-def runs_of(items: Iterable[Placed]) -> Iterator[PartRun]:
-    """Yields parts in runs of up to MAX_RUN triangles, where no single one has more."""
-    run: list[Placed] = []
-    count = 0
-    for item in items:
-        own = item.indices.stop - item.indices.start
-        if not isinstance(item.part.shape, Mesh):
-            yield PartRun([item])
-            continue
-        if run and count + own > MAX_RUN:
-            yield PartRun(run)
-            run, count = [], 0
-        run.append(item)
-        count += own
-    if run:
-        yield PartRun(run)
-
-
-def check_range(positions: Doubles, origin: Origin, time: float) -> None:
-    """Raises SceneFileError when world positions are not finite or too far out for float32."""
-    if not in_range(positions):
-        message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
-        raise SceneFileError(origin.path, origin.line, message)
-
-
-def check_uvs(mesh: Mesh, origin: Origin) -> None:
-    """Raises SceneFileError where texture coordinates are too large for float32 to tell two texels apart."""
-    if mesh.uvs is not None and not in_range(mesh.uvs):
-        message = f"texture coordinates of what begins here reach beyond {MAX_COORDINATE:g}"
-        raise SceneFileError(origin.path, origin.line, message)
-
-
 def lit_by_ambient(material: Material, ambient: Color) -> Material:
     """Returns the material with backdrop and ambient in the ambient light of an AFF file, whose numbers stand for
     radiance as those of its other lights do."""
@@ -354,10 +375,12 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
     where it does not fit into memory.
     """
     evaluator = _evaluator_of(name, replace(document, parts=join_loose(document.parts)), viewing)
-    evaluator.snapshot(document.animation.start)
+    evaluator.check(document.animation.start)
     return Scene(
         name=name,
         snapshot=evaluator.snapshot,
+        view=evaluator.view_at,
+        pieces=evaluator.pieces_at,
         animation=document.animation,
         source=source,
         moving_triangles=evaluator.moving_triangles,
@@ -370,11 +393,11 @@ def _evaluator_of(name: str, document: Document, viewing: Viewing) -> SceneEvalu
     """Returns what makes snapshots of a document, as `scene_of` has it. All triangles are held by one at most."""
     if document.triangles and not is_complete(document):
         evaluator = SceneEvaluator(name, document)
-        start = evaluator.arrays_at(document.animation.start).positions
-        evaluator.document = document = completed(document, start, viewing.up_axis)
+        subject = evaluator.subject_at(document.animation.start)
+        evaluator.document = document = completed(document, subject, viewing.up_axis)
         if not document.has_curves:
             return evaluator
-        del evaluator, start
+        del evaluator, subject
     return SceneEvaluator(name, tessellated(document, viewing) if document.has_curves else document)
 
 

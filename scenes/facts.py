@@ -1,14 +1,15 @@
 """This module says in a few lines what a scene is like."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
-from scenes.geometry import areas
+from scenes.geometry import column_areas, columns_of
 from scenes.memory import needed_bytes
-from scenes.model import Snapshot
-from scenes.scene import Scene
+from scenes.model import Doubles, Snapshot
+from scenes.scene import Scene, TrianglePiece
 
 Triple = tuple[float, float, float]
 
@@ -72,28 +73,62 @@ class SceneFacts:
     notes: tuple[str, ...]
 
 
+@dataclass
+class TriangleFacts:
+    """Counts triangles, piece by piece."""
+
+    triangles: int = 0
+    degenerate: int = 0
+    emitters: int = 0
+    cut_out: int = 0
+    surface: float = 0.0
+    corners: list[Doubles] = field(default_factory=list)
+
+    def add(self, piece: TrianglePiece, emitting: npt.NDArray[np.bool_]) -> None:
+        """Counts the triangles of a piece. emitting: whether each material emits."""
+        columns = columns_of(piece.positions)
+        sizes = column_areas(columns)
+        self.triangles += len(sizes)
+        self.degenerate += int(np.count_nonzero(sizes == 0.0))
+        self.emitters += int(np.count_nonzero(emitting[piece.material_ids]))
+        self.cut_out += int(np.count_nonzero(piece.cut_out))
+        self.surface += float(sizes.sum())
+        if len(sizes):
+            self.corners += [columns.min(axis=(0, 2)), columns.max(axis=(0, 2))]
+
+    @property
+    def bounds(self) -> tuple[Triple, Triple]:
+        """Returns the lower and upper corner of the box around all triangles; zeros where there are none."""
+        if not self.corners:
+            return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        return tuple(np.min(self.corners, axis=0).tolist()), tuple(np.max(self.corners, axis=0).tolist())
+
+
 def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
-    """Returns the facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
-    sizes = areas(snapshot.positions)
-    lower, upper = bounds(snapshot)
+    """Returns the facts of a scene at the time of a snapshot of it, whose triangles may be left out.
+    `dataclasses.asdict` makes a flat dictionary of them."""
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
+    found = TriangleFacts()
+    for piece in scene.pieces(snapshot.time):
+        found.add(piece, emitting)
+    lower, upper = found.bounds
     camera, sky, fineness = snapshot.camera, snapshot.environment, scene.document.fineness
     return SceneFacts(
         name=scene.name,
         source=scene.source,
-        triangles=len(snapshot.positions),
+        triangles=found.triangles,
         stored_triangles=scene.document.stored_triangles,
         memory_bytes=needed_bytes(scene.document.triangles),
         moving_triangles=scene.moving_triangles,
-        degenerate_triangles=int(np.count_nonzero(sizes == 0.0)),
+        degenerate_triangles=found.degenerate,
         materials=len(snapshot.materials),
         material_kinds=tuple(sorted({material.kind for material in snapshot.materials})),
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
         lights=tuple(Counter(light.kind for light in snapshot.lights).items()),
         environment=(0, 0) if sky is None else (sky.radiance.shape[1], sky.radiance.shape[0]),
-        emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
-        cut_out_triangles=int(np.count_nonzero(snapshot.cut_out)),
-        surface=float(sizes.sum()),
+        emitters=found.emitters,
+        cut_out_triangles=found.cut_out,
+        surface=found.surface,
         lower=lower,
         upper=upper,
         cameras=tuple(snapshot.cameras),
@@ -116,11 +151,3 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         round_error=fineness.error if fineness else 0.0,
         notes=tuple(scene.document.notes.lines),
     )
-
-
-def bounds(snapshot: Snapshot) -> tuple[Triple, Triple]:
-    """Returns the lower and upper corner of the box around all triangles; zeros where there are none."""
-    if len(snapshot.positions) == 0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    corners = snapshot.positions.reshape(-1, 3)
-    return tuple(corners.min(axis=0).tolist()), tuple(corners.max(axis=0).tolist())

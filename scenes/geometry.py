@@ -64,7 +64,12 @@ def double_area_normals(positions: Doubles) -> Doubles:
 
 def areas(positions: Doubles | Floats) -> Doubles:
     """Returns the areas, (n,) float64, of triangles (n, 3, 3)."""
-    return 0.5 * column_lengths(column_normals(columns_of(positions)))
+    return column_areas(columns_of(positions))
+
+
+def column_areas(columns: Doubles) -> Doubles:
+    """Returns what `areas` does of triangles as `columns_of` has them."""
+    return 0.5 * column_lengths(column_normals(columns))
 
 
 def has_area(mesh: Mesh) -> bool:
@@ -83,12 +88,24 @@ def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:
     A corner whose normal has no length gets the geometric one, and (0, 0, 1) on a triangle without area.
     """
     corners = np.zeros_like(positions) if normals is None else unit(normals)
-    has_length = ((corners[..., 0] != 0.0) | (corners[..., 1] != 0.0) | (corners[..., 2] != 0.0))[..., None]
+    return with_flat_normals(positions, corners, has_lengths(corners))
+
+
+def has_lengths(vectors: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns which of vectors (..., 3) have a length, (...)."""
+    return (vectors[..., 0] != 0.0) | (vectors[..., 1] != 0.0) | (vectors[..., 2] != 0.0)
+
+
+def with_flat_normals(positions: Doubles, corners: Doubles, has_length: npt.NDArray[np.bool_]) -> Doubles:
+    """Returns unit normals, (n, 3, 3), as `shading_normals` does.
+
+    corners: (n, 3, 3), those given, of length 1, or zero where `has_length`, (n, 3), is not set.
+    """
     if has_length.all():
         return corners
     flat = unit(double_area_normals(positions))
     flat[~flat.any(axis=-1)] = (0.0, 0.0, 1.0)
-    return np.where(has_length, corners, flat[:, None, :])
+    return np.where(has_length[..., None], corners, flat[:, None, :])
 
 
 def normal_matrix(matrix: Doubles) -> Doubles:
@@ -158,11 +175,75 @@ class JoinedMeshes:
     def corners(self, matrices: Doubles) -> tuple[Doubles, Doubles]:
         """Returns positions and unit shading normals, both (n, 3, 3) float64, under affine maps (m, 4, 4), one for each
         mesh."""
-        positions = moved(self.vertices, matrices, self.owners)[self.triangles]
-        turns = np.zeros((len(matrices), 3, 4))
-        turns[:, :, :3] = unit_scale(normal_matrices(matrices))  # so that no length over- or underflows
-        normals = moved(self.normals, turns, self.normal_owners)
-        return positions, shading_normals(positions, normals[self.normal_triangles])
+        positions = self.positions(matrices)
+        normals = unit(moved(self.normals, turns_of(matrices), self.normal_owners))
+        has_length = has_lengths(normals)[self.normal_triangles]
+        return positions, with_flat_normals(positions, normals[self.normal_triangles], has_length)
+
+    def positions(self, matrices: Doubles) -> Doubles:
+        """Returns the corners, (n, 3, 3) float64, under affine maps (m, 4, 4), one for each mesh."""
+        return moved(self.vertices, matrices, self.owners)[self.triangles]
+
+    def boxes(self, matrices: Doubles) -> Doubles:
+        """Returns the lower and upper corners, (m, 2, 3), of the boxes around the triangles of each mesh, which has
+        some."""
+        positions, owners = self.positions(matrices), self.owners[self.triangles[:, 0]]
+        firsts = np.searchsorted(owners, np.arange(len(matrices)))
+        lower = np.minimum.reduceat(positions.min(axis=1), firsts)
+        return np.stack([lower, np.maximum.reduceat(positions.max(axis=1), firsts)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class MeshCopies:
+    """Holds one mesh that stands in some places, each of which costs no more than its corners. What it returns is, bit
+    for bit, what `JoinedMeshes` does of as many meshes."""
+
+    mesh: Mesh
+
+    def corners(self, matrices: Doubles) -> tuple[Doubles, Doubles]:
+        """Returns positions and unit shading normals, both (m n, 3, 3) float64, under affine maps (m, 4, 4)."""
+        positions, mesh = self.positions(matrices), self.mesh
+        if mesh.normals is None or mesh.normal_triangles is None:
+            return positions, shading_normals(positions, None)
+        normals = unit(copied(unit(mesh.normals), turns_of(matrices)))
+        has_length = has_lengths(normals)
+        corners = np.take(normals, mesh.normal_triangles, axis=1).reshape(-1, 3, 3)
+        return positions, with_flat_normals(
+            positions, corners, np.take(has_length, mesh.normal_triangles, axis=1).reshape(-1, 3)
+        )
+
+    def positions(self, matrices: Doubles) -> Doubles:
+        """Returns the corners, (m n, 3, 3) float64, under affine maps (m, 4, 4)."""
+        return np.take(copied(self.mesh.vertices, matrices), self.mesh.triangles, axis=1).reshape(-1, 3, 3)
+
+    def boxes(self, matrices: Doubles) -> Doubles:
+        """Returns the lower and upper corners, (m, 2, 3), of the boxes around the triangles in each place."""
+        used = np.zeros(len(self.mesh.vertices), np.bool_)
+        used[self.mesh.triangles] = True
+        columns = copied_columns(self.mesh.vertices[used], matrices)
+        return np.stack([columns.min(axis=2).T, columns.max(axis=2).T], axis=1)
+
+
+def turns_of(matrices: Doubles) -> Doubles:
+    """Returns maps of normals, (m, 3, 4), that shift nothing, of affine maps (m, 4, 4)."""
+    turns = np.zeros((len(matrices), 3, 4))
+    turns[:, :, :3] = unit_scale(normal_matrices(matrices))  # so that no length over- or underflows
+    return turns
+
+
+def copied(points: Doubles, matrices: Doubles) -> Doubles:
+    """Returns points (n, 3) under each of the maps (m, 3 or more, 4), (m, n, 3), summed as `moved` does."""
+    return np.ascontiguousarray(np.moveaxis(copied_columns(points, matrices), 0, -1))
+
+
+def copied_columns(points: Doubles, matrices: Doubles) -> Doubles:
+    """Returns what `copied` does as (3, m, n), axis by axis. Over such columns NumPy is far faster."""
+    x, y, z = np.ascontiguousarray(points.T)
+    found = np.empty((3, len(matrices), len(points)))
+    for row in range(3):
+        a, b, c, shift = (matrices[:, row, column, None] for column in range(4))
+        found[row] = a * x + b * y + c * z + shift
+    return found
 
 
 def moved(points: Doubles, matrices: Doubles, owners: npt.NDArray[np.intp]) -> Doubles:
@@ -177,7 +258,7 @@ def moved(points: Doubles, matrices: Doubles, owners: npt.NDArray[np.intp]) -> D
 
 def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:
     """Returns positions and unit shading normals, both (n, 3, 3) float64, of a mesh under a (4, 4) affine map."""
-    return JoinedMeshes.of([mesh]).corners(matrix[None])
+    return MeshCopies(mesh).corners(matrix[None])
 
 
 def unit_scale(matrices: Doubles) -> Doubles:

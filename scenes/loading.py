@@ -36,8 +36,14 @@ READERS: OnDemand[Callable[..., Scene]] = OnDemand(
         ".obj.gz": "scenes.mesh_file:read_mesh_file",
         ".ply.gz": "scenes.mesh_file:read_mesh_file",
         ".stl": "scenes.mesh_file:read_mesh_file",
+        ".off": "scenes.mesh_file:read_mesh_file",
+        ".3mf": "scenes.mesh_file:read_mesh_file",
         ".glb": "scenes.mesh_file:read_mesh_file",
         ".gltf": "scenes.mesh_file:read_mesh_file",
+        ".usd": "scenes.usd:read",
+        ".usda": "scenes.usd:read",
+        ".usdc": "scenes.usd:read",
+        ".usdz": "scenes.usd:read",
     }
 )
 
@@ -91,7 +97,7 @@ def load(
         shapes are.
     parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
     allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
-    strict: pictures and files of materials that are not there or cannot be read are errors, and not noted.
+    strict: what a picture lacks, such as files that are not there or cannot be read, is an error, and not noted.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from scenes.errors import SceneError
 
 #: Bytes of a triangle: corners, normals, texture coordinates, material, object and whether it is seen, twice (what
-#: stands still, and the snapshot); the tree with its triangles, and what building it takes. Measured:
+#: stands still, and the snapshot, where anything moves); the tree with its triangles, and what building it takes.
+#: Measured:
 #: docs/lab/reliability.md.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 4 + 1), 230
 

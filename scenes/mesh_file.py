@@ -1,10 +1,10 @@
-"""This module reads mesh files: OBJ, PLY and glTF by readers of their own, `scenes.wavefront`, `scenes.ply` and
-`scenes.gltf`; STL through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+"""This module reads mesh files: OBJ, PLY, glTF and 3MF by readers of their own, `scenes.wavefront`, `scenes.ply`,
+`scenes.gltf` and `scenes.threemf`; STL and OFF through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. Text
 is UTF-8 or else Latin-1.
 
-Materials: see `scenes.gltf.surfaces`, `scenes.wavefront.surfaces` for MTL, and `scenes.mesh_materials` for STL. A
+Materials: see `scenes.gltf.surfaces`, `scenes.wavefront.surfaces` for MTL, and `scenes.mesh_materials` for others. A
 surface without a material is of one plain grey.
 
 What a file does not have of cameras and lights it gets by `scenes.default_view`.
@@ -34,6 +34,7 @@ from scenes.notes import Notes
 from scenes.ply import read_ply
 from scenes.scene import Scene
 from scenes.source_file import PACKED, as_utf8, read_bytes, suffix_of
+from scenes.threemf import read_3mf
 from scenes.transforms import WORLD
 from scenes.wavefront import check_text, read_obj
 
@@ -41,7 +42,13 @@ MAX_FILE_BYTES = 1 << 30
 #: This is given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
 #: What reads files of which this project reads all.
-READERS: dict[str, Callable[[Path, bytes, Document], None]] = {".obj": read_obj, ".ply": read_ply}
+READERS: dict[str, Callable[[Path, bytes, Document], None]] = {
+    ".obj": read_obj,
+    ".ply": read_ply,
+    ".3mf": read_3mf,
+}
+#: Formats of things that are made by machines, whose z axis is up.
+MADE_UPRIGHT = (".stl", ".3mf")
 
 
 def read_mesh_file(path: Path) -> Scene:
@@ -49,45 +56,51 @@ def read_mesh_file(path: Path) -> Scene:
     ones."""
     document = read_mesh_document(path, is_still=False)
     document.background = SKY
-    document.up = "z" if suffix_of(path).startswith(".stl") else "y"
+    document.up = "z" if suffix_of(path) in MADE_UPRIGHT else "y"
     document.is_up_known = suffix_of(path) in GLTF_SUFFIXES
     document.is_lit_by_glow = False
     return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 
-def read_mesh_document(path: Path, notes: Notes | None = None, *, is_still: bool = True) -> Document:
+def read_mesh_document(
+    path: Path, notes: Notes | None = None, *, is_still: bool = True, has_no_looks: bool = False
+) -> Document:
     """Reads the meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
 
     notes: what takes in the notes of the file, instead of new ones.
     is_still: animations are left out.
+    has_no_looks: OBJ and PLY files are read without materials, pictures and colours.
 
     Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
     """
-    document = Document(notes=Notes() if notes is None else notes)
+    document = Document(notes=Notes() if notes is None else notes, has_no_looks=has_no_looks)
     if path.suffix.lower() in GLTF_SUFFIXES:
         read_document(path, document, is_still)
     else:
         look = partial(check_text, path) if suffix_of(path) == ".obj" else None
         data = read_bytes(path, MAX_FILE_BYTES, look)
-        READERS.get(suffix_of(path).removesuffix(PACKED), read_stl)(path, data, document)
+        READERS.get(suffix_of(path).removesuffix(PACKED), read_by_trimesh)(path, data, document)
     if not document.triangles:
         raise SceneFileError(path, None, "there are no triangles")
     return document
 
 
-def read_stl(path: Path, data: bytes, document: Document) -> None:
-    """Reads the meshes of an STL file."""
-    check_stl(path, data)
+def read_by_trimesh(path: Path, data: bytes, document: Document) -> None:
+    """Reads the meshes of an STL or OFF file."""
+    kind = path.suffix[1:].lower()
+    if kind == "stl":
+        check_stl(path, data)
+    is_text = kind == "off" or is_stl_text(data)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
-            for geometry in geometries(load_scene(as_utf8(data) if is_stl_text(data) else data)):
+            for geometry in geometries(load_scene(as_utf8(data) if is_text else data, kind)):
                 add_mesh(path, document, geometry)
     except SceneFileError:
         raise
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
-        raise SceneFileError(path, None, "is not a readable STL file") from error
+        raise SceneFileError(path, None, f"is not a readable {kind.upper()} file") from error
 
 
 def under(matrix: Doubles, points: Doubles) -> Doubles:
@@ -96,8 +109,8 @@ def under(matrix: Doubles, points: Doubles) -> Doubles:
     return moved
 
 
-def load_scene(data: bytes) -> Any:
-    """Reads a trimesh scene or mesh of the bytes of an STL file."""
+def load_scene(data: bytes, kind: str) -> Any:
+    """Reads a trimesh scene or mesh of the bytes of a file of a kind."""
     import trimesh  # only those who read meshes wait for it
 
     logging.getLogger("trimesh").addHandler(QUIET)
@@ -105,7 +118,7 @@ def load_scene(data: bytes) -> Any:
         warnings.simplefilter("ignore")
         # NumPy warns where text that should be numbers is not, and returns what it has.
         warnings.filterwarnings("error", message=".*could not be read to its end.*")
-        return trimesh.load(io.BytesIO(data), file_type="stl", process=False)
+        return trimesh.load(io.BytesIO(data), file_type=kind, process=False)
 
 
 def geometries(loaded: Any) -> Iterator[Any]:

@@ -51,5 +51,5 @@ def without_nan(values: Doubles, kind: str, path: Path, notes: Notes) -> Doubles
     bad = np.isnan(values).any(axis=1, keepdims=True)
     if not bad.any():
         return values
-    notes.add(f"{kind}s that are NaN are left out: {np.count_nonzero(bad)}", path)
+    notes.add_loss(f"{kind}s that are NaN are left out: {np.count_nonzero(bad)}", path)
     return np.where(bad, 0.0, values)

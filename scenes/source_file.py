@@ -20,6 +20,12 @@ from scenes.limits import FREE_OF_RATIO, FREE_PIXELS, MAX_ALL_PIXELS, MAX_PIXELS
 #: The end of the names of packed files.
 PACKED = ".gz"
 
+#: What pictures and meshes end in, which a scene may read of a folder that it names. Files of other kinds are not
+#: among them: their text would come back in messages, and secrets have other names.
+ASSETS = frozenset(
+    (".bmp", ".exr", ".hdr", ".jpeg", ".jpg", ".obj", ".pfm", ".ply", ".png", ".ppm", ".rgbe", ".serialized", ".tga")
+)
+
 #: What is said of a file that a scene may not read.
 OUTSIDE = "lies outside of the folder of the scene; --allow-outside has it read"
 
@@ -38,12 +44,14 @@ class Opened:
 
     scene: its own file.
     folders: in which, or below which, its other files have to be, without links; None where they may be anywhere.
+    asset_folders: in which, or below which, it may read pictures and meshes too, by what their names end in.
     files: that have been read.
     pixels, picture_bytes: of the pictures that have been read, and of their files.
     """
 
     scene: Path
     folders: list[Path] | None
+    asset_folders: list[Path] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     pixels: int = 0
     picture_bytes: int = 0
@@ -56,7 +64,8 @@ class Opened:
             real = path.resolve()
         except (OSError, ValueError, RuntimeError):  # a name that no file can have, links in a circle
             return False
-        return any(real.is_relative_to(folder) for folder in self.folders)
+        folders = self.folders + (self.asset_folders if real.suffix.lower() in ASSETS else [])
+        return any(real.is_relative_to(folder) for folder in folders)
 
 
 #: The scene that is being read.
@@ -86,6 +95,13 @@ def allow_folder(folder: Path) -> None:
     opened = _opened.get()
     if opened is not None and opened.folders is not None:
         opened.folders.append(folder.resolve())
+
+
+def allow_assets(folder: Path) -> None:
+    """Lets the scene that is being read have pictures and meshes in one more folder, by what their names end in."""
+    opened = _opened.get()
+    if opened is not None:
+        opened.asset_folders.append(folder.resolve())
 
 
 def may_be_read(path: Path) -> bool:

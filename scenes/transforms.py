@@ -92,6 +92,14 @@ def compose(scale: Doubles, turn: Doubles, offset: Doubles) -> Doubles:
     return translation(offset) @ rotation(turn) @ scaling(scale)
 
 
+def composed(scales: Doubles, turns: Doubles, offsets: Doubles) -> Doubles:
+    """Returns what `compose` does, (n, 4, 4), of scales (n, 3), turns (n, 4) and offsets (n, 3)."""
+    matrices = rotations(turns)
+    matrices[:, :3, :3] = matrices[:, :3, :3] * scales[:, None, :] + 0.0  # no -0.0, as in a product of matrices
+    matrices[:, :3, 3] = offsets + 0.0
+    return matrices
+
+
 @dataclass(frozen=True, eq=False)
 class Transform:
     """This is a level of nesting: the map of a named track, or a fixed matrix, inside all that the parent does."""

@@ -15,7 +15,6 @@ from shaders.random import unit32
 #: A cell: the share of it, out of 2^32, that is its own, and the index that the rest goes to.
 ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
 
-
 FULL, HALF_WORD = np.uint32(2**32 - 1), np.uint64(32)
 
 

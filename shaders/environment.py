@@ -19,7 +19,7 @@ from shaders.compilation import address, compiled, get
 from shaders.elementary import cosine, greatest, least, sine_cosine, turns_to
 from shaders.float32 import HALF, ONE, TWO, ZERO, Doubles, Float32, Floats, Int
 from shaders.sampling import interval
-from shaders.vector import Color, Vec3
+from shaders.vector import Color, Vec3, in_single
 
 #: Row and column.
 Texel = tuple[int, int]
@@ -132,7 +132,7 @@ def draw_texel(sky: Sky, bits: tuple[np.uint32, np.uint32]) -> tuple[Vec3, Color
 def texel_of(environment: EnvironmentArrays, direction: Vec3) -> Texel:
     """Returns the texel that a unit direction, in the frame of the image, points to."""
     height, width, _ = environment.radiance.shape
-    x, y, z = Float32(direction[0]), Float32(direction[1]), Float32(direction[2])
+    x, y, z = in_single(direction)
     down, right = TWO * turns_to(y, math.sqrt(x * x + z * z)), HALF + turns_to(-z, x)
     return min(int(down * height), height - 1), min(int(right * width), width - 1)
 

@@ -18,7 +18,6 @@ from shaders.vector import Color, Vec3
 MEAN_COSINES = tuple(Float32(0.5 + offset * math.sqrt(0.15)) for offset in (-1.0, 0.0, 1.0))
 MEAN_WEIGHTS = tuple(Float32(share / 9.0) * cosine for share, cosine in zip((5.0, 8.0, 5.0), MEAN_COSINES, strict=True))
 
-
 _FOUR = Float32(4.0)
 
 

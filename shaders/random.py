@@ -37,7 +37,6 @@ Bits4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 #: What a number is for: each purpose has counters of its own.
 STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON = range(5)
 
-
 #: A pass that there never is: its counters are those of seeds.
 NO_PASS = LOW
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from shaders.compilation import compiled
 from shaders.elementary import fma, greatest
 from shaders.float32 import ONE, ZERO, Float32
@@ -35,6 +37,24 @@ def multiply(a: Vec3, b: Vec3) -> Vec3:
 def scale(a: Vec3, s: float) -> Vec3:
     """Returns a s."""
     return (a[0] * s, a[1] * s, a[2] * s)
+
+
+@compiled
+def in_single(a: Vec3) -> Vec3:
+    """Returns a vector rounded to float32."""
+    return (Float32(a[0]), Float32(a[1]), Float32(a[2]))
+
+
+@compiled
+def in_double(a: Vec3) -> Vec3:
+    """Returns a vector in float64."""
+    return (np.float64(a[0]), np.float64(a[1]), np.float64(a[2]))
+
+
+@compiled
+def plus(a: Vec3, s: float) -> Vec3:
+    """Returns a with s added to each component."""
+    return (a[0] + s, a[1] + s, a[2] + s)
 
 
 @compiled

@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
 VIEW = "v from 0 0 5 at 0 0 0 up 0 1 0 angle 40 hither .01 resolution 8 6\n"
 MOVE = "0 0 0 0 0 0 0 1 1 0 0 0 0 0 2 2 0 0 0 0 0 3 0 0 0 0 0 0"
 TURN = "0 0 1 0 0 0 0 0 1 0 1 0 0 0 0 0 2 0 1 0 90 0 0 0 3 0 1 0 0 0 0 0"
+#: Of a 3MF file: an object, and one of it.
+MODEL = b"""<model><resources><object id="1"><mesh><vertices><vertex x="0" y="0" z="0"/><vertex x="1" y="0" z="0"/>
+<vertex x="0" y="1" z="0"/></vertices><triangles><triangle v1="0" v2="1" v3="2"/></triangles></mesh></object>
+<object id="2"><components><component objectid="1" transform="1 0 0 0 1 0 0 0 1 2 0 0"/></components></object>
+</resources><build><item objectid="2"/><item objectid="1"/></build></model>"""
 SCENES = {
     "obj": (
         TRIANGLE + "f 1 2 3\n",
@@ -64,6 +70,26 @@ SCENES = {
         '"rgb tex1" [ 1 0 0 ] Material "diffuse" "texture reflectance" "t" AttributeBegin Scale 1 -1 1 AreaLightSource '
         '"diffuse" "blackbody L" 3000 Shape "sphere" "float radius" 2 AttributeEnd Shape "trianglemesh" "point3 P" '
         '[ 0 0 0 1 0 0 0 1 0 ] "integer indices" [ 0 1 2 ] LightSource "infinite" "rgb L" [ 1 1 1 ]',
+        'Integrator "path" "integer maxdepth" 3 WorldBegin MakeNamedMedium "m" "string type" "homogeneous" Shape '
+        '"disk" Shape "loopsubdiv" "integer levels" 1 "point3 P" [ 0 0 0 1 0 0 0 1 0 0 0 1 ] "integer indices" '
+        '[ 0 1 2 0 2 3 ] Shape "curve" "string type" "ribbon" "string basis" "bspline" "integer degree" 2 "point3 P" '
+        '[ 0 0 0 1 0 0 1 1 0 2 1 0 ] "normal N" [ 0 0 1 0 1 0 1 0 0 ] "float width0" .1 "float width1" 0',
+    ),
+    "off": (
+        "OFF\n4 1 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3\n",
+        "OFF # x\n3 1 3\n" + TRIANGLE.replace("v ", "") + "3 0 1 2\n",
+    ),
+    "usda": (
+        '#usda 1.0\ndef Sphere "s"\n{\n}\n',
+        '#usda 1.0\n(\nupAxis = "Z"\nstartTimeCode = 0\nendTimeCode = 4\n)\ndef Xform "x"\n{\n'
+        'float xformOp:rotateZ.timeSamples = {\n0: 0,\n4: 90\n}\nuniform token[] xformOpOrder = ["xformOp:rotateZ"]\n'
+        'def Mesh "m" (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)\n{\nint[] faceVertexCounts = [4]\n'
+        "int[] faceVertexIndices = [0, 1, 2, 3]\npoint3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n"
+        "color3f[] primvars:displayColor = [(1, 0, 0)]\nrel material:binding = </m>\n}\n"
+        'def Camera "c"\n{\n}\ndef RectLight "l"\n{\nfloat inputs:intensity = 2\n}\n}\ndef Material "m"\n{\n'
+        "token outputs:surface.connect = </m/s.outputs:surface>\n"
+        'def Shader "s"\n{\nuniform token info:id = "UsdPreviewSurface"\nfloat inputs:opacity = .5\n'
+        "token outputs:surface\n}\n}\n",
     ),
     "toml": (
         "[materials]\nm = { diffuse = [1, 0.5, 0] }\n[[object]]\nshape = 'sphere'\nmaterial = 'm'\nradius = 2\n"
@@ -220,16 +246,19 @@ class Format:
 
     @property
     def is_archive(self) -> bool:
-        """Whether its files are archives of arrays."""
-        return self.suffix == "npz"
+        """Whether its files are archives of other files."""
+        return self.suffix in ("npz", "3mf")
 
 
 def _text(seeds: tuple[str, ...]) -> Callable[[Path], Iterator[bytes]]:
     return lambda _: (seed.encode() for seed in seeds)
 
 
-FORMATS = {suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items()} | {
+FORMATS = {
+    suffix: Format(suffix, _text(seeds)) for suffix, seeds in SCENES.items() if suffix != "usda" or find_spec("pxr")
+} | {
     "gltf": Format("gltf", lambda _: gltf_seeds()),
+    "3mf": Format("3mf", lambda _: iter([archive_of({"3D/3dmodel.model": MODEL})])),
     "rays": Format("npz", ray_seeds, has_rays, ("renderer.bench.ray_file", "renderer.array_archive")),
     "photons": Format("npz", photon_seeds, has_photons, ("renderer.photons.photon_file", "renderer.array_archive")),
 }

@@ -12,11 +12,11 @@ from statistics import median
 from typing import Any
 
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PhotonTask
 from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment
-from renderer.run.photon_run.measured_run import trace_until_stored
+from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.run.statistics import ratio
 from renderer.scene.packed_scene import PackedScene, pack_scene
 from renderer.scene.render_context import RenderContext, TracerChoice, context_of

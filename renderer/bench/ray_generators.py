@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import new_batch
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import shade_batch

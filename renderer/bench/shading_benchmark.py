@@ -14,16 +14,16 @@ import numpy as np
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import shade_batch, shade_rays
 from renderer.photons.store import PhotonOutput, PhotonStore
-from renderer.photons.tracing import Longs
 from renderer.scene.packed_scene import PackedScene, pack_scene
 from scenes.model import Snapshot
 from shaders.compilation import compiled
+from shaders.float32 import Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.kernels.ring_records import COLUMN_PAD
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats

@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import add_shadow_rays, light_vertices
-from renderer.camera_paths.media import absorb_throughput, keep_eye_media
+from renderer.camera_paths.media import absorb_throughput
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
@@ -55,7 +55,7 @@ from renderer.camera_paths.vertices import (
     width_at,
 )
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
-from renderer.photons.media import go_through_borders, look_at_borders
+from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
@@ -181,7 +181,7 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
         bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
-        keep_eye_media(view, hits)
+        keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
     return looked, keep_paths(view, hits) if goes_on else 0
 
 

@@ -27,7 +27,7 @@ from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.surface import three_of
-from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
+from shaders.vector import Vec3, add, dot, in_single, length, normalize, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -166,10 +166,9 @@ def put_pinhole_ray(i: int, data: Start) -> None:
 def put_camera_ray(i: int, ray: tuple[Vec3, Vec3], data: Start) -> None:
     """Write a ray of the camera. ray: origin and unit direction."""
     eye, direction = ray
-    put3(data.rays, data.step, i, (Float32(eye[0]), Float32(eye[1]), Float32(eye[2])))
+    put3(data.rays, data.step, i, in_single(eye))
     put(data.rays + 3 * data.step, i, Float32(data.near / dot(direction, data.forward)))
-    towards = (Float32(direction[0]), Float32(direction[1]), Float32(direction[2]))
-    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, towards)
+    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, in_single(direction))
     put(data.rays + 7 * data.step, i, INFINITY)
 
 

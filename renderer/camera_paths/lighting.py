@@ -10,9 +10,9 @@ from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, Sh
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
-from renderer.photons.media import Inside, border_at
+from renderer.photons.media import Inside, stack_towards
 from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
-from renderer.scene.media import NOTHING, tables_of
+from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
@@ -40,7 +40,7 @@ from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, kinds_with, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
-from shaders.vector import Vec3, along, chosen, dot, largest, multiply, scale, subtract
+from shaders.vector import Vec3, add, along, chosen, dot, in_double, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
@@ -229,9 +229,8 @@ def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
     lights = borrowed(lights)
     for k in range(count):
         i = chunk.rare[k]
-        point = (np.float64(chunk.position[0, i]), np.float64(chunk.position[1, i]), np.float64(chunk.position[2, i]))
-        u = (np.float64(unit32(chunk.bits[0, i])), np.float64(unit32(chunk.bits[1, i])))
-        light = light_at(lights, point, (np.float64(chunk.pick[i]), u[0], u[1]))
+        u = (chunk.pick[i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
+        light = light_at(lights, in_double(column(chunk.position, i)), in_double(u))
         for axis in range(3):
             chunk.to_light[axis, i] = light.direction[axis]
             chunk.target[axis, i] = light.direction[axis] * light.distance
@@ -269,11 +268,7 @@ def light_vertex(i: int, data: Seeing) -> None:
     rest = weight * radiance_gain(kind, parameters, wi[2], seen)
     is_dark = bounces_of(chunk.state[i]) >= rules.max_depth  # behind the last surface a path meets light alone
     seen_share = scale(column(chunk.throughput, i), (ZERO if is_dark else abs(wi[2])) / rules.samples)
-    reflected = (
-        value.base[0] * base + value.rest[0] * rest,
-        value.base[1] * base + value.rest[1] * rest,
-        value.base[2] * base + value.rest[2] * rest,
-    )
+    reflected = add(scale(value.base, base), scale(value.rest, rest))
     radiance = multiply(multiply(seen_share, reflected), column(chunk.irradiance, i))
     start, position = next_origin(i, direction, chunk), column(chunk.position, i)
     above = dot(direction, column(chunk.normal, i)) > ZERO
@@ -303,10 +298,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
 def enter_towards_light(i: int, data: Inside) -> None:
     """Write the stack of media of a shadow ray: that of the path, or what is behind the border of rough glass."""
     chunk, _ = data
-    medium, is_outside, (inner, outer) = border_at(i, data)
-    is_through = dot(column(chunk.to_light, i), column(chunk.normal, i)) < ZERO
-    stack = chunk.media[i]
-    chunk.shadow_media[i] = (inner if is_outside else outer) if is_through & (medium != NOTHING) else stack
+    chunk.shadow_media[i] = stack_towards(i, column(chunk.to_light, i), data)
 
 
 @inlined

@@ -58,7 +58,6 @@ EYE_COUNTERS = LOOKUP_NANOSECONDS + 1
 #: is little, so that all threads have some.
 SHARE, LEAST_PIXELS = 2, 256
 
-
 #: So many passes are enough: features have little noise.
 FEATURE_PASSES = 16
 

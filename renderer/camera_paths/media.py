@@ -15,8 +15,6 @@ from renderer.camera_paths.paths import (
     EYE_THROUGHPUT,
     SHADOW_MEDIA,
     SHADOW_WORDS,
-    Doubles,
-    EyeChunk,
     ShadowRays,
     add_carried,
     carried_by,
@@ -35,11 +33,11 @@ from renderer.scene.media import (
 )
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
-from renderer.shading.chunks import ALL_BITS, HIT_ID, RAY_DIRECTION, Long, View
-from renderer.simd.columns import WORD_BYTES, column, each, get, get3, get_word, pack_columns, put3, set_column, whole
-from shaders.float32 import ONE, ZERO
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
+from renderer.simd.columns import WORD_BYTES, column, each, get, get3, get_word, put3, set_column, whole
+from shaders.float32 import ONE, ZERO, Doubles
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
-from shaders.vector import Vec3, add, along, dot, largest, multiply, subtract
+from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -87,14 +85,6 @@ def absorb_endless_ray(paths: int, step: int, row: int, tables: MediaTables) -> 
         throughput[2] if absorption[2] <= ZERO else ZERO,
     )
     put3(paths + EYE_THROUGHPUT * step, step, row, left)
-
-
-@inlined
-def keep_eye_media(view: View, hits: int) -> None:
-    """Move the stacks of the paths that go on behind those before."""
-    chunk: EyeChunk = view.chunk
-    kept = (view.kept_paths + EYE_MEDIA * view.step,)
-    pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, (address(chunk.media),), kept)
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
@@ -208,4 +198,4 @@ def float_of(words: Ids, slot: int, row: int, i: int) -> float:
 @inlined
 def vector_of(rays: Floats, row: int, i: int) -> Vec3:
     """Returns three rows of a ray, in float64. rays: (8, column)."""
-    return (np.float64(rays[row, i]), np.float64(rays[row + 1, i]), np.float64(rays[row + 2, i]))
+    return in_double((rays[row, i], rays[row + 1, i], rays[row + 2, i]))

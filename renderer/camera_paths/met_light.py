@@ -48,7 +48,7 @@ from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import LIGHT_KIND, Light, kinds_with, light_pdf
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale
+from shaders.vector import Color, along, dot, in_double, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -181,17 +181,11 @@ def add_endless(job: EyeJob, batch: EyeBatch, chunk: EyeChunk, k: int, has_light
 def met_outside(batch: EyeBatch, row: int) -> MetLight:
     """Returns what light is weighed with that a ray of a batch meets outside of the scene."""
     paths = address(batch.paths)
-    step = 4 * batch.paths.shape[1]
-    throughput = get3(paths + EYE_THROUGHPUT * step, step, row)
-    unmapped = get3(paths + EYE_UNMAPPED * step, step, row)
-    pdf = np.uint32(batch.paths[EYE_PDF, row]).view(np.float32)
-    return MetLight(
-        Long(get_word(paths, row)),
-        batch.paths[EYE_STATE, row],
-        in_double(throughput),
-        in_double(unmapped),
-        np.float64(pdf),
-    )
+    step = WORD_BYTES * batch.paths.shape[1]
+    throughput = in_double(get3(paths + EYE_THROUGHPUT * step, step, row))
+    unmapped = in_double(get3(paths + EYE_UNMAPPED * step, step, row))
+    pdf = np.float64(np.uint32(batch.paths[EYE_PDF, row]).view(np.float32))
+    return MetLight(Long(get_word(paths, row)), batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
 
 
 @unit(types.none)
@@ -231,9 +225,3 @@ def off_edges(u: float, v: float) -> tuple[float, float]:
     u, v = max(u, np.float64(EDGE)), max(v, np.float64(EDGE))
     beyond = max(u + v + np.float64(EDGE) - 1.0, 0.0)
     return u - 0.5 * beyond, v - 0.5 * beyond
-
-
-@inlined
-def in_double(vector: Vec3) -> Vec3:
-    """Returns a vector in float64."""
-    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))

@@ -7,7 +7,6 @@ and no size of batch can change a bit of it.
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.camera_paths.task import EyeTask
 from renderer.film.layers import DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
@@ -18,13 +17,10 @@ from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID, Long
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import fields, put
-from shaders.float32 import ZERO, Int
+from shaders.float32 import ZERO, Doubles, Int, Ints, Longs
 from shaders.vector import Color, Vec3, subtract
 from tracecore.compilation.cached import inlined
 from tracecore.rays import MISS, RAY_FLOATS, Floats, Ids
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 #: Rows of a batch's paths. pixel: whose light the path brings. state: see below. throughput: share of the light met
 #: that reaches the eye. pdf: pdf_solid_angle of the ray's direction; 0 for one without spread (the camera's, a
@@ -107,8 +103,8 @@ class EyeJob(NamedTuple):
     task: EyeTask
     camera: CameraArrays
     size: tuple[int, int]
-    pixels: npt.NDArray[np.int32]
-    taken: npt.NDArray[np.int64]
+    pixels: Ints
+    taken: Longs
     reach: float
     image: Doubles
 

@@ -1,29 +1,67 @@
 """The light that photons bring the vertices of eye paths: by a search near a vertex or, where a ray of a final gather
-ends, by irradiance known nearby."""
+ends, by irradiance known nearby; and what of it are the bias of the search and the layers of light."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.met_light import in_double
 from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowRays, bounces_of, put_shadow_ray
 from renderer.camera_paths.task import GATHER, PARTLY
-from renderer.film.layers import INDIRECT_LIGHT, add_radiance
+from renderer.film.layers import (
+    CAUSTIC_LIGHT,
+    DIRECT_LIGHT,
+    INDIRECT_LIGHT,
+    LAYER_BEAUTY,
+    LAYER_BIAS,
+    LAYER_DENSITY,
+    LAYER_LIGHT,
+    add_color,
+    add_radiance,
+)
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
-from renderer.photons.lookup import LookupPlace, PhotonLight, add_photons, irradiance_of, radius_at
-from renderer.photons.photon_map import Found, PhotonMap
+from renderer.photons.photon_map import Found, PhotonMap, find, gather, irradiance
 from renderer.photons.searching import Search, SearchPlaces, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
 from renderer.simd.columns import column, each, whole
+from shaders.compilation import called
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
-from shaders.vector import Color, Vec3, along, dot, largest, multiply, scale, subtract
+from shaders.vector import Color, Vec3, along, dot, in_double, largest, mean, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
+
+#: By how much the inner disc of a bias estimate is smaller than that of the search.
+INNER_RADIUS = math.sqrt(0.5)
+
+
+class LookupPlace(NamedTuple):
+    """A point of a surface, with the triangle's normal and the shading normal there, on the side of the eye."""
+
+    position: Vec3
+    normal: Vec3
+    shading: Vec3
+
+
+class PhotonLight(NamedTuple):
+    """What photons bring to a place, and what the eye sees of it.
+
+    place: where.
+    radius: of the search, world units.
+    between: how many surfaces lie between the place and the eye.
+    irradiance: W/m^2, there.
+    radiance: what the pixel receives of it.
+    """
+
+    place: LookupPlace
+    radius: float
+    between: int
+    irradiance: Color
+    radiance: Color
 
 
 @unit(types.none)
@@ -62,8 +100,11 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
 
 @inlined
 def radius_of(job: EyeJob, chunk: EyeChunk, i: int) -> float:
-    """Returns the radius of the search about a vertex, world units."""
-    return radius_at(job.lookup, Long(chunk.pixel[i]), job.task.radius, chunk.follow[i] > ZERO)
+    """Returns the radius of the search about a vertex, world units: that of the task, or that of its pixel."""
+    if len(job.lookup.radii) == 0:
+        return job.task.radius
+    own = job.lookup.radii[Long(chunk.pixel[i])]
+    return own if own > 0.0 else -own if chunk.follow[i] > ZERO else job.task.radius
 
 
 @inlined
@@ -86,14 +127,70 @@ def add_all_found(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: S
 
 @inlined
 def add_found_light(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, k: int) -> None:
-    """Add the light that photons bring vertex k of the list of those that have some."""
-    i, flux = Long(search.found[k]), (search.flux[k, 0], search.flux[k, 1], search.flux[k, 2])
-    pixel, radius = Long(chunk.pixel[i]), radius_of(job, chunk, i)
-    irradiance = irradiance_of(job.lookup, photon_map, Found(flux, Long(search.photons[k])), (pixel, radius))
-    is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
-    between = bounces_of(chunk.state[i])
-    light = PhotonLight(pixel, radius, between, is_first, irradiance, reflected(chunk, i, irradiance))
-    add_photons(job.image, job.lookup, photon_map, place_of(chunk, i), light)
+    """Add the light that photons bring vertex k of the list of those that have some to the picture and, where they are
+    asked for, to the bias and to the layers."""
+    i, photons = Long(search.found[k]), Long(search.photons[k])
+    image, pixel, radius = job.image, Long(chunk.pixel[i]), radius_of(job, chunk, i)
+    if len(job.lookup.found) > 0:
+        job.lookup.found[pixel] += photons
+    flux = (search.flux[k, 0], search.flux[k, 1], search.flux[k, 2])
+    arriving = irradiance(photon_map, Found(flux, photons), radius)
+    radiance = reflected(chunk, i, arriving)
+    add_color(image, pixel, LAYER_BEAUTY, radiance)
+    light = PhotonLight(place_of(chunk, i), radius, bounces_of(chunk.state[i]), arriving, radiance)
+    if image.shape[1] > LAYER_BIAS:
+        image[pixel, LAYER_BIAS] += lost_in_disc(photon_map, light)
+    if image.shape[1] > LAYER_LIGHT:
+        add_photon_layers(job, pixel, (chunk.state[i] & SPECULAR_ONLY) != 0, light)
+
+
+@called
+def lost_in_disc(photon_map: PhotonMap, light: PhotonLight) -> float:
+    """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
+
+    Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
+    bias by derivatives of the kernel; a disc has none, so that two of them are compared.
+    """
+    return mean(subtract(light.radiance, part_of(light, photon_map, light.radius * INNER_RADIUS, light.between)))
+
+
+@called
+def add_photon_layers(job: EyeJob, pixel: int, is_first: bool, light: PhotonLight) -> None:
+    """Add what photons bring to the layers of light, and how close the photons lie.
+
+    is_first: whether they are on the first surface that spreads light.
+    """
+    image, lookup, place, radius = job.image, job.lookup, light.place, light.radius
+    if not is_first:
+        add_color(image, pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
+        return
+    direct = part_of(light, lookup.parts.direct, radius, 0)
+    caustic = part_of(light, lookup.parts.caustics, radius, light.between)
+    others = subtract(subtract(light.radiance, direct), caustic)
+    add_color(image, pixel, LAYER_LIGHT + 3 * DIRECT_LIGHT, direct)
+    add_color(image, pixel, LAYER_LIGHT + 3 * CAUSTIC_LIGHT, caustic)
+    rest = (max(others[0], 0.0), max(others[1], 0.0), max(others[2], 0.0))  # sums in another order are rounded apart
+    add_color(image, pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, rest)
+    found = find(lookup.photon_map, place.position, place.normal, place.shading, radius, light.between)
+    image[pixel, LAYER_DENSITY] += found.photons / (math.pi * (radius * radius))
+
+
+@inlined
+def part_of(light: PhotonLight, photon_map: PhotonMap, radius: float, between: int) -> Color:
+    """Returns what the eye sees of the photons of a map within a disc. between: surfaces between it and the eye."""
+    place = light.place
+    part = gather(photon_map, place.position, place.normal, place.shading, radius, between)
+    return (
+        seen_of(part[0], light.irradiance[0], light.radiance[0]),
+        seen_of(part[1], light.irradiance[1], light.radiance[1]),
+        seen_of(part[2], light.irradiance[2], light.radiance[2]),
+    )
+
+
+@inlined
+def seen_of(part: float, whole: float, radiance: float) -> float:
+    """Returns the same share of a radiance as a part has of its whole."""
+    return radiance * (part / whole) if whole > 0.0 else 0.0
 
 
 @inlined

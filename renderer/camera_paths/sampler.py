@@ -28,7 +28,6 @@ SECOND_HALF = 1 << 16
 
 Pair = tuple[float, float]
 
-
 #: As compiled loops call it.
 _half_of = inlined(half_of)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import AFTER_DIFFUSE, EYE_MEDIA, MOST_DEPTH, Doubles, EyeChunk, bounces_of
+from renderer.camera_paths.paths import AFTER_DIFFUSE, EYE_MEDIA, MOST_DEPTH, EyeChunk, bounces_of
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
@@ -25,7 +25,7 @@ from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
 from renderer.simd.columns import COLUMN_BYTES, column, each, list_indices, pack_chunk, rows, set_column, whole
 from shaders.bsdfs.bsdf import Seen
-from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.float32 import ONE, ZERO, Doubles, Float32, Int
 from shaders.vector import Vec3, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.figure_file import check_request, circumstances_of, write_results
     from renderer.bench.kernel_benchmark import device_of
     from renderer.bench.plot import plot_dispatch
-    from renderer.run.photon_run.measured_run import RAY_CLASS
+    from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.packed_scene import pack_scene
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from tracecore.tracers.gpu import DISPATCHES

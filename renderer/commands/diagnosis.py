@@ -26,6 +26,7 @@ EXTRAS = {
     "denoise": ("render --denoise", ("pyoidn",)),
     "film": ("films of frames as .mp4 and .webm", ("av",)),
     "draco": ("glTF files whose meshes are packed by Draco", ("DracoPy",)),
+    "usd": ("scenes of USD", ("usd-core",)),
     "plot": ("bench --plot and --html", ("matplotlib", "jinja2")),
     "cluster": ("render and photons --cluster", ("distributed", "cryptography")),
     "completion": ("tracecore --print-completion", ("shtab",)),

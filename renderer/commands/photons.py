@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from renderer.run.containment import Containment
     from renderer.run.members.photon_member import PhotonsOrder
     from renderer.run.photon_run.local_tracing import Tracing
-    from renderer.run.photon_run.measured_run import PhotonRun
+    from renderer.run.photon_run.trace_until_stored import PhotonRun
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet
     from renderer.run.members.photon_member import SharedTracing
-    from renderer.run.photon_run.measured_run import RAY_CLASS
+    from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
 
     members = _begin(arguments)
@@ -153,7 +153,7 @@ def _trace(
     """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
-    from renderer.run.photon_run.measured_run import trace_until_stored
+    from renderer.run.photon_run.trace_until_stored import trace_until_stored
 
     wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()

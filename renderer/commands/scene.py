@@ -98,7 +98,7 @@ def print_info(arguments: argparse.Namespace) -> None:
     from renderer.scene.render_context import SceneView
 
     scene = loaded(arguments)
-    facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
+    facts = scenes.describe(scene, SceneView.chosen(arguments).without_triangles(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {line(text)}")
 

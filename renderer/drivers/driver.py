@@ -118,9 +118,12 @@ class Driver:
     caustics: which it sees.
     is_opaque: whether sheets that let light straight through are solid to it.
     is_sequential: whether a pass needs what those before it have left.
+    is_concurrent: whether several passes are under way at once; those of a sequential driver then wait themselves for
+    what they need, by `Crew.await_before`, and those of one that does not say so are made one after the other.
     can_resume: whether its pictures go on in another process, on another tracer and at another time of the scene: of a
     sequential driver, whether it tells what it `carries`, which needs no word.
     can_share: whether several processes can make its passes, and parts of them.
+    traces_photons: whether photons are traced for its passes, and maps built of them.
     has_one_map: whether all passes look up photons in the same map.
     keeps_photons: whether there is a photon map to be kept, by `save_photons`.
     has_log: whether it knows what its threads do when.
@@ -143,8 +146,10 @@ class Driver:
     caustics: ClassVar[Caustics] = Caustics.ALL
     is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
+    is_concurrent: ClassVar[bool] = False
     can_resume: ClassVar[bool] = True
     can_share: ClassVar[bool] = False
+    traces_photons: ClassVar[bool] = False
     has_one_map: ClassVar[bool] = False
     keeps_photons: ClassVar[bool] = False
     has_log: ClassVar[bool] = False
@@ -159,6 +164,8 @@ class Driver:
         super().__init_subclass__(**more)
         if "can_resume" not in vars(cls):
             cls.can_resume = not cls.is_sequential or cls.carries is not Driver.carries
+        if "is_sequential" in vars(cls) and "is_concurrent" not in vars(cls):
+            cls.is_concurrent = cls.is_concurrent and not cls.is_sequential
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.snapshot, self.tracer, self.settings = snapshot, tracer, settings
@@ -222,13 +229,6 @@ class Driver:
             image = with_columns(within_crop(self.render_pass(index), self.settings), self.settings)
             yield MadeShare(image, summed(self.work, before, -1), self.carries())
 
-    def shares(self, take: Callable[[], Any]) -> Generator[MadeShare]:
-        """Yields shares of passes in the order in which they are taken; as many are under way at once as passes are.
-
-        take: returns the next one, or None where there is none now: then those under way are made, and no more.
-        """
-        return self.passes(share.index for share in iter(take, None))
-
     def carries(self) -> Carried:
         """Returns what the pass after the one that was just made needs of those before it."""
         return {}
@@ -255,20 +255,6 @@ class Driver:
 
     def close(self) -> None:
         """Gives back what the driver holds; the tracer stays open."""
-
-    @classmethod
-    def bytes_for(cls, _settings: RenderSettings, _stored: float = 0.0) -> int:
-        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
-        it sends out."""
-        return 0
-
-    @classmethod
-    def under_way(cls, _threads: int, _bytes_of_pass: int, _processes: int = 1) -> int:
-        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory.
-
-        processes: that share the memory.
-        """
-        return 1
 
 
 def within_crop(image: Radiance, settings: RenderSettings) -> Radiance:

@@ -1,9 +1,7 @@
-"""This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
+"""What drivers share that follow camera paths: camera, workers, loops over eye paths, counts of rays."""
 
-import functools
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
@@ -25,12 +23,12 @@ from renderer.camera_paths.loops import (
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, within_crop
-from renderer.drivers.shares import TILE, AnyShare, Photons, Share, part_of
+from renderer.drivers.pass_memory import MAP_BYTES, image_bytes, pass_bytes, passes_under_way
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.pixels import cropped, pixels_by_tile
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
-from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
-from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.compilation.ahead import load_all
 from tracecore.dispatch.port import Port, are_ready, resume
@@ -40,18 +38,10 @@ from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Crew, in_order
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 #: Settings of what materials are taken to be (`renderer.scene.render_context.SceneView`).
 MATERIAL_SETTINGS = ("mirrors", "ambient")
-
-#: Passes under way may take this share of the memory of the machine.
-MEMORY_SHARE = 0.4
-
-#: Bytes that a machine is taken to have which does not tell.
-USUAL_MEMORY = 1 << 33
-
-#: Pictures in memory for each pass under way: its own, and one that is finished and waits for its turn.
-IMAGES_OF_PASS = 2
 
 #: The machine code that all loops need.
 LOOP_CODE = (resume, are_ready)
@@ -60,89 +50,16 @@ LOOP_CODE = (resume, are_ready)
 LOG_ROWS = 1 << 16
 
 
-def memory_for_passes() -> float:
-    """Returns how many bytes the passes under way may take together: a share of what there is, or is allowed."""
-    usable = usable_bytes()
-    return MEMORY_SHARE * (USUAL_MEMORY if usable is None else usable)
-
-
-def passes_under_way(threads: int, bytes_of_pass: int, processes: int = 1) -> int:
-    """Returns how many passes may be under way at once: as many as there are threads, if memory allows.
-
-    processes: that share the memory.
-    """
-    return min(threads, int(memory_for_passes() / processes / bytes_of_pass))
-
-
-@functools.lru_cache(maxsize=4)
-def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
-    """Returns the indices of the pixels, (width * height,) int32, row * width + column, tile after tile."""
-    columns, rows = -(-width // TILE), -(-height // TILE)
-    row, column = np.ogrid[: rows * TILE, : columns * TILE]
-    index = np.where((row < height) & (column < width), row * width + column, -1)
-    by_tile = index.reshape(rows, TILE, columns, TILE).transpose(0, 2, 1, 3).ravel()
-    return by_tile[by_tile >= 0].astype(np.int32)
-
-
-def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDArray[np.int32]:
-    """Returns those indices of pixels, in their order, that are in the part of the picture that is made."""
-    if settings.crop is None:
-        return pixels
-    x, y, width, height = settings.crop
-    rows, columns = np.divmod(pixels, settings.width)
-    return pixels[(x <= columns) & (columns < x + width) & (y <= rows) & (rows < y + height)]
-
-
-@dataclass(frozen=True)
-class PassSite:
-    """Says where a pass is made.
-
-    crew: the workers at it.
-    pixels: (n,) int32, those that are made of it.
-    lookup: photons to look up, or None where the pass is to have some traced.
-    traced: photons that have been traced for its maps, range by range, or None.
-    work: the rays and photons that it takes, to which is added.
-    """
-
-    crew: Crew
-    pixels: npt.NDArray[np.int32]
-    lookup: PhotonLookup | None = None
-    traced: tuple[Photons, ...] | None = None
-    work: Work = field(default_factory=Work)
-    _borrowed: list[tuple[str, object]] = field(default_factory=list)
-
-    def count(self, photons: PhotonCounts, rays: int) -> None:
-        """Adds photons that were traced to the work."""
-        self.work.photons.add(photons)
-        self.work.rays.photon += rays
-
-    def borrow(self, key: str, make: Callable[[], T]) -> T:
-        """Returns memory that this pass has for itself until it gives it back, and other passes then.
-
-        key: says what kind of memory it is.
-        make: makes some where none is left.
-        """
-        memory = self.crew.take(key, make)
-        self._borrowed.append((key, memory))
-        return memory
-
-    def give_back(self) -> None:
-        """Leaves what was borrowed to other passes."""
-        while self._borrowed:
-            self.crew.leave(*self._borrowed.pop())
-
-
 class EyeDriver(Driver):
     """Holds what all drivers share that follow paths from the eye: camera, pixels by tiles, loops, counts of rays.
 
-    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection, and whether its passes
-    `begin_early`: wait themselves, by `Crew.await_before`, for what those before them leave.
+    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection.
     """
 
     takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
     layers: ClassVar[str] = "all"
     diffuse: ClassVar[int] = FOLLOW
-    begin_early: ClassVar[bool] = False
+    is_concurrent: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
     has_log: ClassVar[bool] = True
     has_paths: ClassVar[bool] = True
@@ -162,6 +79,7 @@ class EyeDriver(Driver):
         self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
+        self._most_stored = 0
         load_all(self.code)
 
     def render_pass(self, index: int) -> Radiance:
@@ -177,45 +95,53 @@ class EyeDriver(Driver):
             return
         if carried:
             self.take_up(first, carried)
-        shares = map(Share, chain([first], indices))
-        yield from self.shares(lambda: next(shares, None))
+        yield from self.made_in_order(self._make_pass, chain([first], indices))
 
-    def shares(self, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
-        """Yields shares of passes as `Driver` says."""
-        taken: dict[int, AnyShare] = {}
+    def made_in_order(self, make: Callable[[U, Crew], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
+        """Yields what crews make of items, in their order, and counts the work of each."""
+        taken: dict[int, U] = {}
 
         def may_begin(number: int) -> bool:
-            share = take()
-            if share is not None:
-                taken[number] = share
-            return share is not None
+            for item in items:
+                taken[number] = item
+                return True
+            return False
 
-        for made in self._in_order(lambda number, crew: self._make_share(taken.pop(number), crew), 0, may_begin):
+        for made in in_order(self._pool, lambda i, crew: make(taken.pop(i), crew), 0, may_begin, lambda: self.room):
             self._add_work(made.work)
             yield made
+
+    def by_workers(self, make: Callable[[Crew], T]) -> T:
+        """Returns what a crew of all workers makes."""
+        with closing(in_order(self._pool, lambda _, crew: make(crew), 0, lambda i: i == 0, lambda: 1)) as made:
+            return next(made)
 
     @property
     def room(self) -> int:
         """Returns how many passes are under way at once."""
-        return self._room()
+        return passes_under_way(type(self), self._pool.threads, self.bytes_of_pass())
 
-    def _make_share(self, share: AnyShare, crew: Crew) -> MadeShare:
-        """Returns what is made of a pass, or of a part of it."""
-        assert isinstance(share, Share)  # others are for drivers with photons
-        if share.carried is not None:
-            crew.await_before()  # what is under way goes on from something else
-            self.take_up(share.index, share.carried)
-        lookup = None if share.given is None else share.given.content
-        site = PassSite(crew, part_of(self.pixels, share), lookup)
-        image = self.trace_pass(share.index, site)
+    def bytes_of_pass(self) -> int:
+        """Returns about how much memory a pass takes, by the passes before it."""
+        if self._most_stored == 0 or self.has_one_map:
+            return pass_bytes(type(self), self.settings)
+        return image_bytes(self.settings) + MAP_BYTES * self._most_stored
+
+    def _make_pass(self, index: int, crew: Crew) -> MadeShare:
+        site = PassSite(crew, self.pixels)
+        made = self.finish_pass(index, site, self.trace_pass(index, site))
+        return made._replace(values=within_crop(made.values, self.settings))
+
+    def finish_pass(self, index: int, site: PassSite, image: Radiance) -> MadeShare:
+        """Returns a pass whose pixels are traced, with what the next one needs, which goes on from now. Some passes
+        add what the eye meets first."""
         carried = self.carries()
-        crew.release_next()
-        if share.index < FEATURE_PASSES and self._has_features:
-            features = self._eye_job(site, self._eye_task(share.index), no_photons(), image=image)
-            self._run_eye_loop(site, run_features, features, 1)
+        site.crew.release_next()
+        if index < FEATURE_PASSES and self._has_features:
+            features = self.eye_job(site, self.eye_task(index), no_photons(), image=image)
+            self.run_eye_loop(site, run_features, features, 1)
         site.give_back()
-        values = within_crop(image, self.settings) if share.parts == 1 else image[site.pixels]
-        return MadeShare(values, site.work, carried)
+        return MadeShare(image, site.work, carried)
 
     @property
     def _has_features(self) -> bool:
@@ -228,7 +154,7 @@ class EyeDriver(Driver):
         site: where the pass is made; several passes are under way at once, so that nothing of one may be kept in the
         driver.
         """
-        return self._trace_eye_paths(site, self._eye_task(index), no_photons())
+        return self.trace_eye_paths(site, self.eye_task(index), no_photons())
 
     def counters(self) -> dict[str, Any]:
         """Returns what threads have spent so far."""
@@ -251,7 +177,7 @@ class EyeDriver(Driver):
         """Gives the ports back."""
         self._pool.close()
 
-    def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
+    def eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
         return EyeTask(
             seed=np.uint64(self.settings.seed),
             sequence=index,
@@ -270,37 +196,12 @@ class EyeDriver(Driver):
         """Returns how many slots the shadow rays of a batch take."""
         return self._light_samples()
 
-    def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Generator[T]:
-        return in_order(self._pool, task, first, may_begin, self._room)
-
-    def _room(self) -> int:
-        """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-        return self.under_way(self._pool.threads, self.bytes_of_pass())
-
-    @classmethod
-    def under_way(cls, threads: int, bytes_of_pass: int, processes: int = 1) -> int:
-        """Returns how many passes may be under way at once, on so many threads, if each takes so much memory.
-
-        processes: that share the memory.
-        """
-        return passes_under_way(threads, bytes_of_pass, processes) if cls.begin_early or not cls.is_sequential else 1
-
-    @classmethod
-    def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
-        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
-        it sends out."""
-        return IMAGES_OF_PASS * 8 * LAYER_COLUMNS[settings.layers] * settings.width * settings.height
-
-    def bytes_of_pass(self) -> int:
-        """Returns about how much memory a pass takes."""
-        return self.bytes_for(self.settings)
-
-    def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        job = self._eye_job(site, task, lookup)
+    def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
+        job = self.eye_job(site, task, lookup)
         self.on_job(job)
-        return self._run_eye_loop(site, run_eye_paths, job, self._eye_slots)
+        return self.run_eye_loop(site, run_eye_paths, job, self._eye_slots)
 
-    def _eye_job(
+    def eye_job(
         self,
         site: PassSite,
         task: EyeTask,
@@ -323,7 +224,7 @@ class EyeDriver(Driver):
             image=site.crew.zeros(shape) if image is None else image,
         )
 
-    def _run_eye_loop(
+    def run_eye_loop(
         self, site: PassSite, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int
     ) -> Radiance:
         """Runs a loop of `camera_paths.loops` on the workers of a pass, and returns the image.
@@ -347,6 +248,7 @@ class EyeDriver(Driver):
 
     def _add_work(self, work: Work) -> None:
         """Counts what a pass took."""
+        self._most_stored = max(self._most_stored, work.photons.stored)
         self._work.rays.add(work.rays)
         self._work.photons.add(work.photons)
         self._work.lookup_seconds += work.lookup_seconds

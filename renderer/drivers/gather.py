@@ -1,9 +1,9 @@
-"""This module has the driver `gather`."""
+"""The driver `gather`."""
 
 from renderer.camera_paths.task import GATHER
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.eye import PassSite
-from renderer.drivers.photon import CAUSTIC, WHOLE, PhotonDriver, PhotonOrder, photon_task
+from renderer.drivers.pass_photons import CAUSTIC, WHOLE, PassPhotons, PhotonRequest, PhotonRequests, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius, photon_radius
 from renderer.photons.irradiance import irradiance_map
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
@@ -32,24 +32,23 @@ class GatherDriver(PhotonDriver):
         super().__init__(snapshot, tracer, settings)
         evenly = photon_radius(self.scene.area, self.emitted, IRRADIANCE_PHOTONS)
         self.first_far_radius = max(self.first_radius, evenly)
-        self.prepare_caustics()
+        _ = self.caustic_scene  # is there before passes share it
 
-    def _shadow_slots(self) -> int:
-        """Returns one slot more, for rays that look whether known irradiance is in sight."""
-        return super()._shadow_slots() + 1
-
-    def orders(self, index: int) -> dict[str, PhotonOrder]:
-        """Returns the photons of the far map and of the caustic map of a pass."""
+    def photon_requests(self, index: int) -> PhotonRequests:
+        """Returns which photons a pass traces: those of the far map and those of the caustic map."""
         scene = self.projected_scene
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
         task = task._replace(max_bounces=max(task.max_bounces - 1, 1))  # behind the surface that such rays come from
-        return {WHOLE: PhotonOrder(scene, task), **self._caustic_orders(index)}
+        return {WHOLE: PhotonRequest(scene, task), **self.caustic_requests(index)}
 
-    def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
+    def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the photons of a pass in maps: irradiance at some of them, and caustics."""
-        orders = self.orders(index)
-        photons, scale = self._photons_of(site, orders, WHOLE)
-        far = irradiance_map(photons, pass_radius(self.first_far_radius, index), scale, site.crew)
-        caustics = self._photon_map(site, orders, CAUSTIC, self.cell_of(index))
+        in_order, scale = photons.in_order(WHOLE)
+        far = irradiance_map(in_order, pass_radius(self.first_far_radius, index), scale, photons.site.crew)
+        caustics = photons.build_map(CAUSTIC, self.radius_of(index))
         return look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
+
+    def _shadow_slots(self) -> int:
+        """Returns one slot more, for rays that look whether known irradiance is in sight."""
+        return super()._shadow_slots() + 1

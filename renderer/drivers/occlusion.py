@@ -1,10 +1,11 @@
-"""This module has the driver `ao`."""
+"""The driver `ao`."""
 
 import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
 from renderer.drivers.driver import Caustics, Radiance, RenderSettings
-from renderer.drivers.eye import LOOP_CODE, EyeDriver, PassSite
+from renderer.drivers.eye import LOOP_CODE, EyeDriver
+from renderer.drivers.pass_site import PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -37,5 +38,5 @@ class OcclusionDriver(EyeDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: the unoccluded share in all three channels."""
-        job = self._eye_job(site, self._eye_task(index), no_photons(), reach=self._reach)
-        return self._run_eye_loop(site, run_occlusion, job, 1)
+        job = self.eye_job(site, self.eye_task(index), no_photons(), reach=self._reach)
+        return self.run_eye_loop(site, run_occlusion, job, 1)

@@ -1,4 +1,4 @@
-"""This module has the driver `path`."""
+"""The driver `path`."""
 
 from renderer.camera_paths.task import FOLLOW
 from renderer.drivers.driver import Caustics

@@ -1,9 +1,9 @@
-"""This module has the driver `path+caustics`."""
+"""The driver `path+caustics`."""
 
 from renderer.camera_paths.task import CAUSTICS
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.eye import PassSite
-from renderer.drivers.photon import CAUSTIC, PhotonDriver, PhotonOrder
+from renderer.drivers.pass_photons import CAUSTIC, PassPhotons, PhotonRequests
+from renderer.drivers.photon import PhotonDriver
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -20,17 +20,17 @@ class PathCausticsDriver(PhotonDriver):
     summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = CAUSTICS
-    is_aimed = False
+    has_pilot = False
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.prepare_caustics()
+        _ = self.caustic_scene  # is there before passes share it
 
-    def orders(self, index: int) -> dict[str, PhotonOrder]:
-        """Returns the photons of the caustic map of a pass."""
-        return self._caustic_orders(index)
+    def photon_requests(self, index: int) -> PhotonRequests:
+        """Returns which photons a pass traces: those that make caustics."""
+        return self.caustic_requests(index)
 
-    def lookup_for(self, index: int, site: PassSite) -> PhotonLookup:
+    def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the caustic photons of a pass in a map."""
-        caustics = self._photon_map(site, self.orders(index), CAUSTIC, self.cell_of(index))
+        caustics = photons.build_map(CAUSTIC, self.radius_of(index))
         return look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))

@@ -4,18 +4,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import DISC_THICKNESS
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from scenes.geometry import column_dots
+from shaders.float32 import Bools, Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, as_records, make_rays
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: alpha of Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. The variance of the mean of n
 #: passes falls as n^-alpha and its bias as n^(alpha - 1); with 2/3 noise and bias both fall as n^-1/3.

@@ -5,27 +5,26 @@ puts all of them into maps, and then its parts, which look up in these maps: pho
 once, whatever the number of processes.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.drivers.driver import Carried
-from renderer.drivers.driver import MadeShare as MadeShare
+from renderer.drivers.driver import Carried, Driver, MadeShare, within_crop
+from renderer.drivers.eye import EyeDriver
+from renderer.drivers.pass_photons import PassPhotons, Photons
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.pixels import TILE
 from renderer.fleet.fleet import Common
 from renderer.photons.lookup import PhotonLookup
-from renderer.photons.photon_map import Words
 from renderer.photons.ranges import PhotonRange
-
-#: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
-TILE = 8
+from tracecore.workers.tasks import Crew
 
 #: Pixels, one after the other in the order in which they are visited, that are in the same part of a pass.
 PART_RUN = 8 * TILE * TILE
-
-#: Photons of a pass, or of a range of them, by the name of the map that is made of them: (n, PHOTON_WORDS) uint32, in
-#: order of photon index and bounce.
-Photons = dict[str, Words]
 
 
 @dataclass(frozen=True)
@@ -86,3 +85,44 @@ def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32
     if share.parts == 1:
         return pixels
     return pixels[np.arange(len(pixels)) // PART_RUN % share.parts == share.part]
+
+
+def made_shares(driver: Driver, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
+    """Yields shares of a driver's passes in the order in which they are taken; as many are under way at once as passes
+    are.
+
+    take: returns the next one, or None where there is none now: then those under way are made, and no more.
+    """
+    shares: Iterator[AnyShare] = iter(take, None)
+    if not isinstance(driver, EyeDriver):
+        return driver.passes(share.index for share in shares)
+    return driver.made_in_order(partial(make_share, driver), shares)
+
+
+def make_share(driver: EyeDriver, share: AnyShare, crew: Crew) -> MadeShare:
+    """Returns what is made of a pass, of a part of it, or of the photons that it looks up."""
+    if isinstance(share, Share):
+        photon_map = None if share.given is None else share.given.content
+        return make_part(driver, share, PassSite(crew, part_of(driver.pixels, share), photon_map))
+    assert isinstance(driver, PhotonDriver)
+    site = PassSite(crew, driver.pixels)
+    photons = PassPhotons(driver.photon_requests(share.index), driver.emitted, site)
+    if isinstance(share, PhotonShare):
+        made = MadeShare(photons.trace(share.photons.indices), site.work, {})
+    else:  # the site keeps its memory, for what is returned
+        photons = replace(photons, traced=share.given.content)
+        made = MadeShare(driver.build_map(share.index, photons), site.work, {})
+    if driver.is_sequential:
+        crew.await_before()  # in the order of the shares, so that each knows that those before are done
+    crew.release_next()
+    return made
+
+
+def make_part(driver: EyeDriver, share: Share, site: PassSite) -> MadeShare:
+    """Returns the pixels of a pass, or those of a part of it alone."""
+    if share.carried is not None:
+        site.crew.await_before()  # what is under way goes on from something else
+        driver.take_up(share.index, share.carried)
+    image = driver.trace_pass(share.index, site)
+    made = driver.finish_pass(share.index, site, image)
+    return made._replace(values=within_crop(image, driver.settings) if share.parts == 1 else image[site.pixels])

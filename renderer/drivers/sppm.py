@@ -1,17 +1,18 @@
-"""This module has the driver `sppm`."""
+"""The driver `sppm`."""
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from renderer.camera_paths.paths import Doubles
 from renderer.drivers.driver import Carried, Radiance, RenderSettings
-from renderer.drivers.eye import PassSite
+from renderer.drivers.pass_photons import PassPhotons
+from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
+from renderer.photons.lookup import PhotonLookup
 from scenes.model import Snapshot
+from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import Helpers
 
@@ -45,28 +46,25 @@ class StochasticDriver(PhotonDriver):
     name = "sppm"
     summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
     is_sequential = True
-    begin_early = True
+    is_concurrent = True  # a pass waits itself for what the one before it leaves
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.discs = self._first_discs()
 
-    def trace_pass(self, index: int, site: PassSite) -> Radiance:
-        """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
-        have left, for which it waits when its map is there.
-        """
-        lookup = self.lookup_for(index, site) if site.lookup is None else site.lookup
+    def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
+        """Returns the photons of a pass in a map, which needs nothing of the passes before."""
+        return photons.build_layered_map(cell_for(self.first_radius, index))
+
+    def follow_camera_paths(self, index: int, photon_map: PhotonLookup, site: PassSite) -> Radiance:
+        """Returns the pixels of a pass with the radii that the passes before it have left, for which it waits, and
+        shrinks them by the photons that they have found."""
         site.crew.await_before()
         discs = self._discs_before(index)
-        radii = np.sqrt(discs.radius2)
-        lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
-        image = self._trace_eye_paths(site, self._eye_task(index), lookup)
+        lookup = photon_map._replace(radii=np.sqrt(discs.radius2), found=np.zeros(len(discs.radius2), np.int64))
+        image = self.trace_eye_paths(site, self.eye_task(index), lookup)
         self.discs = shrunk_by(discs, lookup.found, site.crew)
         return image
-
-    def cell_of(self, index: int) -> float:
-        """Returns the radius that the photons of a pass are sorted for, world units."""
-        return cell_for(self.first_radius, index)
 
     def carries(self) -> Carried:
         """Returns what pixels know after the pass that was just traced: the fields of `Discs` that are arrays."""
@@ -104,7 +102,7 @@ def evenly_shrunk(first_radius: float, passes: int) -> float:
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
 
 
-def shrunk_by(discs: Discs, found: npt.NDArray[np.int64], workers: Helpers) -> Discs:
+def shrunk_by(discs: Discs, found: Longs, workers: Helpers) -> Discs:
     """Returns the discs after a pass that found so many photons within each; workers share the pixels."""
     parts = [slice(first, first + PART_PIXELS) for first in range(0, len(found), PART_PIXELS)]
 

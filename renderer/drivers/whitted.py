@@ -1,4 +1,4 @@
-"""This module has the driver `whitted`."""
+"""The driver `whitted`."""
 
 from renderer.camera_paths.task import NOTHING
 from renderer.drivers.driver import Caustics

@@ -6,8 +6,7 @@ import numpy as np
 from numba import types
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, Chunk, PhotonBatch, PhotonTask
-from renderer.photons.leaving import for_each_leaving, leave_plain
-from renderer.scene.photon_scene import BY_EMIT, EMITTER, PhotonScene
+from renderer.scene.photon_scene import BY_EMIT, EMITTER, PLAIN, PhotonScene
 from renderer.scene.projection import (
     AIM,
     AS_EVER,
@@ -41,7 +40,8 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from renderer.simd.rows import gather_columns
-from renderer.simd.ways import Way, call_way
+from renderer.simd.ways import Way, call_way, for_each_way
+from shaders.alias_table import ALIAS, draw_alias
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, PI, ZERO, Float32, Int
 from shaders.lights import (
@@ -55,11 +55,12 @@ from shaders.lights import (
     emit_from,
     is_outside,
     is_place,
+    kinds_with,
     triple,
 )
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
-from shaders.vector import Vec3, chosen, scale
+from shaders.vector import Vec3, along, chosen, in_double, in_single, scale
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -72,7 +73,7 @@ GOLDEN = np.uint32(2654435769)
 #: `docs/lab/shading-in-columns.md`.
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
-EMITTER_BYTES = EMITTER.itemsize
+EMITTER_BYTES, ALIAS_WORDS = EMITTER.itemsize, Int(ALIAS.itemsize // 4)
 AIM_BYTES, AIM_QUADS = AIM.itemsize, (0, 16, 32)
 #: Where words of an emitter begin, by fours: of a point, and of all.
 POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
@@ -82,6 +83,28 @@ PROJECTION_STEP = np.uint32(2)
 
 #: The normal of a light without one.
 NO_NORMAL = (0.0, 0.0, 0.0)
+
+
+@inlined
+def leave_plain(light: Emitter, bits: Bits4) -> Emission:
+    """Returns a photon that leaves a point, triangle or parallelogram."""
+    s, t = unit32(bits[2]), unit32(bits[3])
+    is_beyond = s + t > ONE + light.size  # the other half of the square, where the light has none
+    s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
+    origin = along(along(light.corner, light.edge_1, s), light.edge_2, t)
+    return Emission(origin, lambertian(light.normal, unit32(bits[0]), unit32(bits[1])), light.flux)
+
+
+@inlined
+def leave_from_plain(light: Emitter, _sky: Sky, bits: Bits4) -> Emission:
+    """Returns a photon as `leave_plain` does, beside lights of other kinds."""
+    return leave_plain(light, bits)
+
+
+#: Calls loop(way, kind, more) for each way to leave lights, with the number that `PhotonScene.kinds` has for it.
+for_each_leaving = for_each_way(
+    [(leave_from_plain, int(PLAIN)), *((kind.leave, int(kind.number)) for kind in kinds_with("leave"))]
+)
 
 
 class PhotonLaunch(NamedTuple):
@@ -176,10 +199,7 @@ def launch_chunk(
 def choose_light(i: int, data: PhotonLaunch) -> None:
     """Choose the light of a photon in proportion to power by the alias method."""
     spread = np.uint32(np.uint32(data.photon + np.uint32(i)) * GOLDEN + data.shift)
-    product = np.uint64(spread) * data.lights
-    own = Int(product >> np.uint64(32))
-    share, alias = get_word(data.aliases, Int(own + own)), get_int(data.aliases + 4, Int(own + own))
-    put(address(data.chunk.light), i, own if np.uint32(product) < share else alias)
+    put(address(data.chunk.light), i, draw_alias((data.aliases, Int(0), ALIAS_WORDS), data.lights, spread)[0])
 
 
 @inlined
@@ -204,17 +224,14 @@ def leave_point(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave one of several points."""
     bits = bits_of(np.uint32(i), data.bits)
     direction = lambertian((ZERO, ZERO, ZERO), unit32(bits[0]), unit32(bits[1]))
-    put3(data.rays, data.step, i, column(data.chunk.corner, i))
-    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, direction)
-    put3(data.paths + PATH_FLUX * data.step, data.step, i, scale(column(data.chunk.emitted, i), data.per_unit))
+    flux = scale(column(data.chunk.emitted, i), data.per_unit)
+    depart_with_flux(i, Emission(column(data.chunk.corner, i), direction, flux), data)
 
 
 @inlined
 def leave_light(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave one of several lights."""
-    light = emitter_at(i, data)
-    leave(i, light, data)
-    put3(data.paths + PATH_FLUX * data.step, data.step, i, light.flux)
+    depart_with_flux(i, leave_plain(emitter_at(i, data), bits_of(np.uint32(i), data.bits)), data)
 
 
 @inlined
@@ -229,13 +246,7 @@ def emitter_at(i: int, data: PhotonLaunch) -> Emitter:
 @inlined
 def leave_only_light(i: int, data: PhotonLaunch) -> None:
     """Let a photon leave the only light."""
-    leave(i, data.only, data)
-
-
-@inlined
-def leave(i: int, light: Emitter, data: PhotonLaunch) -> None:
-    """Write origin and direction of a photon that leaves a point, triangle or parallelogram."""
-    depart(i, leave_plain(light, bits_of(np.uint32(i), data.bits)), data)
+    depart(i, leave_plain(data.only, bits_of(np.uint32(i), data.bits)), data)
 
 
 @inlined
@@ -243,6 +254,13 @@ def depart(i: int, photon: Emission, data: PhotonLaunch) -> None:
     """Write origin and direction of a photon."""
     put3(data.rays, data.step, i, photon.origin)
     put3(data.rays + RAY_DIRECTION * data.step, data.step, i, photon.direction)
+
+
+@inlined
+def depart_with_flux(i: int, photon: Emission, data: PhotonLaunch) -> None:
+    """Write origin, direction and flux of a photon."""
+    depart(i, photon, data)
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, photon.flux)
 
 
 @compiled
@@ -254,9 +272,8 @@ def leave_by_kind(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> None:
         i = get_int(address(data.chunk.listed), k)
         light = scene.others[get_int(address(data.chunk.light), i)]
         photon = emit_from(scene.lights, light, fine_numbers(i, data))
-        flux = singles(scale(photon.flux, data.per_unit))
-        depart(i, Emission(singles(photon.origin), singles(photon.direction), flux), data)
-        put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
+        flux = in_single(scale(photon.flux, data.per_unit))
+        depart_with_flux(i, Emission(in_single(photon.origin), in_single(photon.direction), flux), data)
 
 
 @inlined
@@ -302,8 +319,7 @@ def leave_listed(k: int, data: tuple[Way, Sky, PhotonLaunch]) -> None:
     way, sky, start = data
     i = get_int(address(start.chunk.listed), k)
     photon = call_way(way, (emitter_at(k, start), sky, bits_of(np.uint32(i), start.bits)))
-    depart(i, photon, start)
-    put3(start.paths + PATH_FLUX * start.step, start.step, i, photon.flux)
+    depart_with_flux(i, photon, start)
 
 
 @inlined
@@ -357,9 +373,9 @@ def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch) -> int:
     for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
         i = get_int(address(chunk.listed), k)
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
-        u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
-        direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
-        source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
+        u = in_double((unit32(bits[0]), unit32(bits[1]), unit32(bits[2])))
+        direction = in_double(get3(data.rays + RAY_DIRECTION * step, step, i))
+        source = source_of(scene, chunk, i, in_double(get3(data.rays, step, i)), direction)
         light = get_int(address(chunk.light), i)
         box = scene.projection.around[light]
         if light != known:
@@ -367,8 +383,8 @@ def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch) -> int:
             known = light if is_place(source.kind) else Int(-1)  # all photons of a place see the same cones
         photon = project(scene.lights, mixture, (source, direction, box), u)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
-        put3(data.rays, step, i, singles(photon.origin))
-        put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
+        put3(data.rays, step, i, in_single(photon.origin))
+        put3(data.rays + RAY_DIRECTION * step, step, i, in_single(photon.direction))
         put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
         aimed += 1 if photon.is_aimed else 0
     return aimed
@@ -399,7 +415,7 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
     light = int(get_int(address(chunk.light), i))
     row = int(scene.others[light]) if len(scene.others) > 0 else -1
     if row < 0:
-        normal = doubles(get3(address(scene.emitters) + EMITTER_BYTES * light, WORD_BYTES, 6))
+        normal = in_double(get3(address(scene.emitters) + EMITTER_BYTES * light, WORD_BYTES, 6))
         return Source(POINT if normal == NO_NORMAL else TRIANGLE, row, origin, normal)
     kind = scene.lights.rows[row, LIGHT_KIND]
     return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))
@@ -422,15 +438,3 @@ def fine_numbers(i: int, data: PhotonLaunch) -> tuple[float, float, float, float
 def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
     """Returns a float64 in the open interval (0, 1): one word chooses a step, the other a place within it."""
     return np.float64(unit32(coarse)) + (np.float64(unit32(fine)) - 0.5) * UNIT_STEP
-
-
-@inlined
-def singles(a: Vec3) -> Vec3:
-    """Returns a vector rounded to float32."""
-    return (Float32(a[0]), Float32(a[1]), Float32(a[2]))
-
-
-@inlined
-def doubles(a: Vec3) -> Vec3:
-    """Returns a vector in float64."""
-    return (np.float64(a[0]), np.float64(a[1]), np.float64(a[2]))

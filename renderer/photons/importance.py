@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_FLUX, PHOTON_NORMAL, Words, unpack_flux
@@ -20,18 +19,16 @@ from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import SHEET, pack_emitters, pack_kinds
 from renderer.scene.projection import NO_PROJECTION
 from shaders.alias_table import pack_aliases
+from shaders.float32 import Bools, Doubles, Longs
 from shaders.lights import SHADOW_END, LightArrays, Row, Sphere, distant_row, pack_lights, sample_light, spot_row
 from shaders.octahedral import unpack_unit
 from shaders.random import STREAM_LIGHT, random4
 from shaders.surface import ORIGIN_OFFSET
-from shaders.vector import Vec3, along, dot, largest_magnitude, mean, scale
+from shaders.vector import along, dot, in_double, largest_magnitude, mean, scale
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, RAY_FLOATS, Floats, as_records
 from tracecore.workers.pool import Workers
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 #: Importons that leave the eye, and the pass whose random numbers they have, to which no render comes.
 IMPORTONS, PILOT = 1 << 15, (1 << 32) - 1
@@ -115,7 +112,7 @@ def look_for_lights(
     for i in range(len(importons)):
         words = importons[i]
         point = (single(words[0]), single(words[1]), single(words[2]))
-        normal = doubles(unpack_unit(words[PHOTON_NORMAL]))
+        normal = in_double(unpack_unit(words[PHOTON_NORMAL]))
         u = random4(key[0], key[1], i, STREAM_LIGHT, 0)
         light = sample_light(lights, point, (u[0], u[1], u[2]))
         start = along(point, normal, 2.0 * ORIGIN_OFFSET * largest_magnitude(point))
@@ -134,13 +131,7 @@ def single(word: np.uint32) -> float:
     return np.float64(np.uint32(word).view(np.float32))
 
 
-@compiled
-def doubles(vector: Vec3) -> Vec3:
-    """Returns a vector in float64."""
-    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
-
-
-def are_free(scene: PackedScene, tracer: Tracer, rays: Floats) -> npt.NDArray[np.bool_]:
+def are_free(scene: PackedScene, tracer: Tracer, rays: Floats) -> Bools:
     """Returns which rays meet nothing but a few sheets, (n,) bool."""
     sheets = (scene.surfaces.flags & SHEET)[scene.surfaces.material_ids] != 0
     free, left = np.zeros(len(rays), np.bool_), np.arange(len(rays))

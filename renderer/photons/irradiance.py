@@ -39,7 +39,7 @@ from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
 from renderer.simd.wide_vectors import first_elements
 from shaders.float32 import Doubles, Float32, Longs
 from shaders.octahedral import unpack_unit
-from shaders.vector import Color, Vec3
+from shaders.vector import Color, Vec3, in_single
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, element, fetch_add, less_equal, lowest_bit, splat16
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
@@ -196,8 +196,7 @@ def nearest_within(samples: PhotonMap, point: Vec3, geom_normal: Vec3, bounds: t
     reach, thickness = bounds[0], splat16(Float32(bounds[1]))
     grid, starts, columns = samples.grid, samples.starts, address(samples.columns)
     step = WORD_BYTES * samples.columns.shape[1]
-    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
-    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
+    center, normal = in_single(point), in_single(geom_normal)
     (x0, x1), (y0, y1), (z0, z1) = (
         span(samples, center, reach, 0),
         span(samples, center, reach, 1),

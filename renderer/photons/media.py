@@ -3,13 +3,13 @@
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import FATES, NO_FATE, PATH_MEDIA, Chunk
+from renderer.photons.batch import PATH_MEDIA, Chunk
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View
 from renderer.simd.columns import COLUMN, column, each, get, get_int, get_word, pack_columns, put, set_column, whole
 from shaders.float32 import ZERO, Int
-from shaders.vector import dot, multiply
+from shaders.vector import Vec3, dot, multiply
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -74,10 +74,17 @@ def look_at_border(i: int, data: Inside) -> None:
 def go_through(i: int, data: Inside) -> None:
     """Write the stack of the path that leaves a hit."""
     chunk, _ = data
+    chunk.media[i] = stack_towards(i, column(chunk.wi, i), data)
+
+
+@inlined
+def stack_towards(i: int, direction: Vec3, data: Inside) -> np.uint32:
+    """Returns the stack of a ray that leaves a hit in a direction: that of the path, or what is behind the border."""
+    chunk, _ = data
     medium, is_outside, (inner, outer) = border_at(i, data)
-    is_through = (dot(column(chunk.wi, i), column(chunk.normal, i)) < ZERO) & (medium != NOTHING)
-    behind = inner if is_outside else outer
-    chunk.media[i] = behind if is_through else chunk.media[i]
+    stack, behind = chunk.media[i], inner if is_outside else outer
+    is_through = (dot(direction, column(chunk.normal, i)) < ZERO) & (medium != NOTHING)
+    return behind if is_through else stack
 
 
 @inlined
@@ -90,8 +97,12 @@ def border_at(i: int, data: Inside) -> tuple[int, bool, tuple[np.uint32, np.uint
 
 
 @inlined
-def keep_media(view: View, hits: int) -> None:
-    """Move the stacks of the photons that go on behind those before."""
-    chunk = view.chunk
-    kept = (view.kept_paths + PATH_MEDIA * view.step,)
-    pack_columns(address(chunk.counters), (FATES, NO_FATE), hits, (address(chunk.media),), kept)
+def keep_media(word: int, fates: int, wanted: tuple[np.uint32, np.uint32], view: View, hits: int) -> None:
+    """Move the stacks of the paths that go on behind those before.
+
+    word: which of a path's.
+    fates: address of the column that says which go on.
+    wanted: the bits of it that count, and what they are then.
+    """
+    kept = (view.kept_paths + word * view.step,)
+    pack_columns(fates, wanted, hits, (address(view.chunk.media),), kept)

@@ -29,7 +29,7 @@ from renderer.simd.wide_vectors import (
 from shaders.elementary import binary_exponent, fma, power_of_two
 from shaders.float32 import ONE, ZERO, Float32, Floats, Int, Ints
 from shaders.shading_normals import MOST_CORRECTION
-from shaders.vector import Color, Vec3
+from shaders.vector import Color, Vec3, in_single
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16, store
 
@@ -133,7 +133,7 @@ Words = npt.NDArray[np.uint32]
 @inlined
 def pack_flux(flux: Color, u: float) -> np.uint32:
     """Returns three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
-    red, green, blue = Float32(flux[0]), Float32(flux[1]), Float32(flux[2])
+    red, green, blue = in_single(flux)
     top = max(red, green, blue)
     exponent = min(max(binary_exponent(top), _LEAST_EXPONENT), _MOST_EXPONENT)
     # Where rounding up might need a tenth bit, whatever u: a step that u chose would leave the other channels biased.
@@ -252,10 +252,9 @@ def find(
 
     between: surfaces between this one and the eye.
     """
-    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
-    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
-    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
-    return find_in(photon_map, Disc(center, normal, bent, normal != bent, Float32(radius), Float32(between)))
+    normal, bent = in_single(geom_normal), in_single(shading_normal)
+    disc = Disc(in_single(point), normal, bent, normal != bent, Float32(radius), Float32(between))
+    return find_in(photon_map, disc)
 
 
 @inlined

@@ -101,7 +101,6 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 #: Photons look at texels where they may, and at maps elsewhere.
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
 
-
 #: Surfaces that are looked at where a ray meets their triangle.
 WITH_UV = np.uint32(TEXTURED | BENT | MAPPED)
 
@@ -219,7 +218,7 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
     add_fates(hits, chunk, output)
     if queue.flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
-        keep_media(view, hits)
+        keep_media(PATH_MEDIA, address(chunk.counters), (FATES, NO_FATE), view, hits)
     return looked, keep_paths(view, hits)
 
 

@@ -34,11 +34,9 @@ WAITING_COLUMN = 2 * CHUNK + ELEMENTS
 SEGMENT_BYTES = 16 << 20
 
 #: What a thread counts: photons by how they left and what became of them, in the order of
-#: `PhotonCounts`, and rays.
+#: `PhotonLongs`, and rays.
 PHOTONS_EMITTED, PHOTONS_AIMED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(6)
 PHOTON_RAYS, PHOTON_COUNTERS = range(6, 8)
-
-Counts = Longs
 
 
 class PhotonOutput(NamedTuple):
@@ -52,10 +50,10 @@ class PhotonOutput(NamedTuple):
     """
 
     waiting: Words
-    waits: Counts
+    waits: Longs
     blocks: Words
-    filled: Counts
-    counters: Counts
+    filled: Longs
+    counters: Longs
 
 
 class Piece(NamedTuple):
@@ -73,7 +71,7 @@ class PhotonStore:
     """The photons of one thread, in segments that are kept from run to run. counters: of all its runs since `clear`."""
 
     def __init__(self) -> None:
-        self.counters: Counts = np.zeros(PHOTON_COUNTERS, np.int64)
+        self.counters: Longs = np.zeros(PHOTON_COUNTERS, np.int64)
         self._waiting, self._waits = np.zeros((STORE_COLUMNS, WAITING_COLUMN), np.uint32), np.zeros(1, np.int64)
         self._segments: list[PhotonOutput] = []
         self._current = 0
@@ -173,7 +171,7 @@ def _for_blocks(stores: list[PhotonStore], workers: Helpers, act: Callable[[Word
 
 
 @compiled
-def count_photons(blocks: Words, first: int, counts: Counts) -> None:
+def count_photons(blocks: Words, first: int, counts: Longs) -> None:
     """Add to counts[p] the number of photons of path first + p."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):
@@ -181,14 +179,14 @@ def count_photons(blocks: Words, first: int, counts: Counts) -> None:
 
 
 @compiled
-def start_paths(counts: Counts, start: int) -> None:
+def start_paths(counts: Longs, start: int) -> None:
     """Turn numbers of photons into the indices of the first ones, from `start` on."""
     for path in range(len(counts)):
         start, counts[path] = start + counts[path], start
 
 
 @compiled
-def put_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
+def put_photons(blocks: Words, first: int, starts: Longs, ordered: Words) -> None:
     """Copy each photon to where its path starts, and let the rest of the path start behind it."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):

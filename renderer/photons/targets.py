@@ -1,13 +1,13 @@
 """What photons are sent to (`photon_projection`), and how many of them each light gets for it."""
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import join_triangles, pack_emitters
 from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, pack_aims, reach, reach_around
 from shaders.alias_table import pack_aliases
+from shaders.float32 import Bools, Doubles, Floats, Longs
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -25,10 +25,6 @@ from shaders.lights import (
 )
 from shaders.vector import along
 from tracecore.compilation.cached import compiled
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 #: Spheres around nothing.
 NO_SPHERES = np.empty((0, 4))
@@ -102,7 +98,7 @@ def with_needed(sharp: Doubles, share: float, needed: Doubles) -> tuple[Doubles,
     return np.concatenate([np.column_stack([sharp, np.full(len(sharp), density)]), needed]), own + share
 
 
-def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
+def narrower(lights: LightArrays, around: Doubles, is_square: Bools) -> Doubles:
     """Returns the boxes around what lights can light without those that no cone above a surface has in it."""
     is_bounded = np.isfinite(around).any(axis=(1, 2))
     is_in_doubt = is_bounded & np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE))
@@ -115,18 +111,13 @@ def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.boo
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:
     """Returns budgets of joined lights as those of rows, for the kinds that are never joined."""
     probability = lights.probability.copy()
-    single, joined = (np.flatnonzero(is_other(table)) for table in (lights.rows, rows))
+    is_other = (~np.isin(table[:, LIGHT_KIND], (POINT, TRIANGLE)) for table in (lights.rows, rows))
+    single, joined = map(np.flatnonzero, is_other)
     probability[single] = budgets[joined]
     return probability
 
 
-def is_other(rows: Doubles) -> npt.NDArray[np.bool_]:
-    """Returns whether a light is neither point nor triangle: (n,) bool."""
-    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, LIGHT_KIND], (POINT, TRIANGLE))
-    return kinds
-
-
-def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np.bool_], to: Projection) -> Doubles:
+def light_budgets(lights: LightArrays, power: Doubles, is_square: Bools, to: Projection) -> Doubles:
     """Returns the probabilities with which photons choose lights: (n,) float64.
 
     In part they follow the power that is sent out, in part that which goes to targets, so that a lamp beside glass is
@@ -145,7 +136,7 @@ def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np
 
 
 @compiled
-def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_]) -> Doubles:
+def reaches(lights: LightArrays, to: Projection, is_square: Bools) -> Doubles:
     """Returns the share of each light's flux that goes to targets, and that which is sent out if none does: (n, 2)
     float64. The second is 1 but of surfaces that are outside of what they can light.
 

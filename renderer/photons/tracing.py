@@ -8,7 +8,6 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
@@ -17,12 +16,11 @@ from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import PHOTON_RAYS, PhotonOutput, PhotonStore, in_order, room
 from renderer.scene.packed_scene import PackedScene
+from shaders.float32 import Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
 from tracecore.workers.pool import Loop, Worker, Workers
-
-Longs = npt.NDArray[np.int64]
 
 
 class PhotonJob(NamedTuple):

@@ -127,25 +127,25 @@ def _passes_bytes(
     members: that make them, or 0; what comes from another process is in memory once more.
     processes: that share the memory.
     """
-    from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver
+    from renderer.drivers.pass_memory import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
     from tracecore.cores import usable_cores
 
-    images = EyeDriver.bytes_for(settings)
+    images = image_bytes(settings)
     if members and driver.is_sequential:
         return members * (images + images // IMAGES_OF_PASS)
-    threads, most = settings.threads or usable_cores(), driver.bytes_for(settings)
-    passes = max(1, members) * max(1, driver.under_way(threads, most, processes))
-    of_pass = driver.bytes_for(settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
+    threads, most = settings.threads or usable_cores(), pass_bytes(driver, settings)
+    passes = max(1, members) * max(1, passes_under_way(driver, threads, most, processes))
+    of_pass = pass_bytes(driver, settings, STORED_BY_PASS) + (images // IMAGES_OF_PASS if members else 0)
     return of_pass * (passes if most_passes is None else min(passes, most_passes))
 
 
 def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
-    from renderer.drivers.photon import MAP_BYTES, PhotonDriver, photons_of_a_pass
+    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
 
-    if not issubclass(driver, PhotonDriver):
+    if not driver.traces_photons:
         return {}
-    sent_out = settings.photons or photons_of_a_pass(settings)
+    sent_out = photons_of_a_pass(settings)
     if driver.has_one_map:
         return {"photon map": int((SHARED_MAP_BYTES if members else MAP_BYTES + KEPT_BYTES) * STORED_BY_RUN * sent_out)}
     if driver.is_sequential and members:

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields, replace
 from typing import Any
 
-from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
@@ -105,7 +104,7 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
         begin_to_load(plan.driver.code)
     snapshot = plan.snapshot()
     check_fits(plan.estimate(snapshot))
-    helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
+    helped = first_run.helped() if plan.driver.traces_photons else nullcontext()
     with first_run.shown(quiet=plan.settings.quiet), helped:
         plan.note_unseen_light(snapshot)
         load_seconds = plan.load_seconds + time.perf_counter() - start

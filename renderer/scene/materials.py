@@ -36,6 +36,7 @@ from shaders.registry import get_shader
 from shaders.surface import MATERIAL
 from shaders.textures import TextureArrays
 from shaders.vector import BLACK, Color
+from tracecore.arrays import pieces
 from tracecore.compilation.side_by_side import need
 
 #: What loops gather of a material: its numbers; then its place in `BsdfTable.bsdfs`, that in `BsdfTable.shaders` or -1,
@@ -217,7 +218,10 @@ def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
 
 def flags_of_materials(all_dressed: Sequence[Dressed], kinds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Returns all bits that a triangle record of each material may have. kinds: (n,) uint32, of the records."""
-    bent = np.bincount(kinds[kinds & BENT != 0] & MATERIAL_MASK, minlength=len(all_dressed)) > 0
+    bent = np.zeros(len(all_dressed), np.bool_)
+    for piece in pieces(len(kinds)):
+        own = kinds[piece]
+        bent[own[own & BENT != 0] & MATERIAL_MASK] = True
     return np.array([flags_of(one) for one in all_dressed], np.uint32) | np.where(bent, BENT, np.uint32(0))
 
 

@@ -1,6 +1,7 @@
 """This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -221,14 +222,23 @@ def surface_area(positions: Floats) -> float:
 
 def sphere_around(snapshot: Snapshot) -> Sphere:
     """Returns the sphere around the box around all triangles; it has no size where there are none."""
-    corners = np.ascontiguousarray(snapshot.positions.reshape(-1, 3).T)  # columns, over which NumPy is fast
-    if corners.size == 0:
+    if len(snapshot.positions) == 0:
         return Sphere((0.0, 0.0, 0.0), 0.0)
-    middle = 0.5 * (corners.min(axis=1).astype(np.float64) + corners.max(axis=1))
-    squares = np.square(corners - middle.astype(np.float32)[:, None])
-    radius = SPHERE_MARGIN * math.sqrt(float((squares[0] + squares[1] + squares[2]).max()))
+    boxes = [[corners.min(axis=1), corners.max(axis=1)] for corners in corner_columns(snapshot.positions)]
+    lower, upper = np.min(boxes, axis=(0, 1)), np.max(boxes, axis=(0, 1))
+    middle = 0.5 * (lower.astype(np.float64) + upper)
+    largest = 0.0
+    for corners in corner_columns(snapshot.positions):
+        squares = np.square(corners - middle.astype(np.float32)[:, None])
+        largest = max(largest, float((squares[0] + squares[1] + squares[2]).max()))
     x, y, z = middle.tolist()
-    return Sphere((x, y, z), radius)
+    return Sphere((x, y, z), SPHERE_MARGIN * math.sqrt(largest))
+
+
+def corner_columns(positions: Floats) -> Iterator[Floats]:
+    """Yields the corners of triangles (n, 3, 3), some at a time, as columns (3, k), over which NumPy is fast."""
+    for piece in pieces(len(positions)):
+        yield np.ascontiguousarray(positions[piece].reshape(-1, 3).T)
 
 
 def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:

@@ -94,6 +94,10 @@ class SceneView:
         """Returns the scene at this moment."""
         return self.seen(scene.at_frame(self.frame) if self.time is None else scene.at(self.time))
 
+    def without_triangles(self, scene: Scene) -> Snapshot:
+        """Returns what `of` does, without the triangles, which need not be made for it."""
+        return self.seen(scene.view(scene.time_of(self.frame) if self.time is None else self.time))
+
     def seen(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)

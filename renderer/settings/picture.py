@@ -88,7 +88,7 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "a picture or a file of materials that is missing, or cannot be read, is an error and not a note",
+        "what the picture lacks, such as a missing file or a medium that is left out, is an error and not a note",
         default=False,
         group="scene",
     )

@@ -20,6 +20,7 @@ COMPONENTS: dict[int, np.dtype[Any]] = {
     5123: np.dtype("<u2"),
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
+    5130: np.dtype("<f8"),
 }
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 #: Bytes of arrays that a file may declare without storing them.
@@ -39,20 +40,24 @@ class Accessors:
         stored = sum(item.whole("byteLength") for item in file.rows("buffers"))
         self._budget = MAX_REUSE * min(stored, 1 << 32) + MAX_UNBACKED_BYTES
 
-    def floats(self, index: int, *types: str) -> Doubles:
-        """Returns numbers, (count, n) float64; whole numbers that are normalised are shares of their largest."""
+    def floats(self, index: int, *types: str, has_nan: bool = False) -> Doubles:
+        """Returns numbers, (count, n) float64; whole numbers that are normalised are shares of their largest.
+
+        has_nan: some may be NaN; else that is an error.
+        """
         array = self.array(index, types)
         if index not in self._floats:
             self._floats[index] = self._as_floats(array, self.rows[index])
-        return self._floats[index]
+        values = self._floats[index]
+        if not (np.isfinite(values) | (np.isnan(values) if has_nan else False)).all():
+            raise self.rows[index].place.error("holds numbers that are not finite")
+        return values
 
     def _as_floats(self, array: Array, item: Item) -> Doubles:
         """Returns the numbers that the components of an accessor stand for."""
         values: Doubles = array.astype(np.float64)
         if array.dtype.kind != "f":
             return np.maximum(values / np.iinfo(array.dtype).max, -1.0) if item.flag("normalized") else values
-        if not np.isfinite(values).all():
-            raise item.place.error("holds numbers that are not finite")
         return values
 
     def wholes(self, index: int, *types: str) -> Wholes:
@@ -61,6 +66,10 @@ class Accessors:
         if array.dtype.kind == "f":
             raise self.rows[index].error("componentType", "a type of whole numbers")
         return array.astype(np.int64)
+
+    def restart(self, index: int) -> int:
+        """Returns the index of an accessor that stands for no vertex: where a strip or fan ends, and another begins."""
+        return int(np.iinfo(self.array(index, ("SCALAR",)).dtype).max)
 
     def count(self, index: int) -> int:
         """Returns how many items an accessor has."""

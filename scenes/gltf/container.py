@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from scenes.errors import SceneFileError
+from scenes.gltf.extensions import INSTEAD, NEEDED, READ, UNSEEN
 from scenes.gltf.values import Item
 from scenes.keys.place import Place, quoted
 from scenes.notes import Notes
@@ -24,43 +25,14 @@ MAX_FILE_BYTES = 1 << 30
 MAX_MESSAGE = 200
 #: The header of a GLB file, and that of a chunk.
 GLB_HEADER_BYTES, CHUNK_HEADER_BYTES = 12, 8
-DRACO = "KHR_draco_mesh_compression"
-INSTANCING = "EXT_mesh_gpu_instancing"
-LIGHTS = "KHR_lights_punctual"
-WEBP = "EXT_texture_webp"
-TEXTURE_TRANSFORM = "KHR_texture_transform"
-VISIBILITY = "KHR_node_visibility"
-#: Extensions that are read, in full or nearly.
-READ = frozenset(
-    {
-        DRACO,
-        INSTANCING,
-        LIGHTS,
-        WEBP,
-        TEXTURE_TRANSFORM,
-        VISIBILITY,
-        "KHR_mesh_quantization",
-        "KHR_materials_anisotropy",
-        "KHR_materials_clearcoat",
-        "KHR_materials_emissive_strength",
-        "KHR_materials_ior",
-        "KHR_materials_pbrSpecularGlossiness",
-        "KHR_materials_sheen",
-        "KHR_materials_specular",
-        "KHR_materials_transmission",
-        "KHR_materials_unlit",
-        "KHR_materials_volume",
-    }
-)
-#: Extensions without which a file looks as it does at first, so that they may be required and are noted.
-DISPENSABLE = frozenset({"KHR_materials_variants"})
 
 
 class GltfFile:
     """Holds the header of a file and reads what it refers to. notes: take in lines about what is not read as it is."""
 
     def __init__(self, path: Path, notes: Notes) -> None:
-        """Raises SceneFileError where the file is no glTF 2.0, is not whole, or needs an extension that is not read."""
+        """Raises SceneFileError where the file is no glTF 2.0, is not whole, or shows nothing without an
+        extension that is not read."""
         self.path = path
         data = read_bytes(path, MAX_FILE_BYTES)
         text, self.binary = chunks(path, data) if path.suffix.lower() == ".glb" else (data, b"")
@@ -79,14 +51,15 @@ class GltfFile:
             self.notes.add(text, self.path)
 
     def check_extensions(self) -> None:
-        """Raises for an extension that is required and not read; one that is only used, or dispensable, is noted."""
-        for name in map(str, self.root.list_of("extensionsRequired")):
-            if name not in READ | DISPENSABLE:
-                message = f"the extension {quoted(name)} is not read; docs/gltf.md lists those that are"
-                raise self.root.place.inside("extensionsRequired").error(message)
-        for name in map(str, self.root.list_of("extensionsUsed")):
-            if name not in READ:
-                self.note(f"the extension {quoted(name)} is not read")
+        """Notes each extension that is not read. Raises for one that is required and without which nothing is seen."""
+        required, used = (self.root.list_of(key) for key in ("extensionsRequired", "extensionsUsed"))
+        for name in dict.fromkeys(map(str, [*required, *used])):
+            if name in NEEDED and name in required:
+                message = f"the extension {quoted(name)} is not read, and its meshes are packed by it; unpack them by"
+                raise self.root.place.inside("extensionsRequired").error(f"{message} {NEEDED[name]}")
+            if name not in READ | UNSEEN:
+                instead = f": {INSTEAD[name]}" if name in INSTEAD else ""
+                self.notes.add_loss(f"the extension {quoted(name)} is not read{instead}", self.path)
 
     def _buffer(self, index: int) -> bytes:
         """Returns the bytes of a buffer, as many as it is said to have."""

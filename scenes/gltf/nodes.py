@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from scenes.gltf.container import VISIBILITY, GltfFile
+from scenes.gltf.container import GltfFile
+from scenes.gltf.extensions import VISIBILITY
 from scenes.gltf.values import Item
 from scenes.model import Doubles
 from scenes.tracks import Track

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from PIL import Image
 
 from scenes.errors import SceneFileError
-from scenes.gltf.container import TEXTURE_TRANSFORM, WEBP, GltfFile
+from scenes.gltf.container import GltfFile
+from scenes.gltf.extensions import TEXTURE_TRANSFORM, WEBP
 from scenes.gltf.values import Item
 from scenes.limits import MAX_PIXELS
 from scenes.model import Color, Doubles, Texture
@@ -29,6 +30,8 @@ REPEAT, CLAMP, MIRROR = 10497, 33071, 33648
 NEAREST = 9728
 #: The most copies of a picture along one axis.
 MAX_COPIES = 64
+#: Characters of a reason why a picture is not read.
+MAX_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class GltfPictures:
         webp = item.extension(WEBP)
         image = (item if webp is None else webp).index("source", rows("images"), "images")
         if image is None:
-            self.file.note(f"{item.place.keys} has no picture that is read")
+            self.lost(f"{item.place.keys} has no picture that is read")
             return None
         if self.picture(image) is None:
             return None
@@ -134,7 +137,8 @@ class GltfPictures:
         return Lookup(image, wraps, is_nearest, texcoord, transform)
 
     def _picture(self, index: int) -> Texture | None:
-        """Reads a picture; one that is missing is noted. Raises where it is of no format or size that is read."""
+        """Reads a picture; one that is missing, or of no format that is read, is noted. Raises where one is too
+        large."""
         if index == EVEN.image:
             return Texture(name="colour", pixels=np.full((1, 1, 3), OPAQUE, np.uint8))
         item = self.file.rows("images")[index]
@@ -145,7 +149,7 @@ class GltfPictures:
             except OutsideError:
                 raise
             except SceneFileError as error:
-                self.file.notes.add_loss(f"{error.message}: colours alone are used", self.file.path)
+                self.lost(error.message)
                 return None
         else:
             data = bytes(self.file.view(view))
@@ -155,8 +159,13 @@ class GltfPictures:
         except (PixelsError, SizeError) as error:
             raise item.place.error(error.message) from error
         except Exception as error:  # Pillow raises many kinds on bad files
-            message = f"expected a picture, {', '.join(FORMATS)}: {reason(error)}"
-            raise item.place.error(message[:200]) from error
+            message = f"{item.place.keys} is no picture that is read, {', '.join(FORMATS)}: {reason(error)}"
+            self.lost(message[:MAX_REASON])
+            return None
+
+    def lost(self, message: str) -> None:
+        """Notes why there is no picture."""
+        self.file.notes.add_loss(f"{message}: colours alone are used", self.file.path)
 
     def name_of(self, item: Item, image: Image.Image) -> str:
         """Returns the name of a picture's texture."""

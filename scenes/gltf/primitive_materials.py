@@ -60,6 +60,9 @@ class Dressing:
             layout = self.pictures.layout([used for used in surface.maps.values() if used.lookup != EVEN], moved)
             mesh = replace(mesh, uvs=layout.moved(moved), uv_triangles=triangles)
             return replace(mesh, material=self.material(surface, layout))
+        if surface.material.kind == "anisotropic":  # whose facets lean along the texture coordinates
+            uvs = primitive.texture_coordinates(0)
+            mesh = replace(mesh, uvs=uvs, uv_triangles=None if uvs is None else triangles)
         return replace(mesh, material=self.material(surface, Layout()))
 
     def surface(self, primitive: Primitive) -> GltfSurface:

@@ -8,8 +8,9 @@ import numpy as np
 
 from scenes.geometry import bad_numbers
 from scenes.gltf.accessors import Accessors, Wholes
-from scenes.gltf.container import DRACO
+from scenes.gltf.extensions import DRACO
 from scenes.gltf.values import Item
+from scenes.mesh_validation import without_nan
 from scenes.model import Doubles, Indices
 
 #: What the numbers of `mode` stand for.
@@ -52,15 +53,26 @@ class Primitive:
         """Returns the triangles, (n, 3) int32, of a list, a strip or a fan."""
         count = len(self.positions)
         mode = self.item.whole("mode", TRIANGLES)
-        indices = self.indices(count)
-        if mode == TRIANGLES and len(indices) % 3:
-            raise self.item.place.error(f"expected three corners of each triangle, got {len(indices)} in all")
-        if len(indices) and indices.max() >= count:
-            reach = f"{indices.min()} to {indices.max()}"
-            raise self.item.place.error(f"indices reach from {reach}, but there are {count} vertices")
+        runs = [self.indices(count)] if mode == TRIANGLES or "faces" in self.decoded else self.runs(count)
+        for indices in runs:
+            if mode == TRIANGLES and len(indices) % 3:
+                raise self.item.place.error(f"expected three corners of each triangle, got {len(indices)} in all")
+            if len(indices) and indices.max() >= count:
+                reach = f"{indices.min()} to {indices.max()}"
+                raise self.item.place.error(f"indices reach from {reach}, but there are {count} vertices")
         if mode != TRIANGLES and "faces" not in self.decoded:
-            indices = strip(indices) if mode == STRIP else fan(indices)
-        return indices.reshape(-1, 3).astype(np.int32)
+            runs = [strip(indices) if mode == STRIP else fan(indices) for indices in runs]
+        return np.concatenate([indices.reshape(-1, 3) for indices in runs]).astype(np.int32)
+
+    def runs(self, count: int) -> list[Wholes]:
+        """Returns the indices of each strip or fan. count: of the vertices."""
+        indices = self.indices(count)
+        index = self.item.index("indices", self.accessors.rows, "accessors")
+        if index is None:
+            return [indices]
+        ends = np.flatnonzero(indices == self.accessors.restart(index))
+        first, *others = np.split(indices, ends)
+        return [first, *(run[1:] for run in others)]
 
     def indices(self, count: int) -> Wholes:
         """Returns the indices in their order, (n,). count: of the vertices."""
@@ -72,7 +84,7 @@ class Primitive:
     @cached_property
     def normals(self) -> Doubles | None:
         """Returns the normals, (n, 3), or None."""
-        return self.floats("NORMAL", "VEC3")
+        return self.sound("NORMAL", "VEC3", "normal")
 
     @cached_property
     def colors(self) -> Doubles | None:
@@ -82,17 +94,23 @@ class Primitive:
 
     def texture_coordinates(self, number: int) -> Doubles | None:
         """Returns a set of texture coordinates, (n, 2) with v downward, or None."""
-        uvs = self.floats(f"TEXCOORD_{number}", "VEC2")
+        uvs = self.sound(f"TEXCOORD_{number}", "VEC2", "texture coordinate")
         if uvs is not None:
             check_numbers(self.item, "texture coordinate", uvs)
         return uvs
 
-    def floats(self, name: str, *types: str) -> Doubles | None:
+    def sound(self, name: str, kind: str, called: str) -> Doubles | None:
+        """Returns an attribute as `floats` does, with zeros for those that are NaN, which is noted."""
+        values = self.floats(name, kind, has_nan=True)
+        file = self.accessors.file
+        return None if values is None else without_nan(values, called, file.path, file.notes)
+
+    def floats(self, name: str, *types: str, has_nan: bool = False) -> Doubles | None:
         """Returns an attribute as numbers, (n, width), or None. Raises unless there is one for each position."""
         if name in self.decoded:
             return np.asarray(self.decoded[name], np.float64)
         index = self.item.child("attributes").index(name, self.accessors.rows, "accessors")
-        return None if index is None else self.checked(name, self.accessors.floats(index, *types))
+        return None if index is None else self.checked(name, self.accessors.floats(index, *types, has_nan=has_nan))
 
     def wholes(self, name: str, *types: str) -> Wholes | None:
         """Returns an attribute as whole numbers, (n, width), or None."""

@@ -6,14 +6,16 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from scenes.document import Document, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.geometry import cross, rewound
+from scenes.geometry import rewound
 from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
-from scenes.gltf.container import INSTANCING, GltfFile
+from scenes.gltf.container import GltfFile
 from scenes.gltf.deformation import Bending, Skin, skin_of, weights_of
+from scenes.gltf.extensions import INSTANCING
 from scenes.gltf.nodes import GltfNodes, PlacedNode, inside, track_name
 from scenes.gltf.primitive_materials import Dressing
 from scenes.gltf.primitives import Primitive
@@ -21,7 +23,7 @@ from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of
 from scenes.limits import MAX_PARTS, MAX_TRIANGLES
 from scenes.model import Doubles, Mesh
-from scenes.transforms import IDENTITY, WORLD, Transform, compose
+from scenes.transforms import IDENTITY, WORLD, Transform, composed
 
 #: The most keys of a camera that moves.
 MAX_CAMERA_KEYS = 100_000
@@ -114,12 +116,12 @@ class GltfReader:
                 continue
             skin = skin_of(node.item, primitive, self.nodes)
             if skin is not None:
-                mesh = self.mesh((number, index, mirrors(skin.matrices_at(0.0)[0])), primitive)
+                mesh = self.mesh((number, index, bool(mirrors(skin.matrices_at(0.0)[0]))), primitive)
                 self.add_part(self.bent(node, number, primitive, mesh, skin), WORLD)
                 continue
-            for place in places:
-                mesh = self.mesh((number, index, mirrors(node.matrix @ place)), primitive)
-                self.add_part(self.bent(node, number, primitive, mesh, None), inside(node.outer, node.fixed @ place))
+            for mirrored, matrix in zip(mirrors(node.matrix @ places), node.fixed @ places, strict=True):
+                mesh = self.mesh((number, index, bool(mirrored)), primitive)
+                self.add_part(self.bent(node, number, primitive, mesh, None), inside(node.outer, matrix))
 
     def add_part(self, shape: Shape, transform: Transform) -> None:
         """Adds a shape in a place, if it has triangles. Raises where there are too many."""
@@ -159,10 +161,10 @@ class GltfReader:
         return bending if bending.is_moving else bending.mesh_at(0.0)
 
 
-def mirrors(matrix: Doubles) -> bool:
-    """Returns whether a map (4, 4) turns the other side of triangles to the front."""
-    a, b, c = matrix[:3, :3].tolist()
-    return bool(np.dot(a, cross(b, c)) < 0.0)
+def mirrors(matrices: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns whether maps (..., 4, 4) turn the other side of triangles to the front, (...)."""
+    a, b, c = (matrices[..., row, :3] for row in range(3))
+    return np.sum(a * np.cross(b, c), axis=-1) < 0.0
 
 
 def instance_count(item: Item, accessors: Accessors) -> int:
@@ -178,11 +180,11 @@ def instance_count(item: Item, accessors: Accessors) -> int:
     return counts.pop()
 
 
-def instance_matrices(item: Item, accessors: Accessors) -> list[Doubles]:
-    """Returns the places of the instances of a node, (4, 4) inside it; a single one where it has none of its own."""
+def instance_matrices(item: Item, accessors: Accessors) -> Doubles:
+    """Returns the places of the instances of a node, (n, 4, 4) inside it; a single one where it has none of its own."""
     instancing, count = item.extension(INSTANCING), instance_count(item, accessors)
     if instancing is None:
-        return [IDENTITY]
+        return IDENTITY[None]
     attributes = instancing.child("attributes")
     found = {name: attributes.index(name, accessors.rows, "accessors") for name in PLACING}
     for name in attributes.values.keys() - found.keys():
@@ -192,7 +194,7 @@ def instance_matrices(item: Item, accessors: Accessors) -> list[Doubles]:
     scales = array_or(found["SCALE"], accessors, (1.0, 1.0, 1.0), count)
     lengths = np.linalg.norm(turns, axis=1, keepdims=True)
     turns = turns / np.where(lengths > 0.0, lengths, 1.0)
-    return [compose(scale, turn, move) for scale, turn, move in zip(scales, turns, moves, strict=True)]
+    return composed(scales, turns, moves)
 
 
 def array_or(index: int | None, accessors: Accessors, default: tuple[float, ...], count: int) -> Doubles:

@@ -324,7 +324,7 @@ class GltfSurfaces:
             roughness=(along * across) ** 0.25,
             own={
                 "anisotropy": min((1.0 - across / along) / 0.9, 1.0),
-                "rotation": -extension.number("anisotropyRotation", 0.0) / math.tau % 1.0,  # v runs down
+                "rotation": extension.number("anisotropyRotation", 0.0) / math.tau % 1.0,
             },
         )
         color = surface.maps.get("texture")

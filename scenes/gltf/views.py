@@ -11,7 +11,8 @@ import numpy as np
 
 from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import Document, LightSource, Origin
-from scenes.gltf.container import LIGHTS, GltfFile
+from scenes.gltf.container import GltfFile
+from scenes.gltf.extensions import LIGHTS
 from scenes.gltf.nodes import GltfNodes, PlacedNode
 from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.keys.place import quoted

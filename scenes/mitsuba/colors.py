@@ -49,8 +49,12 @@ def seen(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     if "filename" in element.attributes:
         return of_file(element, reading, observer)
     text = element.need("value").strip()
-    if ":" in text:
-        return observer(listed_spectrum(element, text))
+    return observer(listed_spectrum(element, text)) if ":" in text else of_numbers(element)
+
+
+def of_numbers(element: XmlElement) -> Color:
+    """Returns the colour of one number, of three, or of #rrggbb, not below 0."""
+    text = element.need("value").strip()
     if text.startswith("#"):
         red, green, blue = hexadecimal(element, text)
     else:
@@ -129,6 +133,8 @@ def glow(element: XmlElement, temperature: str, scale: str) -> Doubles:
 def plugin(element: XmlElement, observer: Observer) -> Color:
     """Returns the colour of a <spectrum> of a type, as 3 has them."""
     kind = element.attributes["type"]
+    if kind == "srgb" and element.children and element.children[0].tag in ("rgb", "srgb"):
+        return of_numbers(element.children[0])
     values = {child.attributes.get("name", ""): child.need("value") for child in element.children}
     if kind == "blackbody":
         return observer(glow(element, values.get("temperature", "5000"), values.get("scale", "1")))
@@ -138,7 +144,7 @@ def plugin(element: XmlElement, observer: Observer) -> Color:
             raise element.error(f"expected a {kind} spectrum not below 0, got {level:g}")
         return (level, level, level)
     if kind not in ("irregular", "regular"):
-        known = listed(("blackbody", "d65", "irregular", "regular", "uniform"))
+        known = listed(("blackbody", "d65", "irregular", "regular", "srgb", "uniform"))
         raise element.error(f"unknown or unsupported {element.called}; there are: {known}")
     count = len(values.get("values", "").replace(",", " ").split())
     heights = numbers(element, values.get("values", ""), max(count, 2))

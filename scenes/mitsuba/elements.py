@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from scenes.errors import SceneFileError
-from scenes.source_file import OUTSIDE, may_be_read, read_bytes
+from scenes.notes import Notes
+from scenes.source_file import OUTSIDE, OutsideError, allow_assets, may_be_read, read_bytes
 
 #: Bytes of all files, those included again and again counted each time, and of values that stand for `$name`.
 MAX_BYTES = 1 << 26
@@ -22,6 +23,8 @@ MAX_QUOTE, MAX_LISTED = 40, 24
 #: No number of a file is larger, so that products of two are finite.
 MAX_NUMBER = 1e30
 PARAMETER = re.compile(r"\$(\w+)")
+#: Elements that no default stands for, should a `$name` in them have no value.
+NEEDED = frozenset(("bsdf", "default", "emitter", "include", "path", "ref", "scene", "sensor", "shape", "texture"))
 
 
 @dataclass(eq=False, slots=True)
@@ -43,6 +46,11 @@ class XmlElement:
         if attribute not in self.attributes:
             raise self.error(f"expected <{self.tag}> to have {attribute!r}; it has {listed(self.attributes)}")
         return self.attributes[attribute]
+
+    @property
+    def kind(self) -> str:
+        """Returns the name of the plug-in that it asks for, in small letters, as all of them are."""
+        return self.need("type").lower()
 
     @property
     def called(self) -> str:
@@ -80,6 +88,22 @@ def numbers(element: XmlElement, text: str, *counts: int) -> list[float]:
     return values
 
 
+class AbsentError(SceneFileError):
+    """A file or an element that another one names is not there; it may be in a file that may not be read."""
+
+
+class NoValueError(SceneFileError):
+    """A `$name` has no value.
+
+    name: without the `$`.
+    """
+
+    def __init__(self, element: XmlElement, name: str, known: object) -> None:
+        self.name = name
+        message = f"expected a <default> of ${name} before this, or -D {name}=...; there are: {listed(known)}"
+        super().__init__(element.path, element.line, message)
+
+
 class LimitError(SceneFileError):
     """A file is too large or too deep for anything more of it to be read."""
 
@@ -89,19 +113,23 @@ class MitsubaFiles:
     """Finds the files that a scene names.
 
     scene: the file of the scene itself, beside which they are sought first.
-    folders: of each <path> element, inside of the scene's folder; they are sought there next, and at last beside the
-        file that names them.
+    folders: of each <path> element; they are sought there next, and at last beside the file that names them.
     """
 
     scene: Path
     folders: list[Path] = field(default_factory=list)
 
     def add(self, element: XmlElement) -> None:
-        """Takes in a <path>. Raises where it is no folder inside of the scene's."""
+        """Takes in a <path>, from which pictures and meshes may be read wherever it leads. Raises where it is none, or
+        leads to what holds everything."""
         name = element.need("value")
         folder = self.scene.parent / name.replace("\\", "/")
-        if "\0" in name or not folder.is_dir() or not may_be_read(folder):
-            raise element.error(f"expected a <path> to a folder inside of the scene's, got {name[:MAX_QUOTE]!r}")
+        if "\0" in name or not is_folder(folder):
+            raise element.error(f"expected a <path> to a folder, got {name[:MAX_QUOTE]!r}")
+        if not may_be_read(folder):
+            if is_wide(folder, name):
+                raise OutsideError(element.path, element.line, f"<path> {name[:MAX_QUOTE]!r} {OUTSIDE}")
+            allow_assets(folder)
         self.folders.append(folder)
 
     def find(self, element: XmlElement, name: str) -> Path:
@@ -110,9 +138,23 @@ class MitsubaFiles:
             for folder in (self.scene.parent, *self.folders, element.path.parent):
                 if "\0" not in text and is_there(folder / text):
                     if not may_be_read(folder / text):
-                        raise element.error(f"{name[:MAX_QUOTE]!r} {OUTSIDE}")
+                        raise OutsideError(element.path, element.line, f"{name[:MAX_QUOTE]!r} {OUTSIDE}")
                     return folder / text
-        raise element.error(f"no such file: {name[:MAX_QUOTE]!r}")
+        raise AbsentError(element.path, element.line, f"no such file: {name[:MAX_QUOTE]!r}")
+
+
+def is_wide(folder: Path, name: str) -> bool:
+    """Returns whether a folder is named from the root, or holds the user's own folder, or the root's whole tree."""
+    real = folder.resolve()
+    return Path(name).is_absolute() or real.parent == real or Path("~").expanduser().is_relative_to(real)
+
+
+def is_folder(path: Path) -> bool:
+    """Returns whether there is a folder of this name."""
+    try:
+        return path.is_dir()
+    except OSError:  # a name that no folder can have
+        return False
 
 
 def is_there(path: Path) -> bool:
@@ -129,11 +171,13 @@ class Loader:
 
     files: finds those.
     values: of `$name`, by name; those that are here at first are from outside, and no <default> changes them.
+    notes: what is left out.
     problems: what is wrong, as far as one can read on.
     """
 
     files: MitsubaFiles
     values: dict[str, str]
+    notes: Notes = field(default_factory=Notes)
     problems: list[SceneFileError] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     room: int = field(default_factory=lambda: MAX_BYTES)
@@ -186,7 +230,15 @@ class Loader:
 
     def expanded(self, child: XmlElement, depth: int) -> list[XmlElement]:
         """Returns what stands for an element: itself, nothing, or what it includes."""
-        child.attributes = {key: self.filled(child, value) for key, value in child.attributes.items()}
+        try:
+            child.attributes = {key: self.filled(child, value) for key, value in child.attributes.items()}
+        except NoValueError as problem:
+            if child.tag in NEEDED or child.attributes.get("name") == "filename":
+                raise
+            what = child.attributes.get("name", child.tag)[:MAX_QUOTE]
+            message = f"{what!r} has its default: ${problem.name} has no value, which -D {problem.name}=... gives"
+            self.notes.add_loss(message, child.path, child.line)
+            return []
         if child.tag == "default":
             name, value = child.need("name"), child.need("value")
             self.used.add(name)
@@ -209,10 +261,7 @@ class Loader:
             name = match[1]
             self.used.add(name)
             if name not in self.values:
-                there = listed(self.values)
-                raise element.error(
-                    f"expected a <default> of ${name} before this, or -D {name}=...; there are: {there}"
-                )
+                raise NoValueError(element, name, self.values)
             self.room -= len(self.values[name])
             if self.room < 0:
                 raise LimitError(element.path, element.line, f"the values of $names have over {MAX_BYTES} characters")

@@ -12,7 +12,10 @@ from scenes.environment_file import MAX_RADIANCE, read_environment
 from scenes.evaluator import axes_of
 from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
+from scenes.microfacets import multiplied, scaled
+from scenes.mitsuba.lens import vertical_fov
 from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.textures import MitsubaPattern, MitsubaTextures, stretched
 from scenes.model import Color, Doubles
 from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation
 
@@ -28,6 +31,10 @@ MAX_YEAR, MAX_SUN_RADIUS = 1e5, 90.0
 FORWARD = np.array([0.0, 0.0, 1.0])
 #: Degrees of a spot that says nothing, and the share of them up to which it does not fade.
 CUTOFF, BEAM_SHARE = 20.0, 0.75
+#: Degrees of a spot beyond which its texture has no edge, and texels along each side of it that count.
+MAX_CUTOFF, CONE_SIDE = 89.0, 256
+#: Emitters that are left out.
+LEFT_OUT = ("collimated", "directionalarea", "timed_sunsky", "volumelight")
 
 
 def origin_of(properties: Properties) -> Origin:
@@ -40,7 +47,7 @@ def placed(matrix: Doubles | None) -> Transform:
     return WORLD if matrix is None else WORLD.inner(matrix=matrix)
 
 
-def point(properties: Properties) -> list[Source]:
+def point(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes a point light at its position, or at the middle of its transform."""
     intensity = properties.light("intensity", WHITE)
     matrix = properties.matrix("to_world")
@@ -48,19 +55,21 @@ def point(properties: Properties) -> list[Source]:
     return [PointSource(position, intensity, origin=origin_of(properties))]
 
 
-def spot(properties: Properties) -> list[Source]:
+def spot(textures: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes a spot that shines along +z of its transform."""
     cutoff = properties.number("cutoff_angle", CUTOFF)
     beam = properties.number("beam_width", BEAM_SHARE * cutoff)
     if not 0.0 <= beam <= cutoff <= 180.0:
         message = f"expected 0 <= beam_width <= cutoff_angle <= 180 degrees, got {beam:g} and {cutoff:g}"
         raise properties.element.error(message)
-    if properties.within("texture"):
-        properties.note("the texture of a spot is left out")
+    intensity = properties.light("intensity", WHITE)
+    for element in properties.within("texture"):
+        intensity = multiplied(intensity, cone_mean(textures.texture(element), beam, cutoff))
+        properties.reading.note_loss(element, "a spot shines evenly with the mean of its texture")
     source = SpotSource(
         position=np.zeros(3),
         direction=FORWARD,
-        intensity=properties.light("intensity", WHITE),
+        intensity=intensity,
         inner_angle=beam,
         outer_angle=cutoff,
         transform=placed(properties.matrix("to_world")),
@@ -69,7 +78,46 @@ def spot(properties: Properties) -> list[Source]:
     return [source]
 
 
-def directional(properties: Properties) -> list[Source]:
+def cone_mean(pattern: MitsubaPattern, beam: float, cutoff: float) -> Color:
+    """Returns the mean of a texture that a spot shines through, each texel weighted by the light that goes there.
+
+    beam, cutoff: degrees from the axis, up to which the light does not fade, and at which it ends.
+    """
+    if pattern.texture is None or cutoff >= MAX_CUTOFF:
+        return pattern.mean
+    values = stretched(pattern, (CONE_SIDE, CONE_SIDE))
+    across = math.tan(math.radians(cutoff)) * (2.0 * (np.arange(CONE_SIDE) + 0.5) / CONE_SIDE - 1.0)
+    cosine = 1.0 / np.sqrt(1.0 + across[:, None] ** 2 + across**2)
+    angle = np.degrees(np.arccos(cosine))
+    fading = np.clip((cutoff - angle) / max(cutoff - beam, 1e-6), 0.0, 1.0)
+    weights = fading * cosine**3
+    red, green, blue = (np.einsum("rc,rck->k", weights, values) / weights.sum()).tolist()
+    return (red, green, blue)
+
+
+def projector(textures: MitsubaTextures, properties: Properties) -> list[Source]:
+    """Makes a spot that is as bright along its axis as a projector is in the mean of its picture, whose cone is as
+    large as that."""
+    pattern = textures.pattern(properties, "irradiance", WHITE)
+    height, width = pattern.values.shape[:2]
+    tangent = math.tan(math.radians(vertical_fov(properties, width / height) / 2.0))
+    cutoff = math.degrees(math.atan(2.0 * tangent * math.sqrt(width / height / math.pi)))
+    scale = properties.number("scale", 1.0)
+    check_scale(properties, scale)
+    properties.reading.note_loss(properties.element, "a projector is a spot with the mean of its picture")
+    source = SpotSource(
+        position=np.zeros(3),
+        direction=FORWARD,
+        intensity=scaled(pattern.mean, math.pi * scale),
+        inner_angle=cutoff,
+        outer_angle=cutoff,
+        transform=placed(properties.matrix("to_world")),
+        origin=origin_of(properties),
+    )
+    return [source]
+
+
+def directional(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes a distant light along its direction, or along +z of its transform."""
     matrix = properties.matrix("to_world")
     direction = properties.point("direction", (0.0, 0.0, 1.0)) if matrix is None else FORWARD
@@ -79,13 +127,13 @@ def directional(properties: Properties) -> list[Source]:
     return [DistantSource(direction, irradiance, transform=placed(matrix), origin=origin_of(properties))]
 
 
-def constant(properties: Properties) -> list[Source]:
+def constant(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes an environment of the same radiance from all around."""
     radiance = np.array(properties.light("radiance", WHITE), np.float32).reshape(1, 1, 3)
     return [EnvironmentSource(radiance, origin=origin_of(properties))]
 
 
-def envmap(properties: Properties) -> list[Source]:
+def envmap(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes an environment of the radiance of a picture."""
     scale = properties.number("scale", 1.0)
     check_scale(properties, scale)
@@ -99,7 +147,7 @@ def envmap(properties: Properties) -> list[Source]:
 # --- daylight ---------------------------------------------------------------------------------------------------------
 
 
-def daylight(properties: Properties) -> list[Source]:
+def daylight(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes the sky, the sun, or both, of a clear day."""
     turbidity = properties.number("turbidity", 3.0)
     if not LEAST_TURBIDITY <= turbidity <= MOST_TURBIDITY:
@@ -171,11 +219,12 @@ def check_scale(properties: Properties, scale: float) -> None:
 
 
 #: Readers of emitters by their names; emitters in shapes are called `area`.
-EMITTERS: dict[str, Callable[[Properties], list[Source]]] = {
+EMITTERS: dict[str, Callable[[MitsubaTextures, Properties], list[Source]]] = {
     "constant": constant,
     "directional": directional,
     "envmap": envmap,
     "point": point,
+    "projector": projector,
     "sky": daylight,
     "spot": spot,
     "sun": daylight,

@@ -31,8 +31,8 @@ MOSTLY = 0.5
 def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurface:
     """Reads a surface of base_color, roughness, metallic and spec_trans."""
     base = textures.pattern(properties, "base_color", HALF)
-    rough = grey(textures, properties, "roughness", ROUGHNESS)
-    metal, clear = (grey(textures, properties, name, 0.0) for name in ("metallic", "spec_trans"))
+    rough = textures.numbers(properties, "roughness", ROUGHNESS)
+    metal, clear = (textures.numbers(properties, name, 0.0) for name in ("metallic", "spec_trans"))
     ior = index(properties)
     properties.left_out(*LEFT_OUT)
     properties.finish(*CHANCES)
@@ -48,13 +48,8 @@ def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurf
     surface = MitsubaSurface(material, base)
     for name, pattern in (("roughness_map", rough), ("metalness_map", metal)):
         if pattern.texture is not None:
-            surface = with_map(surface, name, pattern, properties.element)
+            surface = with_map(surface, name, pattern, properties)
     return surface
-
-
-def grey(textures: MitsubaTextures, properties: Properties, name: str, default: float) -> MitsubaPattern:
-    """Reads a number or texture in 0..1."""
-    return textures.pattern(properties, name, (default, default, default))
 
 
 def index(properties: Properties) -> float:

@@ -1,6 +1,7 @@
 """This module holds the parameters of an element by name, each of which has to be taken by whoever reads the
 element."""
 
+import math
 from pathlib import Path
 from typing import NoReturn
 
@@ -8,11 +9,13 @@ import numpy as np
 
 from scenes.default_view import look_at
 from scenes.mitsuba.colors import COLORS, color, light
-from scenes.mitsuba.elements import MAX_QUOTE, XmlElement, listed, numbers, snake_case, some
+from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement, listed, numbers, snake_case, some
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.transforms import quaternion, rotation, scaling, translation
 
+#: The axis of a rotation is of unit length up to this.
+UNIT = 1e-3
 #: No entry of a matrix is larger, so that its determinant is finite.
 MAX_SCALE = 1e30
 #: Radiance and intensity reach so far, so that float32 can square them.
@@ -22,10 +25,10 @@ METHODS = frozenset(("film", "integrator", "rfilter", "sampler"))
 WITH_METHODS = frozenset(("scene", "sensor", "film", "integrator", "sampler"))
 OBJECTS = frozenset(("bsdf", "emitter", "ref", "sensor", "shape", "texture")) | METHODS
 VALUES = frozenset(("animation", "boolean", "point", "string", "transform", "vector", *COLORS))
-#: What is not supported, by the element that asks for it.
-REFUSED = {
-    **dict.fromkeys(("medium", "phase", "volume"), "participating media are not supported"),
-    "subsurface": "subsurface scattering is not supported",
+#: What is left out, by the element that asks for it.
+LEFT_OUT = {
+    **dict.fromkeys(("medium", "phase", "volume"), "a medium is left out: the space in it is clear"),
+    "subsurface": "light that is scattered below a surface is left out",
 }
 
 
@@ -50,13 +53,14 @@ class Properties:
         """Takes in an element, by its name if it has one. Objects need none."""
         if child.tag == "alias":
             return
-        if child.tag in REFUSED:
-            raise child.error(f"{REFUSED[child.tag]}: {child.called}")
+        if child.tag in LEFT_OUT:
+            self.reading.note_loss(child, LEFT_OUT[child.tag])
+            return
         if child.tag not in OBJECTS | VALUES:
             raise self.misplaced(child)
         found = self.resolved(child)
-        if found.tag in REFUSED:
-            return  # where it stands it is told
+        if found.tag in LEFT_OUT:
+            return  # where it stands it is noted
         if child.tag in OBJECTS:
             self.objects.append(found)
         if child.tag in VALUES or "name" in child.attributes:
@@ -82,7 +86,7 @@ class Properties:
     @property
     def type(self) -> str:
         """Returns what kind of plug-in the element asks for."""
-        return self.element.need("type")
+        return self.element.kind
 
     def resolved(self, child: XmlElement) -> XmlElement:
         """Returns the element, or what it refers to."""
@@ -90,7 +94,8 @@ class Properties:
             return child
         ids = self.reading.ids
         if child.need("id") not in ids:
-            raise child.error(f"no element has the id {child.need('id')!r}; there are: {some(ids)}")
+            message = f"no element has the id {child.need('id')!r}; there are: {some(ids)}"
+            raise AbsentError(child.path, child.line, message)
         return ids[child.need("id")]
 
     def unknown_type(self, known: object) -> NoReturn:
@@ -185,10 +190,12 @@ class Properties:
     def matrix(self, name: str) -> Doubles | None:
         """Takes a transform, (4, 4); returns None where there is none. Of an animated one it is the first."""
         element = self.take(name, "transform", "animation")
+        if element is None:
+            element = self.take("animation", "animation")
         if element is not None and element.tag == "animation":
             self.reading.note(element, "an <animation> stands still as it begins")
             element = element.children[0] if element.children else None
-        return None if element is None else self.reading.attempt(None, transform, element)
+        return None if element is None else self.reading.attempt(None, transform, element, self.reading)
 
 
 def one_number(element: XmlElement) -> float:
@@ -212,11 +219,11 @@ def vector(element: XmlElement, default: float) -> Doubles:
     return np.array([numbers(element, element.attributes.get(axis, str(default)), 1)[0] for axis in "xyz"])
 
 
-def transform(element: XmlElement) -> Doubles:
+def transform(element: XmlElement, reading: Reading) -> Doubles:
     """Returns the map (4, 4) of all steps of a <transform>, one after the other."""
     matrix = np.eye(4)
     for step in element.children:
-        matrix = step_matrix(step) @ matrix
+        matrix = step_matrix(step, reading) @ matrix
         if not np.abs(matrix).max() <= MAX_SCALE:
             raise step.error(f"expected a transform by at most {MAX_SCALE:g}")
     if np.any(matrix[3] != (0.0, 0.0, 0.0, 1.0)):
@@ -224,7 +231,7 @@ def transform(element: XmlElement) -> Doubles:
     return matrix
 
 
-def step_matrix(step: XmlElement) -> Doubles:
+def step_matrix(step: XmlElement, reading: Reading) -> Doubles:
     """Returns the map (4, 4) of one step of a <transform>."""
     tag = snake_case(step.tag).replace("look_at", "lookat")
     if tag not in TRANSFORM_STEPS:
@@ -234,8 +241,22 @@ def step_matrix(step: XmlElement) -> Doubles:
     if tag == "scale":
         return scaling(vector(step, 1.0))
     if tag == "rotate":
-        return rotation(quaternion(vector(step, 0.0), numbers(step, step.need("angle"), 1)[0]))
+        return turn(step, reading)
     return matrix_of(step) if tag == "matrix" else lookat(step)
+
+
+def turn(step: XmlElement, reading: Reading) -> Doubles:
+    """Returns the map (4, 4) of a <rotate>. About an axis that is not of unit length it is the sum of Rodrigues with
+    that axis, as Mitsuba has it since 2, which stretches too."""
+    axis, angle = vector(step, 0.0), numbers(step, step.need("angle"), 1)[0]
+    length = float(np.linalg.norm(axis))
+    if reading.is_old or abs(length - 1.0) < UNIT:
+        return rotation(quaternion(axis, angle))
+    reading.note(step, f"the axis of a <rotate> is {length:g} long and not 1, so it stretches, as Mitsuba has it")
+    sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
+    matrix = np.eye(4)
+    matrix[:3, :3] = cosine * np.eye(3) + sine * np.cross(np.eye(3), axis) + (1.0 - cosine) * np.outer(axis, axis)
+    return matrix
 
 
 #: Steps of a <transform>.

@@ -16,27 +16,44 @@ from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
 from scenes.limits import MAX_TRIANGLES
-from scenes.mitsuba.elements import MAX_QUOTE, LimitError, XmlElement, listed
+from scenes.microfacets import BLACK, multiplied
+from scenes.mitsuba.attributes import attribute_colors
+from scenes.mitsuba.elements import LimitError, XmlElement, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
+from scenes.mitsuba.emitters import LEFT_OUT as LEFT_OUT_LIGHTS
+from scenes.mitsuba.integrators import propose_bounces
+from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
 from scenes.mitsuba.shapes import MitsubaShapes, mapped_uvs
 from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.surfaces import MitsubaSurfaces
-from scenes.mitsuba.textures import MitsubaPattern, MitsubaTextures
-from scenes.model import FOV_AXES, Camera, Doubles, Material, Mesh, Texture, fov_extent
+from scenes.mitsuba.textures import HALF, MitsubaPattern, MitsubaTextures
+from scenes.model import Camera, Doubles, Material, Mesh, Texture
 from scenes.transforms import IDENTITY, WORLD
+from scenes.vertex_colors import with_vertex_colors
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")
+#: Parameters of a camera that say nothing of a still picture, or of one without a lens.
+FOR_OTHERS = ("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "jitter", "name")
+#: Cameras and meters that are left out.
+OTHER_SENSORS = (
+    "distant", "fluencemeter", "irradiancemeter", "perspective_rdist", "radiancemeter", "spherical",
+    "telecentric",
+)  # fmt: skip
 #: The surface of a shape that has no BSDF.
 PLAIN = MitsubaSurface(Material(name="plain"))
-
-
-#: Shapes that are not supported, and why.
-REFUSED = {"hair": "hair is not supported", "sdfgrid": "a field of distances is not supported"}
-#: Half the diagonal of the film of a small picture camera, 36 by 24 mm, and the focal length of one that says nothing.
-HALF_DIAGONAL, FOCAL_LENGTH = 0.5 * math.hypot(36.0, 24.0), "50mm"
+BLACKENED = MitsubaSurface(Material(name="black", diffuse=BLACK))
+#: Shapes that are left out.
+LEFT_OUT = (
+    "bsplinecurve", "deformable", "ellipsoids", "ellipsoidsmesh", "hair", "heightfield", "linearcurve", "sdfgrid",
+    "volgrid",
+)  # fmt: skip
+#: Parameters of a scene that say how rays are traced.
+OF_TRACING = ("embree_use_robust_intersection", "allow_thread_reordering")
+#: How many sensors of type batch may be in one another.
+MAX_BATCHES = 4
 
 
 class MitsubaReader:
@@ -70,25 +87,38 @@ class MitsubaReader:
             "sensor": self.add_sensor,
             "emitter": self.add_emitter,
             "shape": self.add_shape,
+            "integrator": self.add_integrator,
         }
         for tag in ("bsdf", "texture", *adders):  # of BSDFs and textures those are read that a shape refers to
             properties.within(tag)
         for element in properties.objects:
             if element.tag in adders:
                 self.reading.attempt(None, adders[element.tag], element)
-        properties.finish()
+        properties.left_out("active_sensor")
+        properties.finish(*OF_TRACING)
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
     def add_shape(self, element: XmlElement) -> None:
         """Adds what a <shape> shows."""
-        kind = element.need("type")
-        if kind in REFUSED:
-            raise element.error(f"{REFUSED[kind]}: {element.called}")
-        if kind == "instance":
+        kind = element.kind
+        if kind in LEFT_OUT:
+            self.reading.note_loss(element, f"{element.called} is left out")
+        elif kind == "merge":
+            self.add_merged(element)
+        elif kind == "instance":
             self.document.parts += self.instance(element)
         elif kind != "shapegroup":
             self.document.parts += self.parts(element)
+
+    def add_merged(self, element: XmlElement) -> None:
+        """Adds what the shapes in a <shape> of type merge show."""
+        properties = Properties(element, self.reading)
+        for shape in properties.within("shape"):
+            if shape.kind == "merge":
+                raise shape.error(f"expected shapes that are no {shape.called} in {element.called}")
+            self.reading.attempt(None, self.add_shape, shape)
+        properties.finish("name")
 
     def parts(self, element: XmlElement) -> list[Part]:
         """Makes the meshes of a <shape> in their places."""
@@ -96,27 +126,54 @@ class MitsubaReader:
         matrix = properties.matrix("to_world")
         surface = self.looks(properties)
         shapes = self.shapes.meshes(properties)
+        if surface.pattern.attribute:
+            shapes, surface = self.colored(properties, shapes, surface)
         properties.finish("collapse", "srgb", "name")
         material = self.material_id(surface)
         shapes = [changed(shape, partial(mapped_uvs, matrix=surface.to_uv)) for shape in shapes]
         origin = Origin(element.path, element.line)
         return [self.placed(part_of(shape, WORLD, origin, material), matrix) for shape in shapes]
 
+    def colored(
+        self, properties: Properties, shapes: list[Mesh | Turned], surface: MitsubaSurface
+    ) -> tuple[list[Mesh | Turned], MitsubaSurface]:
+        """Returns the one mesh of a shape with the colours of an attribute, and its surface with their texture. Where
+        there are none it is grey, which is noted."""
+        name, color = surface.pattern.attribute, surface.pattern.color
+        has_file = "filename" in properties.named and len(shapes) == 1 and isinstance(shapes[0], Mesh)
+        colors = self.reading.attempt(None, attribute_colors, properties.file(), name) if has_file else None
+        pattern = MitsubaPattern(multiplied(color, HALF))
+        if colors is not None and isinstance(shapes[0], Mesh) and len(colors) == len(shapes[0].triangles):
+            mesh, texture = with_vertex_colors(shapes[0], colors, name)
+            shapes, pattern = [mesh], MitsubaPattern(color, texture)
+        else:
+            properties.reading.note_loss(properties.element, f"the mesh has no {name!r} that is read: it is grey")
+        if surface.maps or surface.mask:
+            properties.note("beside colours that come with a mesh pictures are left out")
+        material = replace(surface.material, diffuse=pattern.color)
+        return shapes, replace(surface, material=material, pattern=pattern, mask=None, maps={})
+
     def looks(self, properties: Properties) -> MitsubaSurface:
-        """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain."""
+        """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain; one that glows
+        and has none is black."""
         bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
-        surface = self.reading.attempt(PLAIN, self.surfaces.surface, bsdfs[-1]) if bsdfs else PLAIN
+        bare = BLACKENED if emitters else PLAIN
+        surface = self.reading.attempt(PLAIN, self.surfaces.surface, bsdfs[-1]) if bsdfs else bare
         return self.reading.attempt(surface, self.lit, surface, emitters[-1]) if emitters else surface
 
     def lit(self, surface: MitsubaSurface, element: XmlElement) -> MitsubaSurface:
         """Returns a surface that emits what an <emitter> in a shape says."""
         properties = Properties(element, self.reading)
+        if properties.type in LEFT_OUT_LIGHTS:
+            self.reading.note_loss(element, f"{element.called} is left out")
+            return surface
         if properties.type != "area":
             raise element.error(f"expected an emitter of type area in a shape, got {element.called}")
         radiance = self.radiance(properties)
         properties.finish("sampling_weight")
-        lit = replace(surface, material=replace(surface.material, emission=radiance.color))
-        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, element)
+        emission = radiance.mean if radiance.texture is None else radiance.color
+        lit = replace(surface, material=replace(surface.material, emission=emission))
+        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, properties)
 
     def radiance(self, properties: Properties) -> MitsubaPattern:
         """Returns the radiance of an <emitter>, which may be a texture."""
@@ -170,7 +227,7 @@ class MitsubaReader:
         properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
         groups = properties.within("shape")
-        if len(groups) != 1 or groups[0].attributes.get("type") != "shapegroup":
+        if len(groups) != 1 or groups[0].kind != "shapegroup":
             raise element.error("expected an instance to refer to one shapegroup")
         properties.finish()
         origin = Origin(element.path, element.line)
@@ -183,20 +240,28 @@ class MitsubaReader:
             shapes = properties.within("shape")
             properties.finish("name")
             for shape in shapes:
-                if shape.attributes.get("type") in ("shapegroup", "instance"):
+                if shape.kind in ("shapegroup", "instance"):
                     raise shape.error(f"expected shapes that stand for themselves in a shapegroup, got {shape.called}")
-            self.groups[element] = [part for shape in shapes for part in self.parts(shape)]
+                if shape.kind in LEFT_OUT:
+                    self.reading.note_loss(shape, f"{shape.called} is left out")
+            found = [shape for shape in shapes if shape.kind not in LEFT_OUT]
+            self.groups[element] = [part for shape in found for part in self.parts(shape)]
         return self.groups[element]
 
     # --- light --------------------------------------------------------------------------------------------------------
 
     def add_emitter(self, element: XmlElement) -> None:
-        """Adds a light that is no shape."""
+        """Adds a light that is no shape. One of type area waits for a shape that refers to it."""
+        if element.kind == "area" and "id" in element.attributes:
+            return
         properties = Properties(element, self.reading)
+        if properties.type in LEFT_OUT_LIGHTS:
+            self.reading.note_loss(element, f"{element.called} is left out")
+            return
         build = EMITTERS.get(properties.type)
         if build is None:
             properties.unknown_type(("area", *EMITTERS))
-        sources = build(properties)
+        sources = build(self.textures, properties)
         properties.finish("sampling_weight", "name")
         for source in sources:
             if not isinstance(source, EnvironmentSource):
@@ -208,11 +273,22 @@ class MitsubaReader:
 
     # --- cameras ------------------------------------------------------------------------------------------------------
 
-    def add_sensor(self, element: XmlElement) -> None:
-        """Adds a camera."""
+    def add_integrator(self, element: XmlElement) -> None:
+        """Takes from an integrator how long paths are."""
+        propose_bounces(element, self.document, self.reading)
+
+    def add_sensor(self, element: XmlElement, depth: int = 0) -> None:
+        """Adds a camera, or all of a batch. depth: how many batches it is in."""
         properties = Properties(element, self.reading)
+        if properties.type == "batch" and depth < MAX_BATCHES:
+            for sensor in properties.within("sensor"):
+                self.reading.attempt(None, self.add_sensor, sensor, depth + 1)
+            return
         if properties.type not in SENSORS:
-            properties.unknown_type(SENSORS)
+            if properties.type not in OTHER_SENSORS:
+                properties.unknown_type(SENSORS)
+            self.reading.note_loss(element, f"{element.called} is left out; there are: {listed(SENSORS)}")
+            return
         matrix = properties.matrix("to_world")
         width, height = self.film_size(properties)
         x, up, forward, eye = (IDENTITY if matrix is None else matrix)[:3, :].T
@@ -237,8 +313,9 @@ class MitsubaReader:
             fov_axis="x" if is_parallel else fov_axis(properties),
         )
         properties.within("sampler")
-        properties.left_out("principal_point_offset_x", "principal_point_offset_y")
-        properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "name")
+        properties.left_out("principal_point_offset_x", "principal_point_offset_y", "cone_scale")
+        properties.left_out("rolling_shutter_type", "rolling_shutter_duration")
+        properties.finish(*FOR_OTHERS)
 
     def film_size(self, properties: Properties) -> tuple[int, int]:
         """Returns the width and height in pixels of a sensor's film."""
@@ -247,6 +324,8 @@ class MitsubaReader:
             return 768, 576
         film = Properties(films[0], self.reading)
         width, height = film.number("width", 768), film.number("height", 576)
+        if exposure := film.number("exposure", 0.0):
+            self.document.settings["exposure"] = exposure
         crops = ("crop_offset_x", "crop_offset_y", "crop_width", "crop_height")
         film.left_out(*(name for name in crops if name in film.named))
         if not (1 <= width <= MAX_RESOLUTION and 1 <= height <= MAX_RESOLUTION):
@@ -254,48 +333,9 @@ class MitsubaReader:
         return int(width), int(height)
 
 
-def lens(properties: Properties) -> tuple[float, float]:
-    """Returns the radius of a thin lens, and the distance of what is sharp; both are zero for a pinhole."""
-    if properties.type != "thinlens":
-        return 0.0, 0.0
-    aperture, focus = properties.number("aperture_radius", 0.0), properties.number("focus_distance", 0.0)
-    if not (aperture >= 0.0 and (focus > 0.0 or aperture == 0.0)):
-        wanted = "an aperture_radius of at least 0 and, with it, a focus_distance above 0"
-        raise properties.element.error(f"expected {wanted}, got {aperture:g} and {focus:g}")
-    return aperture, focus
-
-
-def fov_axis(properties: Properties) -> str:
-    """Returns along which axis of the picture the field of view is what is kept, whatever the picture's shape."""
-    if "fov" not in properties.named:
-        return "diagonal"
-    axis = properties.text("fov_axis", "x")
-    if axis not in FOV_AXES:
-        raise properties.named["fov_axis"].error(f"unknown fov_axis {axis!r}; there are: {listed(FOV_AXES)}")
-    return axis
-
-
-def vertical_fov(properties: Properties, aspect: float) -> float:
-    """Returns the vertical field of view in degrees. aspect: width over height."""
-    fov = properties.number("fov", diagonal_fov(properties))
-    if not 0.0 < fov < 180.0:
-        raise properties.element.error(f"expected a fov between 0 and 180 degrees, got {fov:g}")
-    return math.degrees(2.0 * math.atan(math.tan(math.radians(fov / 2.0)) / fov_extent(fov_axis(properties), aspect)))
-
-
-def diagonal_fov(properties: Properties) -> float:
-    """Returns the field of view in degrees along the diagonal of a small picture camera with a focal length."""
-    text = properties.text("focal_length", FOCAL_LENGTH)
-    try:
-        length = float(text.strip().removesuffix("mm"))
-    except ValueError:
-        length = math.nan
-    if not 0.0 < length < math.inf:
-        raise properties.element.error(f"expected a focal_length such as 50mm, got {text[:MAX_QUOTE]!r}")
-    return math.degrees(2.0 * math.atan(HALF_DIAGONAL / length))
-
-
 def read_document(path: Path, parameters: Mapping[str, str]) -> Document:
     """Reads everything that a file says. parameters: values of `$name`. Raises SceneFileError with the file and line of
     all that is wrong."""
-    return MitsubaReader(begin(path, parameters)).read()
+    document = MitsubaReader(begin(path, parameters)).read()
+    document.show_linearly(path)
+    return document

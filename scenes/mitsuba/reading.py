@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from scenes.errors import SceneFileError, SceneProblemsError
 from scenes.limits import MAX_FAULTS
-from scenes.mitsuba.elements import LimitError, Loader, MitsubaFiles, XmlElement
+from scenes.mitsuba.elements import AbsentError, LimitError, Loader, MitsubaFiles, XmlElement
 from scenes.notes import Notes
+from scenes.source_file import OutsideError
 
 T = TypeVar("T")
 
@@ -52,8 +53,15 @@ class Reading:
         """Takes in what is to be told about an element."""
         self.notes.add(message, element.path, element.line)
 
+    def note_loss(self, element: XmlElement, message: str) -> None:
+        """Takes in a note of what the picture lacks, which is an error where files are read strictly."""
+        self.notes.add_loss(message, element.path, element.line)
+
     def check(self) -> None:
-        """Raises SceneFileError where there are problems."""
+        """Raises SceneFileError where there are problems. What is not there is not told beside files that may not be
+        read, from which it would come."""
+        if any(isinstance(problem, OutsideError) for problem in self.problems):
+            self.problems = [problem for problem in self.problems if not isinstance(problem, AbsentError)]
         if self.problems:
             found = sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0))
             raise found[0] if len(set(map(str, found))) == 1 else SceneProblemsError(found)
@@ -64,7 +72,7 @@ def begin(path: Path, parameters: Mapping[str, str]) -> Reading:
     files = MitsubaFiles(path)
     loader = Loader(files, {})
     scene = loader.scene(parameters)
-    reading = Reading(scene, files, loader.problems)
+    reading = Reading(scene, files, loader.problems, notes=loader.notes)
     collect_ids(reading)
     return reading
 

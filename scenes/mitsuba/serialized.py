@@ -12,7 +12,9 @@ import numpy as np
 
 from scenes.errors import SceneFileError
 from scenes.limits import MAX_TRIANGLES
+from scenes.mesh_validation import without_nan
 from scenes.model import Doubles, Mesh
+from scenes.notes import Notes
 from scenes.source_file import check_unpacked, read_bytes
 
 MAX_FILE_BYTES = 1 << 30
@@ -22,10 +24,11 @@ NORMALS, UVS, COLORS, FACE_NORMALS, SINGLE, DOUBLE = 0x0001, 0x0002, 0x0008, 0x0
 MAX_NAME = 1 << 12
 
 
-def read_serialized(path: Path, index: int) -> tuple[Mesh, bool]:
+def read_serialized(path: Path, index: int, notes: Notes) -> tuple[Mesh, bool]:
     """Reads a mesh of a file, and whether it is to look flat.
 
     index: of the mesh, from 0.
+    notes: what takes in that normals or texture coordinates are NaN.
 
     Raises SceneFileError where there is none of this index, or it cannot be read.
     """
@@ -41,8 +44,14 @@ def read_serialized(path: Path, index: int) -> tuple[Mesh, bool]:
     kind = "<f8" if flags & DOUBLE else "<f4"
     check_unpacked(path, len(data), 3 * vertices * np.dtype(kind).itemsize + 12 * triangles)
     positions = stream.vectors(vertices, 3, kind)
-    normals = stream.vectors(vertices, 3, kind) if flags & NORMALS else None
-    uvs = stream.vectors(vertices, 2, kind) if flags & UVS else None
+    check_finite(path, positions)
+    normals, uvs = None, None
+    if flags & NORMALS:
+        normals = without_nan(stream.vectors(vertices, 3, kind), "normal", path, notes)
+        check_finite(path, normals)
+    if flags & UVS:
+        uvs = without_nan(stream.vectors(vertices, 2, kind), "texture coordinate", path, notes)
+        check_finite(path, uvs)
     if flags & COLORS:
         stream.vectors(vertices, 3, kind)
     corners = stream.array(3 * triangles, "<u4").reshape(-1, 3)
@@ -59,6 +68,12 @@ def read_serialized(path: Path, index: int) -> tuple[Mesh, bool]:
         uv_triangles=None if uvs is None else corners,
     )
     return mesh, bool(flags & FACE_NORMALS)
+
+
+def check_finite(path: Path, values: Doubles) -> None:
+    """Raises SceneFileError where a number is not finite."""
+    if not np.isfinite(values).all():
+        raise SceneFileError(path, None, "expected finite numbers")
 
 
 def place_of(path: Path, data: bytes, index: int) -> tuple[int, int]:
@@ -107,11 +122,8 @@ class Inflated:
         return np.frombuffer(self.take(count * np.dtype(kind).itemsize), kind)
 
     def vectors(self, count: int, width: int, kind: str) -> Doubles:
-        """Returns finite vectors (count, width)."""
-        values = self.array(count * width, kind).reshape(-1, width).astype(np.float64)
-        if not np.isfinite(values).all():
-            raise SceneFileError(self.path, None, "expected finite numbers")
-        return values
+        """Returns vectors (count, width)."""
+        return self.array(count * width, kind).reshape(-1, width).astype(np.float64)
 
     def skip_name(self) -> None:
         """Reads over the name of a mesh, which a zero ends."""

@@ -64,10 +64,10 @@ class MitsubaShapes:
         """Returns the meshes of a file, and whether they are to look flat."""
         if (path, index) not in self._files:
             if path.suffix.lower() == SERIALIZED:
-                mesh, is_flat = read_serialized(path, index)
+                mesh, is_flat = read_serialized(path, index, self.reading.notes)
                 self._files[path, index] = [mesh], is_flat
             else:
-                document = read_mesh_document(path)
+                document = read_mesh_document(path, self.reading.notes, has_no_looks=True)
                 meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
                 self._files[path, index] = meshes, False
         return self._files[path, index]

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.microfacets import BLACK, PANE_EXPONENT, added, by_phong, phong_power, scaled
-from scenes.mitsuba.elements import XmlElement
+from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.textures import WHITE, MitsubaPattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture
 
+#: What is noted of pictures that cannot be looked up at one place.
+UNLIKE = "of pictures of a surface that map texture coordinates unlike the first one the mean counts"
 #: Kinds of materials whose numbers can be blended as they are.
 NUMBERED = ("metal", "plastic", "principled", "dielectric")
 
@@ -39,11 +41,32 @@ class MitsubaSurface:
 NOTHING = MitsubaSurface(Material(name="null", kind="nff", diffuse=BLACK, transmittance=1.0, ior=1.0))
 
 
-def with_map(surface: MitsubaSurface, name: str, pattern: MitsubaPattern, element: XmlElement) -> MitsubaSurface:
-    """Returns a surface with another picture. name: the field of its material."""
+def with_map(surface: MitsubaSurface, name: str, pattern: MitsubaPattern, properties: Properties) -> MitsubaSurface:
+    """Returns a surface with another picture. name: the field of its material.
+
+    Of one that maps texture coordinates otherwise than those before the mean counts, which is noted.
+    """
+    if pattern.texture is None:
+        return surface
     if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
-        raise element.error("all textures of a surface must map texture coordinates alike")
+        properties.reading.note_loss(properties.element, UNLIKE)
+        return replace(surface, material=with_mean(surface.material, name, pattern))
     return replace(surface, maps=surface.maps | {name: pattern})
+
+
+def with_mean(material: Material, name: str, pattern: MitsubaPattern) -> Material:
+    """Returns a material with the mean of a picture instead of it. name: the field of the picture."""
+    if name == "roughness_map":
+        return replace(material, roughness=pattern.grey)
+    if name == "metalness_map":
+        return replace(material, own={**material.own, "metalness": pattern.grey})
+    if name == "emission_map":
+        return replace(material, emission=pattern.mean)
+    if name == "specular_map" and material.kind == "metal":
+        return replace(material, specular=pattern.mean)
+    if name == "specular_map":
+        return replace(material, own={**material.own, "specular_weight": pattern.mean})
+    return material  # without its relief
 
 
 def mixed(first: MitsubaSurface, second: MitsubaSurface, weight: MitsubaPattern) -> tuple[MitsubaSurface, bool]:

@@ -9,11 +9,12 @@ from scenes import microfacets
 from scenes.metals import BY_SYMBOL
 from scenes.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
+from scenes.mitsuba.conductors import CONDUCTORS
 from scenes.mitsuba.elements import XmlElement, listed, numbers
 from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
-from scenes.mitsuba.surface import NOTHING, MitsubaSurface, mixed, with_map
+from scenes.mitsuba.surface import NOTHING, UNLIKE, MitsubaSurface, mixed, with_map
 from scenes.mitsuba.textures import (
     HALF,
     TEXTURES,
@@ -31,6 +32,8 @@ from scenes.palette import Bytes
 MAX_DEPTH = 16
 #: The name of a conductor that reflects all light.
 IDEAL = "none"
+#: Indices eta and k of conductors by their names.
+INDICES = {**CONDUCTORS, **{name: (metal.eta, metal.k) for name, metal in BY_SYMBOL.items()}, IDEAL: (BLACK, BLACK)}
 #: Endings of names of metals that say who measured them.
 MEASURED = "_palik"
 #: Refractive indices at 589 nm, as tables of physics have them.
@@ -58,12 +61,8 @@ IORS = {
     "bromine": 1.661,
     "diamond": 2.419,
 }
-#: What is not supported, and why.
-REFUSED = {
-    **dict.fromkeys(("circular", "measured_polarized", "polarizer", "pplastic", "retarder"), "polarisation"),
-    **dict.fromkeys(("hair", "hk", "irawan", "measured", "rtls"), "this scattering"),
-    **dict.fromkeys(("difftrans",), "light that is spread on its way through a surface"),
-}
+#: Plug-ins in whose place there is plain grey.
+LEFT_OUT = ("difftrans", "hair", "hk", "irawan", "measured", "measured_polarized", "rtls")
 
 
 class MitsubaSurfaces:
@@ -80,9 +79,7 @@ class MitsubaSurfaces:
             raise element.error(f"BSDFs are nested deeper than {MAX_DEPTH}")
         if element not in self._known:
             properties = Properties(element, self.reading)
-            if properties.type in REFUSED:
-                raise element.error(f"{REFUSED[properties.type]} is not supported: {element.called}")
-            build = BSDFS.get(properties.type)
+            build = BSDFS.get(properties.type, grey if properties.type in LEFT_OUT else None)
             if build is None:
                 properties.unknown_type(BSDFS)
             surface = build(self, properties, depth)
@@ -103,6 +100,20 @@ def diffuse(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> Mitsub
     pattern = surfaces.pattern(properties, "reflectance", HALF)
     properties.finish()
     return MitsubaSurface(Material(name="diffuse", diffuse=pattern.color), pattern)
+
+
+def grey(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
+    """Stands for a surface that is not read."""
+    surfaces.reading.note_loss(properties.element, f"{properties.element.called} is not read: it is plain grey")
+    return MitsubaSurface(Material(name="plain"))
+
+
+def film(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
+    """Reads a film that changes the polarisation of light, of which a polariser takes half."""
+    surfaces.reading.note_loss(properties.element, "light is not polarised")
+    return NOTHING if properties.type == "retarder" else replace(
+        NOTHING, material=replace(NOTHING.material, transmittance=0.5)
+    )  # fmt: skip
 
 
 def rough_diffuse(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
@@ -140,7 +151,7 @@ def relief(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     surface = inner(surfaces, properties, depth)
     found = properties.within("texture")
     factor = properties.number("scale", 1.0)
-    properties.finish("flip_invalid_normals", "use_shadowing_function", "name")
+    properties.finish("flip_invalid_normals", "use_shadowing_function", "normalmap", "name")
     if not found or found[0].attributes.get("type") not in TEXTURES:
         properties.note(f"{properties.element.called} has no texture that is read, and bends nothing")
         return surface
@@ -150,10 +161,10 @@ def relief(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     texture = without_alpha(pattern.texture)
     if properties.type == "normalmap":
         normals = replace(pattern, texture=replace(texture, is_linear=True, pixels=upside_down(texture.pixels)))
-        return with_map(surface, "normal_map", normals, found[0])
+        return with_map(surface, "normal_map", normals, properties)
     scale = factor * sum(pattern.color) / 3.0
     bumpy = replace(surface, material=replace(surface.material, bump_scale=scale))
-    return with_map(bumpy, "bump_map", replace(pattern, texture=texture), found[0])
+    return with_map(bumpy, "bump_map", replace(pattern, texture=texture), properties)
 
 
 def upside_down(normals: Bytes) -> Bytes:
@@ -166,7 +177,7 @@ def upside_down(normals: Bytes) -> Bytes:
 def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a BSDF with holes where a picture says so; where a number says so, some of the light goes through."""
     surface = inner(surfaces, properties, depth)
-    opacity = surfaces.pattern(properties, "opacity", HALF)
+    opacity = surfaces.textures.numbers(properties, "opacity", 0.5)
     properties.finish()
     if opacity.texture is None:
         return seen_through(surface, opacity, properties)
@@ -175,7 +186,8 @@ def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
     if not surface.has_picture:
         surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
     elif not is_alike(replace(opacity, texture=None), surface.pattern) or not (surface.to_uv == opacity.to_uv).all():
-        raise properties.element.error("an opacity and the colour below must map texture coordinates alike")
+        surfaces.reading.note_loss(properties.element, UNLIKE)
+        return seen_through(surface, MitsubaPattern(opacity.mean), properties)
     properties.note("an opacity by a picture is all or nothing: what is below one half is cut out")
     return replace(surface, mask=without_alpha(opacity.texture))
 
@@ -193,7 +205,7 @@ def seen_through(surface: MitsubaSurface, opacity: MitsubaPattern, properties: P
 
 def blend(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> MitsubaSurface:
     """Reads a mixture of two BSDFs."""
-    weight = surfaces.pattern(properties, "weight", HALF)
+    weight = surfaces.textures.numbers(properties, "weight", 0.5)
     found = properties.within("bsdf")
     properties.finish()
     if len(found) != 2:
@@ -267,8 +279,8 @@ def metal(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaS
     )
     surface = MitsubaSurface(material)
     if tint.texture is not None:
-        surface = with_map(surface, "specular_map", tint, properties.element)
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
+        surface = with_map(surface, "specular_map", tint, properties)
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
 
 
 def metal_index(surfaces: MitsubaSurfaces, properties: Properties) -> tuple[Color, Color]:
@@ -281,10 +293,10 @@ def metal_index(surfaces: MitsubaSurfaces, properties: Properties) -> tuple[Colo
     if not outside > 0.0:
         raise properties.element.error(f"expected an ext_eta above 0, got {outside:g}")
     if given["eta"] is None and given["k"] is None:
-        if symbol != IDEAL and symbol not in BY_SYMBOL:
-            there = listed([*BY_SYMBOL, IDEAL])
+        if symbol not in INDICES:
+            there = listed(INDICES)
             raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {there}")
-        eta, k = (BLACK, BLACK) if symbol == IDEAL else (BY_SYMBOL[symbol].eta, BY_SYMBOL[symbol].k)
+        eta, k = INDICES[symbol]
     else:
         eta, k = (
             BLACK if each is None else surfaces.reading.attempt(BLACK, index, each, surfaces.reading)
@@ -319,20 +331,22 @@ def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> Mits
     if element is None or element.tag != "texture":
         return None
     tell_distribution(properties)
-    pattern = surfaces.pattern(properties, "alpha", WHITE)
-    return None if pattern.texture is None else rooted(pattern)
+    pattern = surfaces.textures.numbers(properties, "alpha", 1.0)
+    return rooted(pattern)
 
 
 def clear(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads glass of some index, smooth or rough, that takes the same share of what it reflects and lets through."""
     index = relative_ior(properties, IORS["bk7"])
     through = transmittance(surfaces, properties)
-    rough = roughness(properties)
+    spread = roughness_pattern(surfaces, properties)
+    rough = roughness(properties) if spread is None else spread.color[0]
     mirrored = sum(surfaces.pattern(properties, "specular_reflectance", WHITE).mean) / 3.0
     if abs(mirrored - through) > 1e-3:
         properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
     properties.finish(*MICROFACETS)
-    return MitsubaSurface(glass("glass", index, through, rough))
+    surface = MitsubaSurface(glass("glass", index, through, rough))
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
 
 
 def transmittance(surfaces: MitsubaSurfaces, properties: Properties) -> float:
@@ -354,6 +368,8 @@ def pane(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSu
 
 def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads a diffuse surface under a smooth or rough coat."""
+    if properties.type == "pplastic":
+        surfaces.reading.note_loss(properties.element, "light is not polarised")
     ratio = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
     coat = surfaces.pattern(properties, "specular_reflectance", WHITE)
@@ -371,8 +387,8 @@ def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> Mitsub
         material = replace(material, own={**material.own, "specular_weight": coat.color})
     surface = MitsubaSurface(material, pattern)
     if spread is not None:
-        surface = with_map(surface, "roughness_map", spread, properties.element)
-    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties.element)
+        surface = with_map(surface, "roughness_map", spread, properties)
+    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties)
 
 
 def disney(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
@@ -402,12 +418,13 @@ def ior(properties: Properties, name: str, default: float) -> float:
 
 
 #: Types that have a roughness, and parameters of it that change no picture, or are told of elsewhere.
-ROUGH = ("roughcoating", "roughconductor", "roughdielectric", "roughplastic", "ward")
+ROUGH = ("pplastic", "roughcoating", "roughconductor", "roughdielectric", "roughplastic", "ward")
 MICROFACETS = ("distribution", "sample_visible", "name")
 
 BSDFS: dict[str, Callable[[MitsubaSurfaces, Properties, int], MitsubaSurface]] = {
     "blendbsdf": blend,
     "bumpmap": relief,
+    "circular": film,
     "coating": coating,
     "conductor": metal,
     "dielectric": clear,
@@ -418,8 +435,11 @@ BSDFS: dict[str, Callable[[MitsubaSurfaces, Properties, int], MitsubaSurface]] =
     "null": null,
     "phong": phong,
     "plastic": plastic,
+    "polarizer": film,
+    "pplastic": plastic,
     "principled": disney,
     "principledthin": disney,
+    "retarder": film,
     "roughcoating": coating,
     "roughconductor": metal,
     "roughdielectric": clear,

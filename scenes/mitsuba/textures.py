@@ -8,24 +8,28 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.environment_file import read_environment
+from scenes.errors import SceneFileError
 from scenes.microfacets import multiplied, scaled
 from scenes.mitsuba.colors import COLORS, color
-from scenes.mitsuba.elements import XmlElement
+from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement
 from scenes.mitsuba.properties import Properties, transform
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color, srgb
+from scenes.source_file import OutsideError, PixelsError
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Pictures of linear numbers, of which textures here have what is in 0..1.
-LINEAR_SUFFIXES = (".exr", ".hdr", ".rgbe")
+LINEAR_SUFFIXES = (".exr", ".hdr", ".pfm", ".rgbe")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them. And of a grid.
 CHECKERBOARD_SIDE = 256
 #: What textures are beyond their edges and between texels; mirrored ones repeat.
-WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip"}
+WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip", "anisotropic": "mip"}
 WHITE: Color = (1.0, 1.0, 1.0)
+#: Of red, green and blue of linear sRGB.
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 HALF: Color = (0.5, 0.5, 0.5)
 #: How deep textures may be nested in textures.
 MAX_DEPTH = 16
@@ -33,15 +37,21 @@ MAX_DEPTH = 16
 
 @dataclass(frozen=True, eq=False)
 class MitsubaPattern:
-    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
+    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates.
+
+    attribute: of the mesh, the name of what colours it instead of a texture, or "".
+    """
 
     color: Color
     texture: Texture | None = None
     to_uv: Doubles = field(default_factory=lambda: np.eye(3))
+    attribute: str = ""
 
     @property
     def mean(self) -> Color:
-        """Returns the pattern's mean colour."""
+        """Returns the pattern's mean colour, grey of what comes with a mesh."""
+        if self.attribute:
+            return multiplied(self.color, HALF)
         if self.texture is None:
             return self.color
         red, green, blue = self.texture.pixels.mean(axis=(0, 1)).tolist()
@@ -61,6 +71,16 @@ class MitsubaPattern:
         pixels = self.texture.pixels
         shares: Doubles = pixels / 255.0 if self.texture.is_linear else decoded(pixels)
         return np.array(self.color) * shares
+
+
+def in_grey(pattern: MitsubaPattern) -> MitsubaPattern:
+    """Returns a pattern of numbers: of a picture in colour the luminance counts."""
+    texture = pattern.texture
+    if texture is None or (texture.pixels == texture.pixels[..., :1]).all():
+        return pattern
+    shares = (decoded(texture.pixels) if not texture.is_linear else texture.pixels / 255.0) @ LUMINANCE
+    pixels = np.repeat(np.rint(255.0 * shares)[..., None], 3, axis=-1).astype(np.uint8)
+    return replace(pattern, texture=replace(texture, pixels=pixels, is_linear=True))
 
 
 def at_most_one(reflectance: Color) -> Color:
@@ -128,6 +148,10 @@ class MitsubaTextures:
             return self.reading.attempt(MitsubaPattern(default), self.texture, element)
         return MitsubaPattern(at_most_one(self.reading.attempt(default, color, element, self.reading)))
 
+    def numbers(self, properties: Properties, name: str, default: float) -> MitsubaPattern:
+        """Reads a number, or a texture of numbers."""
+        return in_grey(self.pattern(properties, name, (default, default, default)))
+
     def texture(self, element: XmlElement, depth: int = 0) -> MitsubaPattern:
         """Reads a <texture>."""
         if depth > MAX_DEPTH:
@@ -151,17 +175,34 @@ class MitsubaTextures:
         return self._pictures[path]
 
 
+def picture_or_grey(textures: MitsubaTextures, properties: Properties, depth: int) -> MitsubaPattern:
+    """Reads a picture; one that is not there is grey, which is noted."""
+    try:
+        return bitmap(textures, properties, depth)
+    except AbsentError as error:
+        properties.reading.note_loss(properties.element, f"{error.message}: it is grey")
+        return MitsubaPattern(HALF)
+
+
 def bitmap(textures: MitsubaTextures, properties: Properties, _: int) -> MitsubaPattern:
     """Reads a picture; its first row is v = 0."""
     gamma = properties.number("gamma", -1.0)
     is_raw = properties.flag("raw") or gamma == 1.0
     path = properties.file()
-    texture = textures.picture(path)
+    try:
+        texture = textures.picture(path)
+    except (OutsideError, PixelsError):
+        raise
+    except SceneFileError as error:
+        properties.reading.note_loss(properties.element, f"{path.name[:MAX_QUOTE]!r} is grey: {error.message}")
+        return MitsubaPattern(HALF)
     if path.suffix.lower() in LINEAR_SUFFIXES:
         properties.note("of a picture of linear numbers what is above 1 counts as 1, and it has 8 bits")
         is_raw = False
     properties.left_out("channel")
-    return finished_texture(properties, replace(texture, is_linear=is_raw))
+    factor = properties.number("scale", 1.0)
+    pattern = finished_texture(properties, replace(texture, is_linear=is_raw))
+    return replace(pattern, color=(factor, factor, factor))
 
 
 def squares(properties: Properties) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
@@ -200,10 +241,18 @@ def multiple(textures: MitsubaTextures, properties: Properties, depth: int) -> M
     return replace(within, color=multiplied(within.color, factor))
 
 
-def unknown_pattern(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
-    """Stands for a texture that comes with the vertices of a mesh."""
-    properties.note(f"{properties.element.called} is not read: it is of one grey")
-    properties.finish("name")
+def mesh_attribute(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
+    """Stands for the colours that come with a mesh, and for grey where none do."""
+    name = properties.text("name", "vertex_color")
+    properties.note("colours that come with a mesh count as the colour of a surface, and are one grey where else")
+    factor = properties.number("scale", 1.0)
+    properties.finish()
+    return MitsubaPattern((factor, factor, factor), attribute=name)
+
+
+def unread(_: MitsubaTextures, properties: Properties, __: int) -> MitsubaPattern:
+    """Stands for a texture that is not read."""
+    properties.reading.note_loss(properties.element, f"{properties.element.called} is not read: it is grey")
     return MitsubaPattern(HALF)
 
 
@@ -214,7 +263,7 @@ def finished_texture(properties: Properties, texture: Texture) -> MitsubaPattern
     to_uv[0, 0], to_uv[1, 1] = properties.number("uscale", 1.0), properties.number("vscale", 1.0)
     element = properties.take("to_uv", "transform")
     if element is not None:
-        matrix = properties.reading.attempt(np.eye(4), transform, element)
+        matrix = properties.reading.attempt(np.eye(4), transform, element, properties.reading)
         to_uv = np.array([[*matrix[0, :2], matrix[0, 3]], [*matrix[1, :2], matrix[1, 3]], [0.0, 0.0, 1.0]])
     wrap, filtered = properties.text("wrap_mode", "repeat"), properties.text("filter_type", "bilinear")
     if wrap == "mirror":
@@ -232,7 +281,8 @@ def without_alpha(texture: Texture) -> Texture:
 def rooted(pattern: MitsubaPattern) -> MitsubaPattern:
     """Returns the pattern of the square roots of another, as bytes of shares."""
     texture = pattern.texture
-    assert texture is not None
+    if texture is None:
+        return MitsubaPattern(scaled(WHITE, min(pattern.grey, 1.0) ** 0.5))
     alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
     roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
     factor = min(sum(pattern.color) / 3.0, 1.0) ** 0.5
@@ -240,10 +290,11 @@ def rooted(pattern: MitsubaPattern) -> MitsubaPattern:
 
 
 TEXTURES: dict[str, Callable[[MitsubaTextures, Properties, int], MitsubaPattern]] = {
-    "bitmap": bitmap,
+    "bitmap": picture_or_grey,
     "checkerboard": checkerboard,
     "gridtexture": grid,
-    "mesh_attribute": unknown_pattern,
+    "mesh_attribute": mesh_attribute,
     "scale": multiple,
-    "vertexcolors": unknown_pattern,
+    "vertexcolors": mesh_attribute,
+    "volume": unread,
 }

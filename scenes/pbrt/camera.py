@@ -1,6 +1,7 @@
 """This module makes the camera of what a file says of it and of its film, and tells which way the world is turned."""
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +16,8 @@ from scenes.transforms import scaling
 MAX_RESOLUTION = 16_384
 #: Width and height of a film that says nothing.
 WIDTH, HEIGHT = 1280.0, 720.0
+#: Of a film in mm, and the focal length of a lens, mm, as the names of files of lenses have it, or else of a usual one.
+DIAGONAL, NORMAL_LENGTH, FOCAL_LENGTH = 35.0, 50.0, re.compile(r"(\d+(?:\.\d+)?)mm")
 #: Lengths that may differ by so much are those of axes that are scaled alike.
 LIKENESS = 1e-3
 #: What the world is mirrored by where its axes are left-handed.
@@ -67,7 +70,9 @@ def camera(kind: str, parameters: Parameters, to_world: Doubles, size: tuple[int
     for name in ("screenwindow", "frameaspectratio", "shutteropen", "shutterclose"):
         if name in parameters.named:
             files.tell(parameters.place, f"{name} of a camera counts for nothing")
-    parameters.skip("screenwindow", "frameaspectratio", "shutteropen", "shutterclose")
+    parameters.skip("screenwindow", "frameaspectratio", "shutteropen", "shutterclose", "diagonal")
+    if kind in LENSES:
+        files.lose(parameters.place, f"a {kind} camera is replaced by a perspective one")
     unit_length = float(lengths[0])
     fov, height = CAMERAS[kind](parameters, size)
     radius = parameters.number("lensradius", 0.0, low=0.0)
@@ -100,7 +105,25 @@ def orthographic(_: Parameters, size: tuple[int, int]) -> tuple[float, float]:
     return VERTICAL_FOV, 2.0 * max(size[1] / size[0], 1.0)
 
 
+def spherical(parameters: Parameters, size: tuple[int, int]) -> tuple[float, None]:
+    """Returns the field of view of a camera that stands for one that sees all around."""
+    parameters.skip(*parameters.named)
+    return perspective(Parameters(parameters.kind, parameters.place), size)
+
+
+def realistic(parameters: Parameters, size: tuple[int, int]) -> tuple[float, None]:
+    """Returns the field of view of a camera without a lens, of the focal length that is in the name of its file."""
+    found = FOCAL_LENGTH.search(parameters.text("lensfile", ""))
+    height = parameters.number("diagonal", DIAGONAL, low=0.0) * size[1] / math.hypot(*size)
+    parameters.skip(*parameters.named)
+    return math.degrees(2.0 * math.atan(0.5 * height / max(float(found[1]) if found else NORMAL_LENGTH, 1.0))), None
+
+
 CAMERAS: dict[str, Callable[[Parameters, tuple[int, int]], tuple[float, float | None]]] = {
     "perspective": perspective,
     "orthographic": orthographic,
+    "realistic": realistic,
+    "spherical": spherical,
 }
+#: Those that there are none of here.
+LENSES = ("realistic", "spherical")

@@ -12,7 +12,7 @@ from scenes.errors import SceneFileError
 from scenes.metals import BY_SYMBOL, METALS
 from scenes.microfacets import scaled
 from scenes.model import Color, Doubles
-from scenes.pbrt.files import PbrtFiles
+from scenes.pbrt.files import MAX_NAME, MissingError, PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameter, Parameters
 from scenes.source_file import read_bytes
 
@@ -87,14 +87,18 @@ INDEX = Quantity(spectra.mean_color, 1e6)
 
 
 def color(parameters: Parameters, files: PbrtFiles, name: str, quantity: Quantity) -> Color | None:
-    """Takes a colour; returns None where there is none."""
+    """Takes a colour; returns None where there is none, or where it is in a file that is not there, which is noted."""
     item = parameters.find(name, *COLORS, "float")
     return None if item is None else color_of(item, files, quantity)
 
 
-def color_of(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
-    """Returns the colour of a parameter, linear and not below 0."""
-    found = channels(item, files, quantity)
+def color_of(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color | None:
+    """Returns the colour of a parameter, linear and not below 0; None where its file is not there, which is noted."""
+    try:
+        found = channels(item, files, quantity)
+    except MissingError:
+        files.lose(item.place, f"there is no spectrum {item.text()[:MAX_NAME]!r}: a usual one stands for it")
+        return None
     if not 0.0 <= min(found) <= max(found) <= quantity.limit:
         values = ", ".join(f"{channel:g}" for channel in found)
         raise item.error(f"expected {item.called} to be a colour from 0 to {quantity.limit:g}, got {values}")

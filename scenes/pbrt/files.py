@@ -1,23 +1,32 @@
 """This module finds and reads the files of a scene: its own, and those that it names, in its folder or below."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from scenes.errors import SceneFileError
 from scenes.notes import Notes
-from scenes.pbrt.parameters import first_text
+from scenes.pbrt.parameters import Parameter, first_text
 from scenes.pbrt.tokens import FileLine, Statement, statements
-from scenes.source_file import OUTSIDE, may_be_read, read_bytes
+from scenes.source_file import OUTSIDE, OutsideError, PixelsError, may_be_read, read_bytes
+
+T = TypeVar("T")
 
 #: Bytes of all files of statements, those included again and again counted each time.
 MAX_BYTES = 1 << 30
 MAX_FILES = 10_000
 MAX_DEPTH = 16
+#: Letters of a name that messages show.
+MAX_NAME = 80
 #: Statements that stand for a file: its statements as if they stood here, or as if they stood in braces of their own.
 INCLUDE, IMPORT = "Include", "Import"
 #: What stands around the statements of an imported file; no word of a file has a blank.
 IMPORT_BEGINS, IMPORT_ENDS = "Import begins", "Import ends"
+
+
+class MissingError(SceneFileError):
+    """A file that the scene names is not there."""
 
 
 class PbrtFiles:
@@ -35,13 +44,36 @@ class PbrtFiles:
         """Notes something about a place."""
         self.notes.add(message, place.path, place.line)
 
+    def lose(self, place: FileLine, message: str) -> None:
+        """Notes what is missing in the picture that the file asks for."""
+        self.notes.add_loss(message, place.path, place.line)
+
+    def picture(self, item: Parameter, read: Callable[[Path], T], instead: str) -> T | None:
+        """Returns what is read of the picture that a parameter names; None where it is not there or cannot be read,
+        which is noted.
+
+        instead: what there is then, for the note.
+        """
+        name = item.text()
+        try:
+            return read(self.path(name, item.place))
+        except (OutsideError, PixelsError):
+            raise
+        except MissingError:
+            self.lose(item.place, f"there is no picture {name[:MAX_NAME]!r}: {instead}")
+        except SceneFileError as error:
+            self.lose(item.place, f"the picture {name[:MAX_NAME]!r} {error.message}: {instead}")
+        return None
+
     def path(self, name: str, place: FileLine, what: str = "a file") -> Path:
         """Returns the path of a file that the scene names. Raises SceneFileError where there is none in the folder."""
         path = self.folder / os.path.normpath(name.replace("\\", "/"))
         if "\0" in name or not name or not path.is_file():
-            raise place.error(f"expected the name of {what} in the folder of the scene or below, got {name[:80]!r}")
+            got = f"got {name[:MAX_NAME]!r}"
+            message = f"expected the name of {what} in the folder of the scene or below, {got}"
+            raise MissingError(place.path, place.line, message)
         if not may_be_read(path):
-            raise place.error(f"{name[:80]!r} {OUTSIDE}")
+            raise OutsideError(place.path, place.line, f"{name[:MAX_NAME]!r} {OUTSIDE}")
         return path
 
     def statements(self) -> Iterator[Statement | SceneFileError]:

@@ -8,13 +8,14 @@ Scale multiplies both, and a power, in watts here, replaces what they are in all
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.environment_file import MAX_RADIANCE, MAX_TEXELS, check_radiance, read_environment
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.microfacets import BLACK, scaled
+from scenes.microfacets import BLACK, multiplied, scaled
 from scenes.model import Color, Doubles, Floats, Texture
 from scenes.palette import mean_color
 from scenes.pbrt.colors import LIGHT, WHITE, color
@@ -26,6 +27,8 @@ from scenes.transforms import WORLD, Transform, scaling
 #: Red, green and blue of a luminance.
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "TGA", "BMP", "WEBP")
+#: What there is instead of a picture of light that cannot be read.
+UNKNOWN_LIGHT = "white light stands for it, and the exposure is chosen by what is seen"
 #: Samples along a side of a texel of an environment where its picture is mapped anew.
 SAMPLES = 2
 #: From the axes of an environment here, -z in the middle of a row and y up, to those there, -x in the middle and z up.
@@ -121,20 +124,19 @@ def infinite(parameters: Parameters, files: PbrtFiles, spot: Spot) -> Environmen
     if "portal" in parameters.named:
         files.tell(parameters.place, "the portal of an infinite light counts for nothing: it shines from all around")
     parameters.skip("portal")
-    if item is None:
-        light = scaled(strength(parameters, files, "L"), given / math.pi if given > 0.0 else 1.0)
-        radiance = np.array(limited(parameters, light), np.float32).reshape(1, 1, 3)
-        return EnvironmentSource(radiance, origin=spot.origin)
-    if "L" in parameters.named:
+    if item is not None and "L" in parameters.named:
         raise parameters.error("expected an infinite light to have one of L and filename, got both")
-    path = files.path(item.text(), item.place)
-    radiance = read_environment(path)
+    radiance = None if item is None else files.picture(item, read_environment, UNKNOWN_LIGHT)
+    if item is None or radiance is None:
+        light = scaled(strength(parameters, files, "L"), given / math.pi if given > 0.0 else 1.0)
+        alike = np.array(limited(parameters, light), np.float32).reshape(1, 1, 3)
+        return EnvironmentSource(alike, origin=spot.origin)
     if radiance.shape[0] == radiance.shape[1]:
         radiance = unfolded(parameters, radiance)
     else:
         files.tell(item.place, "a picture of light that is not square is taken for one in latitude and longitude")
     radiance = radiance * np.float32(factor(parameters) * (given / illuminance(radiance) if given > 0.0 else 1.0))
-    check_radiance(path, radiance)
+    check_radiance(item.place.path, radiance)
     matrix = spot.matrix @ OWN_AXES
     if np.linalg.det(matrix[:3, :3]) < 0.0:  # axes are turned alone: what mirrors them mirrors the picture
         radiance, matrix = np.ascontiguousarray(radiance[:, ::-1]), matrix @ scaling(np.array([-1.0, 1.0, 1.0]))
@@ -220,14 +222,20 @@ def glow(kind: str, parameters: Parameters, files: PbrtFiles) -> Glow:
         return replace(made, radiance=strength(parameters, files, "L"))
     if "L" in parameters.named:
         raise parameters.error("expected an area light to have one of L and filename, got both")
-    light, path = scaled(WHITE, factor(parameters)), files.path(item.text(), item.place)
-    if path.suffix.lower() in (".png", ".jpg", ".jpeg", ".ppm", ".tga", ".bmp", ".webp"):
-        picture = replace(read_texture(path, PICTURE_FORMATS), alpha=None)
-        return replace(made, radiance=limited(parameters, light), picture=picture)
+    light = limited(parameters, scaled(WHITE, factor(parameters)))
+    shown = files.picture(item, picture_of_light, UNKNOWN_LIGHT)
+    if not isinstance(shown, np.ndarray):
+        return replace(made, radiance=light, picture=shown)
     files.tell(item.place, "an area light of a picture beyond 8 bits shines as its mean")
-    red, green, blue = read_environment(path).mean(axis=(0, 1)).tolist()
-    mean = (red * light[0], green * light[1], blue * light[2])
-    return replace(made, radiance=limited(parameters, mean))
+    red, green, blue = shown.mean(axis=(0, 1)).tolist()
+    return replace(made, radiance=limited(parameters, multiplied(light, (red, green, blue))))
+
+
+def picture_of_light(path: Path) -> Texture | Floats:
+    """Returns a picture of 8 bits as a texture, and another one as its radiance, (height, width, 3)."""
+    if path.suffix.lower() in (".png", ".jpg", ".jpeg", ".ppm", ".tga", ".bmp", ".webp"):
+        return replace(read_texture(path, PICTURE_FORMATS), alpha=None)
+    return read_environment(path)
 
 
 def radiance_of(given: Glow, parameters: Parameters, lamps: int, area: float) -> Color:

@@ -78,8 +78,10 @@ class Looks:
     def with_relief(self, look: MappedMaterial, parameters: Parameters) -> MappedMaterial:
         """Returns a look with the pictures of normals and heights that a material has."""
         item = parameters.find("normalmap", "string")
+        texture = None
         if item is not None:
-            texture = read_texture(self.files.path(item.text(), item.place), PICTURE_FORMATS)
+            texture = self.files.picture(item, lambda path: read_texture(path, PICTURE_FORMATS), "it is left out")
+        if texture is not None:
             normals = replace(texture, alpha=None, is_linear=True)
             look = self.with_picture(look, "normal_map", PbrtPattern(WHITE, normals), parameters)
         heights = self.textures.number(parameters, "displacement", 0.0)
@@ -142,7 +144,8 @@ def index_of(looks: Looks, parameters: Parameters, name: str = "eta", default: f
     if isinstance(item.value, str) and item.value in INDICES:
         return INDICES[item.value]
     found = color(parameters, looks.files, name, INDEX)
-    assert found is not None
+    if found is None:
+        return default
     return parameters.between(item, found[1], 1.0 / MAX_IOR, MAX_IOR)
 
 

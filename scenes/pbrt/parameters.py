@@ -53,14 +53,17 @@ class Parameter:
         """Returns the error to raise about the parameter."""
         return self.place.error(message)
 
-    def numbers(self, *counts: int) -> Doubles:
-        """Returns its numbers, as many as one of the counts says, or any number of them without counts."""
+    def numbers(self, *counts: int, has_nan: bool = False) -> Doubles:
+        """Returns its numbers, as many as one of the counts says, or any number of them without counts.
+
+        has_nan: some may be NaN; else that is an error.
+        """
         value = self.value
         if not isinstance(value, np.ndarray) or (counts and len(value) not in counts):
             got = f"{len(value)} numbers" if isinstance(value, np.ndarray) else quoted(value)
             wanted = " or ".join(str(count) for count in counts)
             raise self.error(f"expected {self.called} to have {wanted or 'only'} numbers, got {got}")
-        if not (np.abs(value) <= MAX_NUMBER).all():
+        if not ((np.abs(value) <= MAX_NUMBER) | (np.isnan(value) if has_nan else False)).all():
             raise self.error(f"expected finite numbers of at most {MAX_NUMBER:g} in {self.called}")
         return value
 
@@ -171,12 +174,12 @@ class Parameters:
         item = self.find(name, *POINTS, *VECTORS)
         return np.array(default) if item is None else item.numbers(3)
 
-    def rows(self, name: str, *types: str) -> Doubles | None:
+    def rows(self, name: str, *types: str, has_nan: bool = False) -> Doubles | None:
         """Takes a list of points, (n, width) by their type; returns None where there is none."""
         item = self.find(name, *types)
         if item is None:
             return None
-        width, numbers = TYPES[item.type], item.numbers()
+        width, numbers = TYPES[item.type], item.numbers(has_nan=has_nan)
         if len(numbers) % width:
             raise item.error(f"expected {item.called} to have {width} numbers for each item, got {len(numbers)} in all")
         return numbers.reshape(-1, width)

@@ -13,7 +13,7 @@ from scenes.limits import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
-from scenes.pbrt.lights import glow
+from scenes.pbrt.lights import UNKNOWN_LIGHT, glow
 from scenes.pbrt.materials import PLAIN, Looks
 from scenes.pbrt.parameters import Parameters, first_text, parameters_of
 from scenes.pbrt.state import TRANSFORMS, State
@@ -24,8 +24,10 @@ from scenes.transforms import IDENTITY
 
 #: Blocks may be nested so deep.
 MAX_DEPTH = 10_000
+#: Surfaces that light meets on its way, at most.
+MAX_BOUNCES = 1024
 #: What statements say how a picture is made, and not of what.
-METHODS = ("Sampler", "Integrator", "PixelFilter", "Accelerator", "Option", "WorldEnd", "TransformTimes")
+METHODS = ("Sampler", "PixelFilter", "Accelerator", "Option", "WorldEnd", "TransformTimes")
 #: What Attribute gives parameters to.
 TARGETS = ("shape", "light", "material", "medium", "texture")
 
@@ -69,6 +71,9 @@ class PbrtReader:
 
     def finish(self) -> None:
         """Raises SceneFileError where anything was wrong, or where a block has no end."""
+        if any(UNKNOWN_LIGHT in message for _, _, message in self.files.notes.losses):
+            for name in ("exposure", "tone_map"):
+                self.world.document.settings.pop(name, None)
         if not self.problems and self.stack:
             opened = self.stack[-1][0]
             self.problems.append(opened.error(f"expected an end of what {opened.name} begins"))
@@ -183,21 +188,29 @@ class PbrtReader:
         """Keeps the film."""
         self.need_world(statement, False)
         self.film = self.named(statement)[1]
+        self.files.tell(statement.place, "the picture is as bright as pbrt has it; --exposure auto chooses by itself")
         if "cropwindow" in self.film.named or "pixelbounds" in self.film.named:
             self.files.tell(statement.place, "the whole film is rendered: its cropwindow counts for nothing")
+
+    def set_integrator(self, statement: Statement) -> None:
+        """Takes the length of paths; how they are made is ours to choose."""
+        parameters = self.named(statement)[1]
+        if "maxdepth" in parameters.named:
+            depth = int(parameters.number("maxdepth", 0.0))
+            self.world.document.settings["max_bounces"] = min(max(depth, 1), MAX_BOUNCES)
 
     def begin_world(self, statement: Statement) -> None:
         """Makes the camera and begins the world."""
         self.need_world(statement, False)
         self.is_world, self.state = True, replace(self.state, matrix=IDENTITY, is_end=False)
         self.systems["world"] = IDENTITY
-        stops = exposure(self.film)
-        if stops:
-            self.world.document.settings["exposure"] = stops
-        size = film_size(self.film)
+        stops, size = exposure(self.film), film_size(self.film)
+        self.world.document.settings |= {"exposure": stops, "tone_map": "linear"}
         if self.camera is not None:
             kind, parameters, matrix = self.camera
             self.world.to_ours = handedness(matrix)
+            if self.film is not None:
+                parameters = parameters.beneath(self.film.named.get("diagonal", ()))
             view = camera(kind, parameters, self.world.to_ours @ np.linalg.inv(matrix), size, self.files)
             self.world.document.cameras[DEFAULT_CAMERA] = view
             self.told(parameters)
@@ -279,11 +292,10 @@ class PbrtReader:
             raise statement.error("expected no instance within an object")
         self.world.add_instance(first_text(statement, "the name of an object"), self.state, statement.place)
 
-    def refuse_medium(self, statement: Statement) -> None:
-        """Raises SceneFileError for fog, smoke and what else fills space."""
-        if not any(isinstance(value, np.ndarray) or value for value, _ in statement.values):
-            return  # nothing is inside and nothing outside
-        raise statement.error(f"media are not supported: {statement.name}")
+    def lose_medium(self, statement: Statement) -> None:
+        """Notes that fog, smoke and what else fills space is left out."""
+        if any(isinstance(value, np.ndarray) or value for value, _ in statement.values):
+            self.files.lose(statement.place, "a medium is left out: space is empty")
 
 
 #: What ends a block, and what begins it.
@@ -305,11 +317,12 @@ DIRECTIVES: dict[str, Callable[[PbrtReader, Statement], None]] = {
     "CoordSysTransform": PbrtReader.recall,
     "CoordinateSystem": PbrtReader.remember,
     "Film": PbrtReader.set_film,
+    "Integrator": PbrtReader.set_integrator,
     "LightSource": PbrtReader.add_light,
     "MakeNamedMaterial": PbrtReader.name_material,
-    "MakeNamedMedium": PbrtReader.refuse_medium,
+    "MakeNamedMedium": PbrtReader.lose_medium,
     "Material": PbrtReader.set_material,
-    "MediumInterface": PbrtReader.refuse_medium,
+    "MediumInterface": PbrtReader.lose_medium,
     "NamedMaterial": PbrtReader.use_material,
     "ObjectBegin": PbrtReader.begin_object,
     "ObjectEnd": PbrtReader.end_object,

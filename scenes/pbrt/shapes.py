@@ -12,17 +12,24 @@ import numpy as np
 
 from scenes.curves import LEAST_SEGMENTS, Turned
 from scenes.geometry import areas, double_area_normals
+from scenes.loop_subdivision import loop_surface
 from scenes.mesh_file import read_mesh_document
-from scenes.mitsuba.shapes import revolved
+from scenes.mesh_validation import without_nan
+from scenes.mitsuba.shapes import inverted, revolved
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
+from scenes.pbrt.strands import strand
 from scenes.tessellation import GLOWING_SEGMENTS
 
+#: Triangles of a surface that is subdivided, at most.
+MAX_SUBDIVIDED = 1 << 20
 #: A shape goes at least so far around, in degrees.
 LEAST_ANGLE = 0.1
 #: A patch is bent where its fourth corner is farther from the plane of the others than this share of its diagonals.
 FLATNESS = 1e-4
+#: Types of texture coordinates, old ones too.
+UVS = ("point2", "vector2", "float")
 #: Texture coordinates of the corners of triangles that have none, v downward.
 OWN_UVS = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
 
@@ -45,22 +52,15 @@ class PbrtShapes:
 
     def body(self, kind: str, parameters: Parameters) -> ShapeMeshes:
         """Makes the shape of a type."""
-        if kind in LEFT_OUT:
-            self.files.tell(parameters.place, f"a shape of type {kind} is left out: there are none here")
-            parameters.skip(*parameters.named)
-            return ShapeMeshes([])
         if kind not in SHAPES:
-            raise parameters.error(f"unknown shape {kind[:80]!r}; there are: {', '.join([*SHAPES, *LEFT_OUT])}")
+            raise parameters.error(f"unknown shape {kind[:80]!r}; there are: {', '.join(SHAPES)}")
         return SHAPES[kind](self, parameters)
 
     def of_file(self, path: Path) -> list[Mesh]:
         """Returns the meshes of a PLY file."""
         if path not in self._read:
-            document = read_mesh_document(path)
-            meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
-            if document.textures:  # colours of its vertices, whose coordinates are no others' business
-                meshes = [replace(mesh, uvs=None, uv_triangles=None) for mesh in meshes]
-            self._read[path] = meshes
+            document = read_mesh_document(path, self.files.notes, has_no_looks=True)
+            self._read[path] = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
         return self._read[path]
 
 
@@ -93,10 +93,10 @@ def faced(mesh: Mesh) -> Mesh:
     )
 
 
-def triangle_mesh(_: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
+def triangle_mesh(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     """Reads triangles."""
     points, indices = corners_of(parameters, 3)
-    mesh = with_rows(parameters, Mesh(vertices=points, triangles=indices, material=0))
+    mesh = with_rows(shapes, parameters, Mesh(vertices=points, triangles=indices, material=0))
     parameters.skip("S", "faceIndices")
     return ShapeMeshes([mesh], len(indices))
 
@@ -116,18 +116,19 @@ def corners_of(parameters: Parameters, width: int) -> tuple[Doubles, Indices]:
     return points, indices
 
 
-def with_rows(parameters: Parameters, mesh: Mesh) -> Mesh:
+def with_rows(shapes: PbrtShapes, parameters: Parameters, mesh: Mesh) -> Mesh:
     """Returns a mesh with the normals and texture coordinates that are given for its points."""
-    normals, uvs = parameters.rows("N", *NORMALS), parameters.rows("uv", "point2", "vector2")
-    if uvs is None and (item := parameters.find("uv", "point2", "vector2", "float")) is not None:
-        uvs = item.numbers().reshape(-1, 2)
-    for name, rows in (("N", normals), ("uv", uvs)):
-        if rows is not None and len(rows) != len(mesh.vertices):
-            message = f"expected as many items of {name} as of P, which are {len(mesh.vertices)}, got {len(rows)}"
-            raise parameters.error(message)
+    path, notes = parameters.place.path, shapes.files.notes
+    normals, uvs = parameters.rows("N", *NORMALS, has_nan=True), parameters.rows("uv", *UVS, has_nan=True)
+    for name, rows, width in (("N", normals, 3), ("uv", uvs, 2)):
+        if rows is not None and rows.size != width * len(mesh.vertices):
+            got = f"which are {len(mesh.vertices)}, got {rows.size / width:g}"
+            raise parameters.error(f"expected as many items of {name} as of P, {got}")
     if normals is not None:
+        normals = without_nan(normals, "normal", path, notes)
         mesh = replace(mesh, normals=normals, normal_triangles=mesh.triangles)
     if uvs is not None:
+        uvs = without_nan(uvs.reshape(-1, 2), "texture coordinate", path, notes)
         mesh = replace(mesh, uvs=np.stack([uvs[:, 0], 1.0 - uvs[:, 1]], axis=-1), uv_triangles=mesh.triangles)
     return mesh
 
@@ -142,7 +143,7 @@ def bilinear_mesh(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
     if (height > FLATNESS * size * np.linalg.norm(normals, axis=1)).any():
         shapes.files.tell(parameters.place, "a bilinearmesh is bent; each of its patches becomes two flat triangles")
     triangles = patches[:, [0, 1, 3, 0, 3, 2]].reshape(-1, 3)
-    mesh = with_rows(parameters, Mesh(vertices=points, triangles=triangles, material=0))
+    mesh = with_rows(shapes, parameters, Mesh(vertices=points, triangles=triangles, material=0))
     if mesh.uvs is None:
         uvs = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
         corners = np.tile(np.array([[0, 1, 3], [0, 3, 2]], np.int32), (len(patches), 1))
@@ -223,6 +224,23 @@ def turned(
     return ShapeMeshes([Turned(ends, radius, bends, mesh)])
 
 
+def subdivision_surface(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
+    """Reads a control mesh of a smooth surface, whose front is where its corners are seen clockwise, as in pbrt."""
+    points, indices = corners_of(parameters, 3)
+    asked = int(parameters.number("levels", 3.0, low=0.0, high=100.0))
+    levels = next(level for level in range(asked, -1, -1) if level == 0 or len(indices) * 4**level <= MAX_SUBDIVIDED)
+    if levels < asked:
+        why = f"more would make over {MAX_SUBDIVIDED} triangles"
+        shapes.files.tell(parameters.place, f"a loopsubdiv is divided {levels} times: {why}")
+    parameters.skip("scheme")
+    return ShapeMeshes([inverted(loop_surface(points, indices, levels))], len(indices) * 4**levels)
+
+
+def curve(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
+    """Reads a curve of some width, such as a hair."""
+    return ShapeMeshes([strand(shapes.files, parameters)])
+
+
 def positive(parameters: Parameters, name: str, default: float) -> float:
     """Takes a length above 0."""
     value = parameters.number(name, default)
@@ -237,9 +255,6 @@ def world_area(shapes: Sequence[Mesh | Turned], matrix: Doubles) -> float:
     return sum(float(areas((mesh.vertices @ matrix[:3, :3].T)[mesh.triangles]).sum()) for mesh in meshes)
 
 
-#: Shapes that there are none of here.
-LEFT_OUT = ("loopsubdiv", "curve")
-
 SHAPES: dict[str, Callable[[PbrtShapes, Parameters], ShapeMeshes]] = {
     "trianglemesh": triangle_mesh,
     "bilinearmesh": bilinear_mesh,
@@ -247,4 +262,6 @@ SHAPES: dict[str, Callable[[PbrtShapes, Parameters], ShapeMeshes]] = {
     "sphere": sphere,
     "cylinder": cylinder,
     "disk": disk,
+    "loopsubdiv": subdivision_surface,
+    "curve": curve,
 }

@@ -5,6 +5,8 @@ Pictures have 8 bits for each channel. What is computed of pictures, such as a m
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -15,12 +17,13 @@ from scenes.palette import mean_color, srgb
 from scenes.pbrt.colors import REFLECTANCE, WHITE, Quantity, color_of
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameters
+from scenes.pbrt.tokens import FileLine
 from scenes.srgb import decoded
 from scenes.texture_file import OPAQUE, read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "TGA", "BMP", "WEBP")
 #: Suffixes of pictures of linear numbers.
-LINEAR_SUFFIXES = (".exr", ".npy", ".hdr")
+LINEAR_SUFFIXES = (".exr", ".npy", ".hdr", ".pfm")
 WRAPS = {"repeat": "repeat", "clamp": "clamp"}
 FILTERS = {"point": "nearest", "bilinear": "bilinear", "trilinear": "mip", "ewa": "mip"}
 #: Red, green and blue of marble, about.
@@ -112,7 +115,7 @@ class PbrtTextures:
     def __init__(self, files: PbrtFiles) -> None:
         self.files = files
         self.named: dict[tuple[bool, str], PbrtPattern] = {}
-        self._pictures: dict[tuple[object, ...], Texture] = {}
+        self._pictures: dict[tuple[object, ...], Texture | None] = {}
 
     def add(self, name: str, is_number: bool, kind: str, parameters: Parameters) -> None:
         """Makes a texture of a class and keeps it by its name."""
@@ -125,7 +128,8 @@ class PbrtTextures:
             return PbrtPattern(default)
         if item.type == "texture":
             return self.known(parameters, name, False)
-        return PbrtPattern(color_of(item, self.files, quantity))
+        found = color_of(item, self.files, quantity)
+        return PbrtPattern(default if found is None else found)
 
     def number(self, parameters: Parameters, name: str, default: float) -> PbrtPattern:
         """Takes a number or a texture of numbers."""
@@ -199,7 +203,6 @@ class PbrtTextures:
         item = parameters.find("filename", "string")
         if item is None:
             raise parameters.error('expected "string filename" of an imagemap')
-        path = self.files.path(item.text(), item.place)
         encoding, wrap = parameters.text("encoding", ""), parameters.text("wrap", "repeat")
         filtered = parameters.text("filter", "bilinear")
         scale, invert = parameters.number("scale", 1.0, low=0.0), parameters.flag("invert", False)
@@ -207,28 +210,26 @@ class PbrtTextures:
         if wrap not in WRAPS:
             self.files.tell(parameters.place, f"a texture that wraps as {wrap[:80]!r} repeats")
         look = (WRAPS.get(wrap, "repeat"), FILTERS.get(filtered, "bilinear"))
-        key = (path, encoding, look, is_number)
+        key = (item.text(), encoding, look, is_number)
         if key not in self._pictures:
-            self._pictures[key] = self.texture(parameters, encoding, is_number, look)
-        pattern = PbrtPattern(scaled(WHITE, scale), self._pictures[key])
+            read = partial(self.texture, item.place, encoding, is_number, look)
+            self._pictures[key] = self.files.picture(item, read, "grey stands for it")
+        pattern = PbrtPattern(scaled(GREY if self._pictures[key] is None else WHITE, scale), self._pictures[key])
         if invert:
             pattern = combined([replace(pattern, color=WHITE)], lambda values: scale * (1.0 - values))
         matrix = self.mapping(parameters)
         return pattern.flat if matrix is None else replace(pattern, to_uv=matrix)
 
-    def texture(self, parameters: Parameters, encoding: str, is_number: bool, look: Look) -> Texture:
+    def texture(self, place: FileLine, encoding: str, is_number: bool, look: Look, path: Path) -> Texture:
         """Reads the picture of an imagemap. Of a texture of numbers it is the alpha, if there is one."""
-        item = parameters.find("filename", "string")
-        assert item is not None
-        path = self.files.path(item.text(), item.place)
         if path.suffix.lower() in LINEAR_SUFFIXES and path.suffix.lower() in READERS:
-            self.files.tell(item.place, f"what {path.name} has above 1 counts as 1: textures have 8 bits")
+            self.files.tell(place, f"what {path.name} has above 1 counts as 1: textures have 8 bits")
             pixels = srgb(np.clip(read_environment(path).astype(np.float64), 0.0, 1.0))
             return Texture(name=path.name, pixels=pixels, wrap=look[0], filter=look[1])
         texture = read_texture(path, PICTURE_FORMATS)
         is_linear = encoding == "linear"
         if encoding and not is_linear and encoding != "sRGB":
-            self.files.tell(item.place, f"a texture of the encoding {encoding[:80]!r} is read as sRGB")
+            self.files.tell(place, f"a texture of the encoding {encoding[:80]!r} is read as sRGB")
         if is_number and texture.alpha is not None:
             texture = replace(texture, pixels=np.repeat(texture.alpha[..., None], 3, axis=2))
             is_linear = True

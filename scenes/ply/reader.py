@@ -57,7 +57,9 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
     for number in cut.crossing.tolist():
         document.notes.add("a polygon that crosses itself is cut somehow", f"{path}, face {number}")
     mesh = reader.with_uvs(mesh, cut, document.notes)
-    document.parts.append(Part(dressed(mesh, reader, cut, document), origin=Origin(path)))
+    if not document.has_no_looks:
+        mesh = dressed(mesh, reader, cut, document)
+    document.parts.append(Part(mesh, origin=Origin(path)))
 
 
 def check(path: Path, kind: str, values: Doubles) -> None:

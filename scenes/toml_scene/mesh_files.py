@@ -15,7 +15,7 @@ from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
 from scenes.toml_scene.placing import AxisFrame
 from scenes.transforms import Transform
 
-MESH_SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
+MESH_SUFFIXES = (".obj", ".ply", ".stl", ".off", ".3mf", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")
 

@@ -149,6 +149,9 @@ class Builder:
         if not len(self.faces.counts):
             return
         path, notes = self.lines.path, self.document.notes
+        if self.document.has_no_looks:
+            self.others.libraries.clear()
+            self.others.materials.clear()
         library = read_libraries(path, self.others.libraries, notes)
         names, materials = self.material_of_faces()
         surfaces = ObjSurfaces(self.document)
@@ -231,7 +234,7 @@ class Builder:
     def dressed(self, mesh: Mesh, at: Places, entry: Entry | None, surfaces: ObjSurfaces) -> Mesh:
         """Returns a mesh with its material, or with the colours of its vertices where it has none."""
         colors = self.values[b"v"][:, 3:COLORED]
-        if colors.shape[1] < 3:
+        if colors.shape[1] < 3 or self.document.has_no_looks:
             return surfaces.dressed(mesh, entry)
         if entry is not None:
             message = "colours of vertices count for nothing where there is a material"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from shaders.bsdfs.bsdf import LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import lifted, no_base
+from shaders.bsdfs.metal import lobe_of
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
 from shaders.float32 import HALF, ONE, PI, TWO, ZERO
@@ -22,7 +23,6 @@ from shaders.fresnel import reflectance_alike
 from shaders.ggx import LEAST_ALPHA, halfway, mirrored_at, unit
 from shaders.sampling import cosine_hemisphere
 from shaders.specular_lobe import (
-    SpecularLobe,
     bounced_more,
     bounced_once,
     facet_reflectance,
@@ -113,12 +113,6 @@ def sample_facet(facets: Facets, wo: Vec3, u1: float, u2: float) -> Vec3:
     sine, cosine = sine_cosine(u1)
     x, y = radius * cosine + straight[0], radius * sine + straight[1]
     return unit((facets.alpha_x * x, facets.alpha_y * y, max(ZERO, ONE - below + straight[2])))
-
-
-@compiled
-def lobe_of(metal: Anisotropic) -> SpecularLobe:
-    """Returns what facets reflect."""
-    return SpecularLobe(metal.specular, metal.eta, metal.k, metal.like)
 
 
 @compiled

@@ -10,7 +10,7 @@ from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Dr
 from shaders.compilation import compiled
 from shaders.float32 import ONE, PI, ZERO, Float32
 from shaders.ggx import LEAST_ALPHA
-from shaders.sampling import cosine_hemisphere
+from shaders.sampling import cosine_hemisphere, uniform_hemisphere
 from shaders.specular_lobe import facets_pdf, sample_facets
 from shaders.vector import Color, Vec3, chosen, scale
 
@@ -74,6 +74,23 @@ def pdf_of(shares: LayerShares, widths: Widths, wi: Vec3, wo: Vec3) -> float:
     pdf += shares.once * once if widths.facets >= LEAST_ALPHA else ZERO
     pdf += shares.coat * coat if widths.coat >= LEAST_ALPHA else ZERO
     return pdf / total_of(shares)
+
+
+@compiled
+def in_proportion(base: float, rest: float) -> tuple[float, float]:
+    """Returns the probabilities of a base and of the rest by what they carry on, or 0 where that is nothing."""
+    per_total = ONE / (base + rest) if base + rest > ZERO else ZERO
+    return base * per_total, rest * per_total
+
+
+@compiled
+def draw_evenly(base: float, rest: float, u: Vec3) -> Drawn:
+    """Draws a direction by its cosine from a base, and evenly from the rest, which have these probabilities."""
+    is_base = u[0] < base
+    wi = chosen(is_base, cosine_hemisphere(u[1], u[2]), uniform_hemisphere(u[1], u[2]))
+    is_lost = (wi[2] <= ZERO) | (base + rest <= ZERO)
+    lobe = LOBE_BASE if is_base else LOBE_GLOSSY
+    return Drawn(wi, NOTHING, LOBE_NONE if is_lost else lobe)
 
 
 @compiled

@@ -18,12 +18,13 @@ import numpy as np
 
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, Bsdf, BsdfKey, Drawn, Seen, Value
 from shaders.bsdfs.diffuse import entering
+from shaders.bsdfs.layers import in_proportion
 from shaders.compilation import compiled, get
 from shaders.elementary import turns_to
 from shaders.errors import ShaderError
 from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Doubles, Float32, Floats, Int
-from shaders.ggx import mirrored_at, sample_seen, seen_density
-from shaders.sampling import LEAST_SQUARE, cosine_hemisphere
+from shaders.ggx import halfway, mirrored_at, sample_seen, seen_density
+from shaders.sampling import cosine_hemisphere
 from shaders.vector import Color, Vec3, add, chosen, dot, scale, subtract
 
 #: Bins: of the half vector's angle, by its root; of the difference's angle; and of half a turn of its azimuth.
@@ -233,8 +234,7 @@ def probabilities(measured: Measured, seen: Seen) -> tuple[float, float]:
     """Returns the probabilities of the base and of the rest."""
     base = seen.follow * dot(seen.carried, measured.base)
     rest = dot(seen.carried, rest_albedo(measured, seen.wo[2]))
-    per_total = ONE / (base + rest) if base + rest > ZERO else ZERO
-    return base * per_total, rest * per_total
+    return in_proportion(base, rest)
 
 
 @compiled
@@ -258,8 +258,7 @@ def evaluate(measured: Measured, wi: Vec3, seen: Seen) -> Value:
     even = scale(measured.base, ONE / PI)
     rest = (max(ZERO, red - even[0]), max(ZERO, green - even[1]), max(ZERO, blue - even[2]))
     base_probability, rest_probability = probabilities(measured, seen)
-    total = add(above, seen.wo)
-    h = scale(total, ONE / math.sqrt(max(dot(total, total), LEAST_SQUARE)))
+    h = halfway(above, seen.wo)
     glossy = seen_density(seen.wo, h, measured.alpha) / (Float32(4.0) * max(dot(seen.wo, h), Float32(1e-6)))
     from_lobe = rest_probability * measured.glossy_share
     pdf = (base_probability + rest_probability - from_lobe) * above[2] / PI + from_lobe * glossy

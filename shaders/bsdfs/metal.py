@@ -21,7 +21,7 @@ from shaders.specular_lobe import (
     specular_albedo,
     specular_value,
 )
-from shaders.vector import Color, Vec3, dot, scale
+from shaders.vector import Color, Vec3, dot, plus, scale
 
 
 class Metal(NamedTuple):
@@ -60,8 +60,8 @@ def pack(material: Any) -> Metal:
 
 
 @compiled
-def lobe_of(metal: Metal) -> SpecularLobe:
-    """Returns what the facets reflect."""
+def lobe_of(metal: Any) -> SpecularLobe:
+    """Returns what the facets reflect of whatever has `specular`, `eta`, `k` and `like`."""
     return SpecularLobe(metal.specular, metal.eta, metal.k, metal.like)
 
 
@@ -92,8 +92,7 @@ def evaluate(metal: Metal, wi: Vec3, seen: Seen) -> Value:
     below = ONE - max(covered, lacquer_albedo(metal.coat, metal.coat_alpha, raised[2]))
     once = specular_value(lobe_of(metal), max(metal.alpha, LEAST_ALPHA), raised, wo)
     coat = lacquer_value(metal.coat, metal.coat_alpha, raised, wo)
-    once = scale(once, below if metal.alpha >= LEAST_ALPHA else ZERO)
-    rest = (once[0] + coat, once[1] + coat, once[2] + coat)
+    rest = plus(scale(once, below if metal.alpha >= LEAST_ALPHA else ZERO), coat)
     pdf = pdf_of(shares_of(metal, seen), Widths(metal.alpha, metal.coat_alpha), raised, wo)
     return Value(NOTHING, none_below(wi, rest), pdf if wi[2] > ZERO else ZERO)
 
@@ -102,8 +101,7 @@ def evaluate(metal: Metal, wi: Vec3, seen: Seen) -> Value:
 def albedo(metal: Metal, wo: Vec3) -> Color:
     """Returns what is reflected; below lacquer, about that."""
     coat = lacquer_albedo(metal.coat, metal.coat_alpha, wo[2])
-    red, green, blue = scale(specular_albedo(lobe_of(metal), metal.alpha, wo[2]), ONE - coat)
-    return (red + coat, green + coat, blue + coat)
+    return plus(scale(specular_albedo(lobe_of(metal), metal.alpha, wo[2]), ONE - coat), coat)
 
 
 #: Numbers of lacquer over a surface.

@@ -25,7 +25,6 @@ from shaders.vector import Color, Vec3, add, chosen, dot, frame, largest, scale,
 #: Exponent at which half of the specular reflectance is a mirror.
 HALF_MIRROR_EXPONENT = 100.0
 
-
 PER_TWO_PI = 1 / TWO_PI
 
 

@@ -14,12 +14,12 @@ exceeds it.
 import math
 from typing import Any, NamedTuple
 
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, Drawn, Seen, Use, Value
+from shaders.bsdfs.bsdf import MEAN, Bsdf, Drawn, Seen, Use, Value
+from shaders.bsdfs.layers import draw_evenly, in_proportion
 from shaders.compilation import compiled
 from shaders.elementary import turns_to
 from shaders.float32 import ONE, PI, TWO_PI, ZERO, Float32
-from shaders.sampling import cosine_hemisphere, uniform_hemisphere
-from shaders.vector import Color, Vec3, chosen, dot, scale
+from shaders.vector import Color, Vec3, add, dot, scale
 
 #: What the mean reflectance over azimuths and that over all directions depend on: A = 1 / (1 + _LOSS r), and the mean
 #: of the first bounce is A (1 + _MEAN r).
@@ -102,20 +102,14 @@ def probabilities(oren_nayar: OrenNayar, seen: Seen) -> tuple[float, float]:
     rough, carried = oren_nayar.roughness, seen.carried
     base = dot(carried, reflectance(oren_nayar, seen.wo)) * mean_share(rough)
     rest = max(ZERO, dot(carried, albedo(oren_nayar, seen.wo)) - base)
-    base = base * seen.follow
-    per_total = ONE / (base + rest) if base + rest > ZERO else ZERO
-    return base * per_total, rest * per_total
+    return in_proportion(base * seen.follow, rest)
 
 
 @compiled
 def sample(oren_nayar: OrenNayar, seen: Seen, u: Vec3) -> Drawn:
     """Draws a direction, by its cosine from the base, and evenly from the rest, brighter close to the horizon."""
     base, rest = probabilities(oren_nayar, seen)
-    is_base = u[0] < base
-    wi = chosen(is_base, cosine_hemisphere(u[1], u[2]), uniform_hemisphere(u[1], u[2]))
-    lobe = LOBE_BASE if is_base else LOBE_GLOSSY
-    is_lost = (wi[2] <= ZERO) | (base + rest <= ZERO)
-    return Drawn(wi, (ZERO, ZERO, ZERO), LOBE_NONE if is_lost else lobe)
+    return draw_evenly(base, rest, u)
 
 
 @compiled
@@ -130,8 +124,7 @@ def evaluate(oren_nayar: OrenNayar, wi: Vec3, seen: Seen) -> Value:
     later, mean_missed = more_bounces(oren_nayar)
     evenly = is_above * missed(wi, rough) * missed(wo, rough) / (PI * mean_missed)
     left = scaled * max(ZERO, once - shares)
-    red, green, blue = oren_nayar.diffuse
-    rest = (red * left + later[0] * evenly, green * left + later[1] * evenly, blue * left + later[2] * evenly)
+    rest = add(scale(oren_nayar.diffuse, left), scale(later, evenly))
     base_probability, rest_probability = probabilities(oren_nayar, seen)
     pdf = is_above * (base_probability * wi[2] / PI + rest_probability / TWO_PI)
     return Value(scale(oren_nayar.diffuse, scaled * shares), rest, pdf)
@@ -155,12 +148,7 @@ def albedo(oren_nayar: OrenNayar, wo: Vec3) -> Color:
     """Returns what all bounces reflect."""
     not_at_once = missed(wo, oren_nayar.roughness)
     later, _ = more_bounces(oren_nayar)
-    red, green, blue = oren_nayar.diffuse
-    return (
-        red * (ONE - not_at_once) + later[0] * not_at_once,
-        green * (ONE - not_at_once) + later[1] * not_at_once,
-        blue * (ONE - not_at_once) + later[2] * not_at_once,
-    )
+    return add(scale(oren_nayar.diffuse, ONE - not_at_once), scale(later, not_at_once))
 
 
 BSDF = Bsdf(

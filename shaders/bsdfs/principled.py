@@ -30,7 +30,7 @@ from shaders.compilation import compiled
 from shaders.float32 import ONE, PI, ZERO
 from shaders.ggx import LEAST_ALPHA
 from shaders.specular_lobe import SpecularLobe, bounced_more, bounced_once, specular_albedo, specular_value
-from shaders.vector import Color, Vec3, add, dot, multiply, scale
+from shaders.vector import Color, Vec3, add, dot, multiply, plus, scale
 
 #: Index of the coat where a material says none.
 USUAL_IOR = 1.5
@@ -92,9 +92,7 @@ def coat_of(surface: Principled, w: Vec3) -> Color:
 @compiled
 def over_base(surface: Principled, w: Vec3) -> Color:
     """Returns the share of light from w that is reflected above what is diffuse."""
-    red, green, blue = coat_of(surface, w)
-    lacquer = lacquer_of(surface, w)
-    return (red + lacquer, green + lacquer, blue + lacquer)
+    return plus(coat_of(surface, w), lacquer_of(surface, w))
 
 
 @compiled
@@ -104,9 +102,7 @@ def base_under(surface: Principled) -> tuple[Color, Color]:
     coat = (ONE - surface.coat) * mean_coat_albedo(surface.ior, surface.alpha)
     lacquer = surface.coat * mean_coat_albedo(LACQUER, surface.coat_alpha)
     lacquer = lacquer if surface.coat > ZERO else ZERO
-    red, green, blue = scale(surface.specular, coat)
-    mean_over = (red + lacquer, green + lacquer, blue + lacquer)
-    red, green, blue = mean_entering = rest_of(mean_over)
+    red, green, blue = mean_entering = rest_of(plus(scale(surface.specular, coat), lacquer))
     white = (ONE / max(red, LEAST_SHARE), ONE / max(green, LEAST_SHARE), ONE / max(blue, LEAST_SHARE))
     return mean_entering, scale(multiply(surface.color, white), ONE - surface.metalness)
 
@@ -148,8 +144,7 @@ def evaluate(surface: Principled, wi: Vec3, seen: Seen) -> Value:
     metal = scale(specular_value(metal_of(surface), alpha, raised, wo), surface.metalness * below)
     coat = (ONE - surface.coat) * (ONE - surface.metalness) * coat_value(surface.ior, alpha, raised, wo)
     facets = scale(add(metal, scale(surface.specular, coat)), ONE if surface.alpha >= LEAST_ALPHA else ZERO)
-    lacquer = lacquer_value(surface.coat, surface.coat_alpha, raised, wo)
-    rest = (facets[0] + lacquer, facets[1] + lacquer, facets[2] + lacquer)
+    rest = plus(facets, lacquer_value(surface.coat, surface.coat_alpha, raised, wo))
     pdf = pdf_of(shares_of(surface, seen), Widths(surface.alpha, surface.coat_alpha), raised, wo)
     return Value(none_below(wi, base), none_below(wi, rest), pdf if wi[2] > ZERO else ZERO)
 
@@ -172,9 +167,7 @@ def albedo(surface: Principled, wo: Vec3) -> Color:
     mean_entering, under = base_under(surface)
     base = multiply(rest_of(over_base(surface, wo)), multiply(mean_entering, under))
     facets = once_of(surface, specular_albedo(metal_of(surface), surface.alpha, wo[2]), wo)
-    red, green, blue = add(base, facets)
-    lacquer = lacquer_of(surface, wo)
-    return (red + lacquer, green + lacquer, blue + lacquer)
+    return plus(add(base, facets), lacquer_of(surface, wo))
 
 
 BSDF = Bsdf(

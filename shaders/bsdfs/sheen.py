@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shaders.albedo_table import COSINES, Cell, between, index_of, read
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
+from shaders.bsdfs.bsdf import MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
+from shaders.bsdfs.layers import draw_evenly, in_proportion
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
 from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Floats, Int
-from shaders.sampling import LEAST_SQUARE, cosine_hemisphere, uniform_hemisphere
-from shaders.vector import Color, Vec3, add, chosen, dot, multiply, scale
+from shaders.sampling import LEAST_SQUARE
+from shaders.vector import Color, Vec3, add, dot, multiply, scale
 
 #: Narrower fibres would reflect more light than they receive.
 LEAST_ALPHA = Float32(0.1)
@@ -170,19 +171,14 @@ def probabilities(sheen: Sheen, seen: Seen) -> tuple[float, float]:
     share = caught_share(sheen.alpha, seen.wo[2])
     base = seen.follow * dot(seen.carried, multiply(sheen.diffuse, through(sheen.sheen, share)))
     shine = dot(seen.carried, sheen.sheen) * share
-    per_total = ONE / (base + shine) if base + shine > ZERO else ZERO
-    return base * per_total, shine * per_total
+    return in_proportion(base, shine)
 
 
 @compiled
 def sample(sheen: Sheen, seen: Seen, u: Vec3) -> Drawn:
     """Draws a direction, by its cosine from the base and evenly from the fibres."""
     base, shine = probabilities(sheen, seen)
-    is_base = u[0] < base
-    wi = chosen(is_base, cosine_hemisphere(u[1], u[2]), uniform_hemisphere(u[1], u[2]))
-    is_lost = (wi[2] <= ZERO) | (base + shine <= ZERO)
-    lobe = LOBE_BASE if is_base else LOBE_GLOSSY
-    return Drawn(wi, (ZERO, ZERO, ZERO), LOBE_NONE if is_lost else lobe)
+    return draw_evenly(base, shine, u)
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.scene.cutouts import cutouts_of
 
 
 @contextmanager
@@ -15,7 +16,8 @@ def opened(snapshot, driver, **settings):
     """A driver for a small picture. Its passes are independent, which z-tests need and Sobol's points are not."""
     usual = {"width": 16, "height": 12, "photons": 20_000, "threads": 2, "sampler": "random"}
     chosen = RenderSettings(**(usual | settings))
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads) as tracer:
+    holes = cutouts_of(snapshot)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads, cutouts=holes) as tracer:
         made = DRIVERS[driver](snapshot, tracer, chosen)
         try:
             yield made

@@ -10,7 +10,7 @@ from test_photon_projection import GLASS, GLOW, GREY, LAMP_QUAD, emitted, octahe
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.surroundings import boxes_around
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons

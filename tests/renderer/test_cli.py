@@ -24,7 +24,7 @@ from renderer.commands import photons
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, Radiance, RenderSettings, Work
-from renderer.drivers.photon import PHOTONS_PER_PIXEL
+from renderer.drivers.pass_memory import PHOTONS_PER_PIXEL
 from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts

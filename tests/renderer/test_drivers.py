@@ -22,14 +22,17 @@ from stored_flux import total_flux
 import scenes
 import tracecore
 from renderer.camera_paths.task import FOLLOW, EyeTask
-from renderer.drivers import DRIVERS, eye, photon
+from renderer.drivers import DRIVERS, pass_memory, pass_photons
 from renderer.drivers.driver import RayCounts, RenderSettings
-from renderer.drivers.eye import pixels_by_tile
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
+from renderer.drivers.pixels import pixels_by_tile
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
+from renderer.drivers.shares import MapShare, PhotonShare, Share, made_shares, part_of
+from renderer.fleet.fleet import Common
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_file import load_photons
 from renderer.photons.photon_map import PHOTON
+from renderer.photons.ranges import ranges_of
 from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
@@ -542,8 +545,8 @@ def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
         maps.append((made.columns[:3, :100].tolist(), radius))
         return made
 
-    built = photon.sorted_map
-    monkeypatch.setattr(photon, "sorted_map", noted)
+    built = pass_photons.sorted_map
+    monkeypatch.setattr(pass_photons, "sorted_map", noted)
     passes(lamp_in_box(), "photon", 3, radius=0.2)
     assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
     assert maps[0][0] != maps[1][0] != maps[2][0]
@@ -612,7 +615,7 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
 
 def test_photons_suit_the_picture_unless_their_number_is_given():
     for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
-        assert photon.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
+        assert pass_memory.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
     for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
         with opened(lamp_in_box(), "photon", photons=photons) as made:
             assert made.settings.photons == expected
@@ -674,8 +677,8 @@ def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
 
 def test_what_threads_do_adds_up_to_their_time(monkeypatch):
     """Maps are made slow, so that the time for them shows."""
-    built = photon.sorted_map
-    monkeypatch.setattr(photon, "sorted_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
+    built = pass_photons.sorted_map
+    monkeypatch.setattr(pass_photons, "sorted_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
     with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1, threads=2) as made:
         for i in range(3):
             made.render_pass(i)
@@ -700,13 +703,36 @@ def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
     """What passes take is guessed before the first, and known from then on."""
     with opened(lamp_in_box(), "photon", photons=1000, max_bounces=3, radius=0.1, threads=3) as made:
         before = made.bytes_of_pass()
-        assert made._room() == 3
+        assert made.room == 3
         made.render_pass(0)
         known = made.bytes_of_pass()
-        assert known - photon.MAP_BYTES * made.work.photons.stored == before - photon.MAP_BYTES * 4000
+        assert known - pass_memory.MAP_BYTES * made.work.photons.stored == before - pass_memory.MAP_BYTES * 4000
         for passes, room in ((0.5, 0), (1.5, 1), (2.5, 2), (9.0, 3)):
-            monkeypatch.setattr(eye, "memory_for_passes", lambda passes=passes: passes * known)
-            assert made._room() == room
+            monkeypatch.setattr(pass_memory, "memory_for_passes", lambda passes=passes: passes * known)
+            assert made.room == room
+
+
+def test_members_make_parts_of_a_pass_with_the_bits_of_the_whole(monkeypatch):
+    """They trace photons range by range, build one map, and look up in it in the way of a driver of the user's own."""
+
+    class Dimmed(DRIVERS["photon"]):
+        def trace_pass(self, index, site):
+            return 0.5 * super().trace_pass(index, site)
+
+    monkeypatch.setitem(DRIVERS, "dimmed", Dimmed)
+    few = {"photons": 10_000, "radius": 0.1, "width": 64, "height": 32}
+    with opened(lamp_in_box(), "photon", **few) as bright, opened(lamp_in_box(), "dimmed", **few) as made:
+        whole = 0.5 * bright.render_pass(2)
+        assert np.array_equal(made.render_pass(2), whole)
+        ranges = [PhotonShare(2, each) for each in ranges_of(range(10_000), 2)]
+        traced = tuple(one.values for one in made_shares(made, iter([*ranges, None]).__next__))
+        (maps,) = made_shares(made, iter([MapShare(2, Common(traced)), None]).__next__)
+        parts = [Share(2, part, 2, given=Common(maps.values)) for part in range(2)]
+        image = np.zeros((64 * 32, whole.shape[2]))
+        for share, part in zip(parts, made_shares(made, iter([*parts, None]).__next__), strict=True):
+            assert part.work.rays.photon == 0
+            image[part_of(made.pixels, share)] = part.values
+    assert np.array_equal(image.reshape(whole.shape), whole)
 
 
 def test_rays_are_counted_once_whoever_joins():

@@ -15,7 +15,7 @@ import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.run.containment import Containment
-from renderer.run.photon_run.measured_run import trace_until_stored
+from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.scene.render_context import RenderContext
 from tracecore.rays import make_rays
 from tracecore.tracers.gpu import gpu_unavailable_reason

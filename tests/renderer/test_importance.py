@@ -229,6 +229,6 @@ def test_no_disc_of_a_picture_is_wider_than_a_fiftieth_of_it():
     camera = Camera(eye=(0.0, 0.0, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
     snapshot = replace(city(), camera=camera)
     with opened(snapshot, "photon", photons=2000, width=40, height=40) as made:
-        radii = np.abs(made._radii)
+        radii = np.abs(made.pixel_radii)
         depth = 2.0
     assert radii.max() <= 40 * 0.01 * 2.0 * depth * np.tan(np.pi / 6) / 40 * (1.0 + 1e-6)

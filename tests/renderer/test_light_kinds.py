@@ -11,7 +11,7 @@ from stored_flux import total_flux
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.photon_map import PHOTON
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene, sphere_around

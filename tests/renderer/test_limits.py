@@ -24,7 +24,7 @@ FUNCTIONS = {
     "renderer/photons/photon_map.py gather": LOOP,
     "renderer/photons/shading.py shade_batch": LOOP,
     "renderer/photons/shading.py shade_rays": LOOP,
-    "renderer/run/photon_run/measured_run.py trace_until_stored": CALLS,
+    "renderer/run/photon_run/trace_until_stored.py trace_until_stored": CALLS,
     "renderer/shading/scattering.py scattered": LOOP,
     "renderer/shading/scattering.py scattered_by_lobes": LOOP,
     "renderer/shading/scattering.py seen_at": LOOP,

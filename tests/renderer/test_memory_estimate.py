@@ -10,9 +10,9 @@ from fake_cuda import installed
 import scenes
 from renderer import cli
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver, passes_under_way
+from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES, image_bytes, passes_under_way
 from renderer.drivers.path import PathDriver
-from renderer.drivers.photon import MAP_BYTES, PhotonDriver
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
@@ -102,10 +102,10 @@ def test_members_share_what_passes_under_way_may_take(cornell):
         memory.picture_bytes(cornell, PathDriver, settings, sharing=memory.Sharing(members)).parts["passes under way"]
         for members in (0, 2)
     )
-    of_pass = EyeDriver.bytes_for(settings)
-    assert alone == of_pass * passes_under_way(64, of_pass) > of_pass
-    assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(64, of_pass, 3))
-    assert passes_under_way(64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
+    of_pass = image_bytes(settings)
+    assert alone == of_pass * passes_under_way(PathDriver, 64, of_pass) > of_pass
+    assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(PathDriver, 64, of_pass, 3))
+    assert passes_under_way(PathDriver, 64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
 
 
 def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
@@ -180,11 +180,11 @@ def test_textures_count_by_their_texels(cornell):
 
 def test_memory_bounds_the_passes_under_way(cornell):
     settings = RenderSettings(width=400, height=300, threads=8)
-    assert passes_under_way(8, EyeDriver.bytes_for(settings)) == 8
+    assert passes_under_way(PathDriver, 8, image_bytes(settings)) == 8
     limit_memory(own_bytes() + 1_000_000_000)
-    assert passes_under_way(99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
+    assert passes_under_way(PathDriver, 99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
     limit_memory(1)
-    assert passes_under_way(8, 1 << 40) == 0  # the one that begins all the same
+    assert passes_under_way(PathDriver, 8, 1 << 40) == 0  # the one that begins all the same
     assert memory.picture_bytes(cornell, StochasticDriver, settings).parts["passes under way"] > 0
 
 

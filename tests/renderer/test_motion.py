@@ -231,8 +231,8 @@ def test_radii_of_pixels_go_on_from_time_to_time(place):
     radii = []
 
     class Watched(StochasticDriver):
-        def trace_pass(self, index, site):
-            found, image = self._discs_before(index).radius2, super().trace_pass(index, site)
+        def follow_camera_paths(self, index, photon_map, site):
+            found, image = self._discs_before(index).radius2, super().follow_camera_paths(index, photon_map, site)
             radii.append((found, self.discs.radius2))
             return image
 

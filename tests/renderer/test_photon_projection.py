@@ -11,7 +11,7 @@ from test_light_kinds import KINDS, SPOT
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons import targets
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch

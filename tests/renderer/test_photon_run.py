@@ -7,15 +7,15 @@ from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment
 from renderer.run.photon_run import local_tracing
 from renderer.run.photon_run import rounds as rounds_module
-from renderer.run.photon_run.measured_run import trace_until_stored
 from renderer.run.photon_run.rounds import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit
+from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import RenderContext
 from scenes.lights import PointLight

@@ -11,7 +11,7 @@ from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import PHOTON_FLUX, unpack_flux

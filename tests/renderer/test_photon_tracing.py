@@ -9,7 +9,7 @@ from stored_flux import total_flux
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.photon_map import PHOTON, PHOTON_NORMAL, SURFACES_LEFT
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene

@@ -11,8 +11,9 @@ from scale import Machines, Size
 
 import scenes
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.eye import EyeDriver
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.pass_memory import image_bytes, pass_bytes
+from renderer.drivers.pass_photons import photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.film.film import Film
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
@@ -100,9 +101,9 @@ def test_the_film_and_a_pass() -> None:
             film.add(np.full((film.height, film.width, 3), value))
     assert_near(sizes, [bytes_of(film) for film in films], list(map(scale.film_bytes, sizes)))
     settings = [RenderSettings(width=size.pixels // 60, height=60) for size in sizes]
-    assert [scale.pass_bytes(size) for size in sizes] == list(map(EyeDriver.bytes_for, settings))
+    assert [scale.pass_bytes(size) for size in sizes] == list(map(image_bytes, settings))
     both = [RenderSettings(width=80, height=60, photons=photons) for photons in (1000, 5000)]
-    assert [PhotonDriver.bytes_for(one, STORED_BY_PASS) for one in both] == [
+    assert [pass_bytes(PhotonDriver, one, STORED_BY_PASS) for one in both] == [
         scale.pass_bytes(Size(pixels=80 * 60, pass_photons=photons)) for photons in (1000, 5000)
     ]
 

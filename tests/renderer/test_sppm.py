@@ -112,11 +112,11 @@ def test_passes_begin_before_those_that_they_need_are_done(monkeypatch):
     few = {"photons": 2_000, "radius": 0.2}
     with opened(lamp_in_box(), "sppm", **few) as made:
         alone = [made.render_pass(i) for i in range(4)]
-    sorted_maps, trace = threading.Semaphore(0), StochasticDriver._trace_eye_paths
-    photon_map = StochasticDriver._photon_map
+    sorted_maps, trace = threading.Semaphore(0), StochasticDriver.trace_eye_paths
+    build_map = StochasticDriver.build_map
 
     def sort(driver, *arguments):
-        result = photon_map(driver, *arguments)
+        result = build_map(driver, *arguments)
         sorted_maps.release()
         return result
 
@@ -124,8 +124,8 @@ def test_passes_begin_before_those_that_they_need_are_done(monkeypatch):
         assert task.sequence > 0 or all(sorted_maps.acquire(timeout=30.0) for _ in range(2))
         return trace(driver, site, task, lookup)
 
-    monkeypatch.setattr(StochasticDriver, "_photon_map", sort)
-    monkeypatch.setattr(StochasticDriver, "_trace_eye_paths", wait_and_trace)
+    monkeypatch.setattr(StochasticDriver, "build_map", sort)
+    monkeypatch.setattr(StochasticDriver, "trace_eye_paths", wait_and_trace)
     with opened(lamp_in_box(), "sppm", **few) as made:
         assert np.array_equal([one.values for one in made.passes(iter(range(4)))], alone)
 

@@ -11,7 +11,7 @@ from small_scenes import lamp_in_box
 import renderer
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.photons.tracing import trace_photons
 from renderer.run import timeline
 from renderer.scene.packed_scene import pack_scene

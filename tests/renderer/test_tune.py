@@ -22,7 +22,7 @@ from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver
-from renderer.run.photon_run.measured_run import RAY_CLASS
+from renderer.run.photon_run.trace_until_stored import RAY_CLASS
 from renderer.scene import tuned_kernels
 from renderer.scene.chosen_kernel import chosen_kernel
 from renderer.scene.render_context import TracerChoice, context_of

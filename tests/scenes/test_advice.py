@@ -28,8 +28,9 @@ def test_files_beside_it(tmp_path):
     assert "notes.txt" not in refused(tmp_path / "notes.obj")
 
 
-def test_formats_that_are_not_read():
-    assert ".fbx files are not read: export the scene as .glb" in refused("house.fbx")
+@pytest.mark.parametrize("suffix", [".fbx", ".json", ".x3d", ".lwo", ".pov", ".lxs", ".vtp"])
+def test_formats_that_are_not_read(suffix):
+    assert f"{suffix} files are not read: export the scene as .glb" in refused(f"house{suffix}")
 
 
 def test_folders(tmp_path):

@@ -61,6 +61,6 @@ def test_archives_of_changed_arrays_are_read_or_refused(tmp_path, name, which, p
     """Their checksums are right."""
     members = members_of(seeds_of(name, tmp_path)[0])
     array = sorted(members)[which % len(members)]
-    path = tmp_path / "a.npz"
+    path = tmp_path / f"a.{FORMATS[name].suffix}"
     path.write_bytes(archive_of(members | {array: changed(members[array], places)}))
     FORMATS[name].is_read(path)

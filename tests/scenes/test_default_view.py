@@ -170,22 +170,72 @@ def test_a_picture_dims_a_lamp(tmp_path):
         assert bool(load(file.write(tmp_path / "a.gltf")).at(0).lights) == (lit == 0)
 
 
-@pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
-def test_a_faint_glow_changes_a_picture_by_no_more(tmp_path, driver):
+def square(tmp_path, emission, lit=None):
+    """A square, seen from so near that it fills the picture, that glows, or by a picture one of 64 texels of which is
+    lit, far from what is seen."""
     corners = {"POSITION": [[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], "NORMAL": [[0, 0, 1]] * 4}
-    pictures = []
-    for emission in (0.0, 0.001):
-        file = GltfBuilder()
-        pbr = {"metallicFactor": 0, "roughnessFactor": 0.99}
-        file.add("materials", pbrMetallicRoughness=pbr, emissiveFactor=[emission] * 3)
-        file.node(mesh=file.mesh(file.primitive(corners, [0, 1, 2, 0, 2, 3], material=0)))
-        snapshot = load(file.write(tmp_path / "a.gltf")).at(0)
-        camera = replace(snapshot.camera, vertical_fov=12.0)  # within the square
-        made = independent_pictures(replace(snapshot, camera=camera), driver, 16)
-        pictures.append(block_means(made, 4) - emission)
-    dark, faint = pictures
+    corners["TEXCOORD_0"] = [[0, 1], [1, 1], [1, 0], [0, 0]]
+    file, glow = GltfBuilder(), {"emissiveFactor": [emission] * 3}
+    if lit is not None:
+        pixels = np.zeros((8, 8, 3))
+        pixels[0, 0] = lit
+        glow["emissiveTexture"] = {"index": file.picture(pixels)}
+        glow["extensions"] = {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}}
+    file.add("materials", pbrMetallicRoughness={"metallicFactor": 0, "roughnessFactor": 0.99}, **glow)
+    file.node(mesh=file.mesh(file.primitive(corners, [0, 1, 2, 0, 2, 3], material=0)))
+    snapshot = load(file.write(tmp_path / "a.gltf")).at(0)
+    return replace(snapshot, camera=replace(snapshot.camera, vertical_fov=12.0))
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_faint_glow_changes_a_picture_by_no_more(tmp_path, driver):
+    seen = 0.0 if driver == "ao" else 0.001
+    dark, faint = (
+        block_means(independent_pictures(square(tmp_path, emission), driver, 16), 4) for emission in (0.0, 0.001)
+    )
     assert dark.mean() > 0.5
-    assert deviation(faint, dark).max() < sidak_bound(dark[0].size, 1e-3)
+    assert deviation(faint - seen, dark).max() < sidak_bound(dark[0].size, 1e-3)
+
+
+@pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
+def test_a_picture_of_light_that_is_mostly_dark_leaves_the_default_light_on(tmp_path, driver):
+    """As the screens of radios and the lamps of helmets are, whose factor is 1 or more."""
+    dark, screen = (block_means(independent_pictures(square(tmp_path, 1.0, lit), driver, 16), 4) for lit in (0, 20))
+    assert dark.mean() > 0.5
+    assert deviation(screen, dark, 0.02).max() < sidak_bound(dark[0].size, 1e-3)
+
+
+def lit_square(tmp_path, intensity, distance=2.0):
+    """The square in a lamp of its file, so many metres before it, W/sr."""
+    file = GltfBuilder()
+    file.add("materials", pbrMetallicRoughness={"metallicFactor": 0, "roughnessFactor": 0.99})
+    corners = {"POSITION": [[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]}
+    file.node(mesh=file.mesh(file.primitive(corners, [0, 1, 2, 0, 2, 3], material=0)))
+    lamps = {"lights": [{"type": "point", "intensity": intensity}]}
+    file.header["extensions"] = {"KHR_lights_punctual": lamps}
+    file.node(translation=[0, 0, distance], extensions={"KHR_lights_punctual": {"light": 0}})
+    lens = {"yfov": 0.2, "aspectRatio": 1.0, "znear": 0.1}
+    file.add("cameras", type="perspective", perspective=lens)
+    file.node(camera=0, translation=[0, 0, 5])
+    return load(file.write(tmp_path / "a.gltf"))
+
+
+@pytest.mark.parametrize(
+    ("intensity", "distance", "kinds"),
+    [(1.0, 2.0, ["point"]), (0.0, 2.0, ["point", "distant"]), (1.0, 100.0, ["point", "distant"])],
+)
+def test_lights_that_light_nothing_leave_the_default_light_on(tmp_path, intensity, distance, kinds):
+    scene = lit_square(tmp_path, intensity, distance)
+    assert [light.kind for light in scene.at(0).lights] == kinds
+    assert (scene.at(0).environment is not None) == (len(kinds) > 1)
+    assert ("its lights and what glows are too faint" in "".join(scene.document.notes.lines)) == (len(kinds) > 1)
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_a_faint_light_leaves_no_black_picture(tmp_path, driver):
+    assert independent_pictures(lit_square(tmp_path, 1e-3).at(0), driver, 4).mean() > 0.3
+    own = independent_pictures(lit_square(tmp_path, 10.0).at(0), driver, 4)
+    assert own[:, 5:7, 7:9].mean() == pytest.approx(10.0 / 4.0 / np.pi, rel=0.15)  # and its shine
 
 
 def test_rays_find_the_nearest_triangle_and_its_side():

@@ -117,9 +117,9 @@ def test_files_that_are_none(tmp_path, suffix):
 
 
 def test_a_suffix_that_is_not_read(tmp_path):
-    (tmp_path / "sky.pfm").write_bytes(b"PF")
-    assert refused(tmp_path / "sky.pfm") == (
-        "expected an environment in a file that ends in .exr, .hdr, .npy, .rgbe, .png, .jpg, .jpeg"
+    (tmp_path / "sky.tif").write_bytes(b"II")
+    assert refused(tmp_path / "sky.tif") == (
+        "expected an environment in a file that ends in .exr, .hdr, .npy, .pfm, .rgbe, .png, .jpg, .jpeg"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("gltf", "meshes", "mitsuba", "nff", "pbrt")
+PAGES = ("gltf", "meshes", "mitsuba", "nff", "pbrt", "usd")
 HEADING = "\n## What shows that it is right\n\n| feature | read | shown by |\n|---|---|---|\n"
 SHOWN = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 

@@ -215,7 +215,7 @@ SHINE = {"baseColorFactor": [*RED, 1], "metallicFactor": 0, "roughnessFactor": 0
                 "kind": "anisotropic",
                 "roughness": (0.25 * 0.4375) ** 0.25,
                 "specular": tuple(RED),
-                "own": {"anisotropy": (1 - 0.25 / 0.4375) / 0.9, "rotation": 0.25},
+                "own": {"anisotropy": (1 - 0.25 / 0.4375) / 0.9, "rotation": 0.75},
             },
         ),
         (

@@ -33,7 +33,9 @@ def test_very_many_notes_are_counted():
 def test_loading_logs_the_notes(monkeypatch, caplog):
     document = Document()
     document.notes.add("hair is left out", "a.noted", 3)
-    monkeypatch.setitem(scenes.READERS, ".noted", lambda _: Scene(name="a", snapshot=None, document=document))
+    monkeypatch.setitem(
+        scenes.READERS, ".noted", lambda _: Scene(name="a", snapshot=None, view=None, pieces=None, document=document)
+    )
     with caplog.at_level(logging.WARNING, "scenes"):
         scenes.load("a.noted")
     assert caplog.messages == ["note: a.noted:3: hair is left out"]
@@ -79,6 +81,7 @@ def gltf_of_a_picture():
     return file
 
 
+PBRT = "WorldBegin\n"
 LACKING = {
     "no MTL file": ({"a.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"}, "a.obj:1: there is no file 'none.mtl'"),
     "no picture of an MTL file": (
@@ -91,6 +94,26 @@ LACKING = {
     ),
     "no picture of a PLY file": ({"a.ply": PLY}, "a.ply:3: there is no picture 'none.png'"),
     "no picture of a glTF file": ({"a.gltf": ""}, 'refers to "none.png", which is not in its folder'),
+    "no picture of a pbrt file": (
+        {"a.pbrt": f'{PBRT}Texture "t" "spectrum" "imagemap" "string filename" "none.png"\nShape "sphere"'},
+        "a.pbrt:2: there is no picture 'none.png': grey stands for it",
+    ),
+    "a picture of a pbrt file that is none": (
+        {"a.pbrt": f'{PBRT}LightSource "infinite" "string filename" "a.pfm"\nShape "sphere"', "a.pfm": "PF"},
+        "a.pbrt:2: the picture 'a.pfm' is not a readable .pfm file: expected PF or Pf, width, height and a factor: ",
+    ),
+    "no spectrum of a pbrt file": (
+        {"a.pbrt": f'{PBRT}Material "conductor" "spectrum eta" "Au.spd"\nShape "sphere"'},
+        "a.pbrt:2: there is no spectrum 'Au.spd': a usual one stands for it",
+    ),
+    "media of a pbrt file": (
+        {"a.pbrt": f'{PBRT}MakeNamedMedium "fog" "string type" "homogeneous"\nShape "sphere"'},
+        "a.pbrt:2: a medium is left out: space is empty",
+    ),
+    "a camera of a pbrt file": (
+        {"a.pbrt": f'Camera "realistic" "string lensfile" "wide.22mm.dat"\n{PBRT}Shape "sphere"'},
+        "a.pbrt:1: a realistic camera is replaced by a perspective one",
+    ),
     "no MTL file of a mesh of a scene": (
         {"a.toml": '[[object]]\nfile = "m.obj"\n', "m.obj": f"mtllib none.mtl\n{CORNERS}{FACE}"},
         "m.obj:1: there is no file 'none.mtl'",

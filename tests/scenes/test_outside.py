@@ -90,6 +90,72 @@ def test_files_of_other_folders_are_read_only_when_that_is_allowed(folder, name)
         assert load(path).document.triangles > 0
 
 
+#: A scene of Mitsuba that has a folder of its own naming, and what it reads there.
+NAMED = '<scene version="3.0.0"><path value="{}"/>' + RECTANGLE + "{}</scene>"
+PLY = '<shape type="ply"><string name="filename" value="{}"/></shape>'
+SPECTRUM = '<shape type="disk"><bsdf type="diffuse"><spectrum name="reflectance" filename="{}"/></bsdf></shape>'
+LOOKS = (
+    '<shape type="disk"><bsdf type="diffuse"><texture type="bitmap" name="reflectance">'
+    '<string name="filename" value="{}"/></texture></bsdf></shape>'
+)
+
+
+def test_of_a_folder_that_a_scene_of_mitsuba_names_pictures_and_meshes_are_read(folder):
+    path = folder / "a.xml"
+    path.write_text(NAMED.format("../other", MESH.replace("../other/", "") + LOOKS.format("t.png")))
+    scene = load(path)
+    assert scene.document.triangles > 3
+    assert [texture.name for texture in scene.document.textures] == ["t.png"]
+    (folder.parent / "other" / "sub").mkdir()
+    shutil.copy(folder.parent / "other" / "t.png", folder.parent / "other" / "sub")
+    path.write_text(NAMED.format("../other", LOOKS.format("sub/t.png")))
+    assert len(load(path).document.textures) == 1
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<include filename="more.xml"/>',
+        SPECTRUM.format("m.mtl"),
+        '<emitter type="envmap"><string name="filename" value="sky.npy"/></emitter>',
+        LOOKS.format("secret.png"),  # a link to what is none
+        LOOKS.format("far.png"),  # a link to a picture that is elsewhere
+        LOOKS.format("../third/t.png"),
+    ],
+)
+def test_of_a_folder_that_a_scene_of_mitsuba_names_nothing_else_is_read(folder, inside):
+    (folder.parent / "third").mkdir()
+    shutil.copy(folder.parent / "other" / "t.png", folder.parent / "third")
+    shutil.copy(folder.parent / "other" / "a.xml", folder.parent / "other" / "more.xml")
+    (folder.parent / "other" / "secret.png").symlink_to(folder.parent / "other" / "m.mtl")
+    (folder.parent / "other" / "far.png").symlink_to(folder.parent / "third" / "t.png")
+    (folder / "a.xml").write_text(NAMED.format("../other", inside))
+    with pytest.raises(SceneFileError, match="lies outside of the folder of the scene; --allow-outside") as caught:
+        load(folder / "a.xml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["/", "../../../../../../../../..", "{other}", "link"])
+def test_folders_that_hold_everything_are_asked_for_once(folder, name, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder.parent / "home"))
+    (folder / "link").symlink_to(folder.parent)
+    path, other = folder / "a.xml", folder.parent / "other"
+    path.write_text(NAMED.format(name.format(other=other), PLY.format("b.ply") + LOOKS.format("t2.png")))
+    with pytest.raises(
+        SceneFileError, match=r"a\.xml:1: <path> .* lies outside .*; --allow-outside has it read"
+    ) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)  # what is not there is no news
+    with pytest.raises(SceneFileError, match=r"no such file: 'b\.ply'"):
+        load(path, allow_outside=True)
+
+
+def test_materials_of_meshes_of_other_folders_do_not_count(folder):
+    (folder.parent / "other" / "a.obj").write_text(f"mtllib ../third/m.mtl\nusemtl a\n{TRIANGLE}f 1 2 3\n")
+    (folder / "a.xml").write_text(NAMED.format("../other", MESH.replace("../other/", "")))
+    assert load(folder / "a.xml", strict=True).document.triangles == 3
+
+
 def test_links_are_followed_to_where_files_are(folder):
     (folder / "a.toml").write_text(RED + 'texture = "link.png"\n' + OBJECT)
     (folder / "link.png").symlink_to(folder.parent / "other" / "t.png")

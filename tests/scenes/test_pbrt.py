@@ -113,9 +113,11 @@ def test_lenses_and_cameras_without_perspective(snap):
 
 def test_the_light_that_a_film_gathers_is_its_exposure(scene):
     film = 'Film "rgb" "float iso" 200 "float exposuretime" 2\n'
-    assert scene(TRIANGLE, film + CAMERA).document.settings == {"exposure": pytest.approx(2.0)}
+    assert scene(TRIANGLE, film + CAMERA).document.settings == {"exposure": pytest.approx(2.0), "tone_map": "linear"}
     usual = scene(TRIANGLE, 'Film "rgb" "float iso" 100\n' + CAMERA)
-    assert usual.document.settings == {"exposure": 0.0}  # for which the light that it is given is made
+    assert usual.document.settings == {"exposure": 0.0, "tone_map": "linear"}
+    (note,) = (line for line in usual.document.notes.lines if "--exposure auto" in line)
+    assert "a.pbrt:1: " in note
 
 
 # --- transforms and blocks --------------------------------------------------------------------------------------------
@@ -320,10 +322,10 @@ def test_all_problems_are_told_in_one_go(scene, tmp_path):
     Translate 1 2
     Material "matte" "rgb Kd" [ 1 1 1 ]
     Shape "sphere" "float radius" [ 1 "x" ]
-    Texture "t" "spectrum" "imagemap" "string filename" "none.png"
+    Shape "plymesh" "string filename" "none.ply"
     Frobnicate 3
     AttributeEnd
-    MakeNamedMedium "fog" "string type" "homogeneous"
+    Camera "perspective"
     Shape "trianglemesh" "point3 P" [ 0 0 0 1 0 0 0 1 0 ] "integer indices" [ 0 1 3 ]
     Shape "sphere" "color x" 3
     LightSource "infinite" "rgb L" [ 1 2 nan ]
@@ -340,7 +342,7 @@ def test_all_problems_are_told_in_one_go(scene, tmp_path):
         "9: expected the name of a file in the folder",
         "10: unknown directive 'Frobnicate'",
         "11: expected AttributeBegin before AttributeEnd",
-        "12: media are not supported: MakeNamedMedium",
+        "12: expected Camera before WorldBegin",
         '13: expected whole numbers from 0 to 2 in "integer indices", got 3',
         "14: unknown type 'color' of the parameter 'x'",
         '15: expected finite numbers of at most 1e+30 in "rgb L"',
@@ -358,7 +360,7 @@ def test_all_problems_are_told_in_one_go(scene, tmp_path):
         ("", CAMERA, "there are no shapes in the scene"),
         ("AttributeBegin " + TRIANGLE, CAMERA, "4: expected an end of what AttributeBegin begins"),
         (TRIANGLE, TRIANGLE, "1: expected Shape after WorldBegin"),
-        (TRIANGLE, CAMERA + 'Camera "realistic"\n', "3: a camera of type 'realistic' is not supported"),
+        (TRIANGLE, CAMERA + 'Camera "pinhole"\n', "3: a camera of type 'pinhole' is not supported"),
         (TRIANGLE, "Scale 1 2 1\n" + CAMERA, "3: the transform of the camera stretches the picture"),
         (TRIANGLE, "Scale 0 1 1\n" + CAMERA, "3: expected a transform of the camera that can be undone"),
         ("LookAt 0 0 0 0 1 0 0 2 0 " + TRIANGLE, CAMERA, "4: the place, the target and up of LookAt leave"),
@@ -382,16 +384,15 @@ def test_very_many_problems_are_cut(problems):
 
 
 def test_what_follows_from_a_problem_is_not_told(problems):
-    """A picture that is not there is told once, and not what is made of it; nor what its file would have made."""
-    picture = """Texture "t{0}" "spectrum" "imagemap" "string filename" "none.png"
+    """A texture that is none is told once, and not what is made of it; nor what a file would have made."""
+    texture = """Texture "t{0}" "spectrum" "stripes"
     Texture "u{0}" "spectrum" "scale" "texture tex" "t{0}"
     MakeNamedMaterial "m{0}" "string type" "diffuse" "texture reflectance" "t{0}"
     """
-    world = "".join(picture.format(k) for k in range(9)) + TRIANGLE
+    world = "".join(texture.format(k) for k in range(9)) + TRIANGLE
     (line,) = problems(world)
-    assert line == (
-        "5: expected the name of a file in the folder of the scene or below, got 'none.png' (and in 8 more places)"
-    )
+    assert line.startswith("5: unknown texture class 'stripes'")
+    assert line.endswith("(and in 8 more places)")
     (line,) = problems('Include "none.pbrt" NamedMaterial "a" ObjectInstance "b" CoordSysTransform "c"' + TRIANGLE)
     assert "got 'none.pbrt'" in line
     assert len(problems(f'NamedMaterial "a" ObjectInstance "b" Frobnicate {TRIANGLE}')) == 3
@@ -401,7 +402,7 @@ def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
     text = f"""
     Shape "sphere" "float blubb" 3
     Shape "sphere" "float blubb" 3
-    Shape "loopsubdiv" "point3 P" [ 0 0 0 ] "integer levels" 3
+    MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog"
     Shape "bilinearmesh" "point3 P" [ 0 0 0 2 0 0 0 3 0 2 3 1 ]
     Material "hair" "rgb color" [ 1 0 0 ]
     {TRIANGLE}
@@ -411,7 +412,7 @@ def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
         "2: colours of the space 'rec2020' are taken for linear sRGB",
         "1: screenwindow of a camera counts for nothing",
         "5: the parameter \"float blubb\" of 'sphere' counts for nothing (and in 1 more place)",
-        "7: a shape of type loopsubdiv is left out: there are none here",
+        "7: a medium is left out: space is empty (and in 1 more place)",
         "8: a bilinearmesh is bent; each of its patches becomes two flat triangles",
         "9: a material of type hair is replaced by a diffuse one",
     ]
@@ -480,3 +481,10 @@ def test_texture_coordinates_that_float32_cannot_hold(tmp_path):
     )
     with pytest.raises(SceneFileError, match=r"a\.pbrt.*texture coordinates of what begins here reach beyond 1e\+09"):
         load(path).at(0.0)
+
+
+@pytest.mark.parametrize(("name", "settings"), [("none.exr", {}), ("sky.npy", {"exposure": 0.0, "tone_map": "linear"})])
+def test_the_exposure_of_unknown_light_is_chosen(scene, tmp_path, name, settings):
+    np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
+    world = f'LightSource "infinite" "float scale" 9 "string filename" "{name}"\n{TRIANGLE}'
+    assert scene(world, f'Film "rgb"\n{CAMERA}').document.settings == settings

@@ -9,12 +9,14 @@ import pytest
 from scenes.document import Document, KeyedTriangles, Origin, Part
 from scenes.errors import SceneError, SceneFileError
 from scenes.evaluator import SceneEvaluator, scene_of
-from scenes.geometry import JoinedMeshes, corner_arrays
+from scenes.facts import describe
+from scenes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays, double_area_normals
 from scenes.model import Material, Texture
+from scenes.placing import box_triangles
 from scenes.plain import plain
 from scenes.shapes import rectangle, sphere
 from scenes.tracks import Track, VisibilityTrack
-from scenes.transforms import WORLD, compose, quaternion, translation
+from scenes.transforms import WORLD, compose, composed, quaternion, translation
 
 
 def some_places(count):
@@ -37,7 +39,7 @@ def test_all_places_at_once_give_the_same_bits(mesh):
 
 
 def test_runs_are_as_the_parts_one_by_one(monkeypatch):
-    monkeypatch.setattr("scenes.evaluator.MAX_RUN", 10)
+    monkeypatch.setattr("scenes.placing.MAX_RUN", 10)
     ball, square = sphere(np.zeros(3), 1.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 1)
     shapes = [ball] * 3 + [square] + [ball] + [square] * 13
     places = some_places(len(shapes))
@@ -76,3 +78,71 @@ def test_textures_are_bounded_together(monkeypatch):
     assert [document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8))) for _ in range(2)] == [0, 1]
     with pytest.raises(SceneError, match="its textures have over 100 pixels in all"):
         document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8)))
+
+
+@pytest.mark.parametrize("mesh", [sphere(np.ones(3), 2.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 1], 0)])
+def test_copies_are_as_many_meshes_side_by_side(mesh):
+    places = some_places(40)
+    many, copies = JoinedMeshes.of([mesh] * len(places)), MeshCopies(mesh)
+    for one, other in zip(copies.corners(places), many.corners(places), strict=True):
+        assert one.tobytes() == other.tobytes()
+    boxes = copies.boxes(places)
+    assert boxes.tobytes() == many.boxes(places).tobytes()
+    corners = copies.positions(places).reshape(len(places), -1, 3)
+    assert np.array_equal(boxes, np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1))
+
+
+def test_places_are_composed_at_once():
+    random = np.random.default_rng(3)
+    scales, offsets = random.normal(size=(50, 3)), random.normal(size=(50, 3))
+    scales[::7, 1] = 0.0
+    turns = np.array([quaternion(axis, 77.0) for axis in random.normal(size=(50, 3))])
+    one_by_one = [compose(*rows) for rows in zip(scales, turns, offsets, strict=True)]
+    assert composed(scales, turns, offsets).tobytes() == np.array(one_by_one).tobytes()
+
+
+def forest(count):
+    """A floor, once more as a point, and a ball in many places, one of them hidden."""
+    ball, floor = sphere(np.zeros(3), 1.0, 1, 8), rectangle([-9, 0, -9], [0, 0, 18], [18, 0, 0], 0)
+    places = [WORLD.inner(matrix=place) for place in some_places(count)]
+    tracks = {"hidden": Track(visibility=VisibilityTrack(np.array([0.0]), np.array([False])))}
+    point = WORLD.inner(matrix=np.diag([0.0, 0.0, 0.0, 1.0]))
+    parts = [
+        Part(floor),
+        Part(floor, point),
+        *(Part(ball, place) for place in places),
+        Part(ball, WORLD.inner(track="hidden")),
+    ]
+    return Document(parts=parts, materials=[Material(), Material(emission=(1.0, 0.0, 0.0))], tracks=tracks)
+
+
+def test_what_a_scene_holds_is_counted_without_making_it():
+    scene = scene_of("a", forest(300))
+    snapshot = scene.at(0.0)
+    facts = describe(scene, scene.view(0.0))
+    assert facts.triangles == len(snapshot.positions)
+    assert facts.emitters == facts.triangles - 4
+    assert facts.surface == pytest.approx(areas(snapshot.positions).sum())
+    assert facts.degenerate_triangles == np.count_nonzero(areas(snapshot.positions) == 0.0) == 2
+    assert facts.lower == tuple(snapshot.positions.min(axis=(0, 1)).tolist())
+    assert facts.upper == tuple(snapshot.positions.max(axis=(0, 1)).tolist())
+
+
+def test_very_many_instances_are_looked_at_as_boxes(monkeypatch):
+    """The camera is that which all triangles give, and nobody makes these before a picture asks for them."""
+    expected = scene_of("a", forest(300)).at(0.0).camera
+    monkeypatch.setattr("scenes.evaluator.MANY_TRIANGLES", 1000)
+    made = []
+    corners = MeshCopies.corners
+    monkeypatch.setattr(MeshCopies, "corners", lambda mesh, places: made.append(len(places)) or corners(mesh, places))
+    scene = scene_of("a", forest(300))
+    describe(scene, scene.view(0.0))
+    assert sum(made) == 2  # those of the floor
+    assert scene.at(0.0).camera == expected
+    assert sum(made) > 300
+
+
+def test_boxes_face_outward():
+    triangles = box_triangles(np.array([[[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]])).astype(np.float64)
+    assert (np.sum(triangles.mean(axis=1) * double_area_normals(triangles), axis=1) > 0.0).all()
+    assert areas(triangles).sum() == pytest.approx(2 * (8 + 12 + 24))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from renderer.drivers.shares import AnyShare, MapShare, Photons, PhotonShare, Share
+from renderer.drivers.pass_photons import Photons
+from renderer.drivers.shares import AnyShare, MapShare, PhotonShare, Share
 from renderer.fleet.fleet import Common
 from renderer.photons.ranges import ranges_of
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.drivers import find_driver
 from renderer.drivers.driver import MadeShare, RenderSettings, Work
-from renderer.drivers.shares import AnyShare, Share
+from renderer.drivers.shares import AnyShare, Share, made_shares
 from renderer.run.members.member_figures import TracerReport
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
@@ -158,4 +158,4 @@ class PictureMember:
 
         if self._is_moving:
             return self._source.passes(share.index for share in iter(take, None) if isinstance(share, Share))
-        return self._source.driver.shares(take)
+        return made_shares(self._source.driver, take)

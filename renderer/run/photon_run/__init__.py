@@ -2,5 +2,5 @@
 
 In: a scene with an open tracer, and how many are wanted. Out: photons, and what they took.
 
-`measured_run` does it, in `rounds`; `local_tracing` traces them in this process.
+`trace_until_stored` does it, in `rounds`; `local_tracing` traces them in this process.
 """

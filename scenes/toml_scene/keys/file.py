@@ -201,8 +201,8 @@ ENVIRONMENT = Table(
             "image",
             Text(),
             "A picture of latitudes and longitudes, its first row up, its middle along -z (of a file with z up: "
-            "along y): radiance in .exr, .hdr and .npy, (height, width, 3) numbers; bytes in .png and .jpg, decoded "
-            "from sRGB to 0 to 1. At most 2^25 pixels. Its path, from the folder of the scene file.",
+            "along y): radiance in .exr, .hdr, .pfm and .npy, (height, width, 3) numbers; bytes in .png and .jpg, "
+            "decoded from sRGB to 0 to 1. At most 2^25 pixels. Its path, from the folder of the scene file.",
             '"sky.exr"',
         ),
         Key("color", radiance, "The same radiance from everywhere.", "[0.8, 0.9, 1.0]"),

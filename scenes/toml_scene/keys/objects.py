@@ -64,8 +64,8 @@ FILE = Table(
         Key(
             "file",
             Text(),
-            "A file that ends in .obj, .ply, .stl, .glb, .gltf, .obj.gz, .ply.gz or .npz; its path, from the folder "
-            "of the scene file.",
+            "A file that ends in .obj, .ply, .stl, .off, .3mf, .glb, .gltf, .obj.gz, .ply.gz or .npz; its path, from "
+            "the folder of the scene file.",
             '"chair.obj"',
             required=True,
         ),

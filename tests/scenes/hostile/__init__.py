@@ -2,6 +2,7 @@
 that; `tests/measure_hostile.py` measures the seconds and the memory that each takes."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from hostile.aff import CASES as AFF
 from hostile.case import Case
@@ -12,6 +13,7 @@ from hostile.pbrt import CASES as PBRT
 from hostile.pictures import CASES as PICTURES
 from hostile.ply import CASES as PLY
 from hostile.toml import CASES as TOML
+from hostile.usd import CASES as USD
 
 #: All cases by what they are about.
 CASES: Mapping[str, list[Case]] = {
@@ -23,4 +25,4 @@ CASES: Mapping[str, list[Case]] = {
     "ply": PLY,
     "gltf": GLTF,
     "pictures": PICTURES,
-}
+} | ({"usd": USD} if find_spec("pxr") else {})

@@ -134,6 +134,27 @@ CASES = [
         f14="",
     ),
     xml("an include that climbs out", "outside", BALL + '<include filename="../../../../../../../../etc/passwd"/>'),
+    xml("a path to everything", "outside", '<path value="/"/>' + BALL),
+    xml("a path that climbs to the root", "outside", f'<path value="{"../" * 40}"/>' + BALL),
+    xml("a path of 100,000 letters", "expected a <path>", f'<path value="{"a" * 100_000}"/>' + BALL),
+    xml("a path of null bytes", "XML", '<path value="&#0;"/>' + BALL),
+    xml(
+        "an include by a path", "outside", '<path value=".."/><include filename="../../../../../../etc/passwd"/>' + BALL
+    ),
+    xml("integrators 60 deep", IS_READ, '<integrator type="a">' * 60 + "</integrator>" * 60 + BALL),
+    xml(
+        "a max_depth of 1e30",
+        IS_READ,
+        '<integrator type="a"><float name="max_depth" value="1e30"/></integrator>' + BALL,
+    ),
+    xml(
+        "a rotation about an axis of 1e30",
+        "transform by at most",
+        '<shape type="cube"><transform name="to_world"><rotate x="1e30" angle="3"/></transform></shape>',
+    ),
+    xml(
+        "a projector of 1e30", "scale", BALL + '<emitter type="projector"><float name="scale" value="1e30"/></emitter>'
+    ),
     xml("an include of a device", "outside", BALL + '<include filename="/dev/zero"/>'),
     xml("elements 100,000 deep", "nested deeper than 64", "<shape>" * 100_000),
     made("600,000 elements", "elements", "a.xml", lambda: scene("<alias/>" * 600_000), is_large=True),
@@ -176,8 +197,9 @@ CASES = [
         "shapegroup",
         f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}',
     ),
+    xml("a merge of itself", "expected shapes", '<shape type="merge" id="a"><ref id="a"/></shape>'),
     xml("a reference to itself", "no element has the id", '<shape type="sphere"><ref id="a"/></shape>'),
-    xml("a heightfield of nothing", "unknown", '<shape type="heightfield"/>'),
+    xml("a heightfield of nothing", "no shapes", '<shape type="heightfield"/>'),
     xml(
         "a temperature of 1e9",
         "temperature",

@@ -100,12 +100,12 @@ CASES = [
     ),
     pbrt(
         "subdivision by 30 levels",
-        "no shapes",
+        IS_READ,
         world('Shape "loopsubdiv" "integer levels" [30] "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 2]\n'),
     ),
     pbrt(
         "a curve of 1e9 pieces",
-        "no shapes",
+        IS_READ,
         world('Shape "curve" "integer splitdepth" [1000000000] "point3 P" [0 0 0 1 0 0 0 1 0 1 1 1]\n'),
     ),
     pbrt(
@@ -115,7 +115,7 @@ CASES = [
     ),
     pbrt(
         "a picture that is a folder",
-        "in the folder",
+        "no shapes",
         world('Texture "t" "spectrum" "imagemap" "string filename" ["."]\n'),
     ),
 ]

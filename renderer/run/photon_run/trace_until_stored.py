@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from renderer.drivers.driver import RenderSettings, Work
-from renderer.drivers.photon import photon_task
+from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.run.photon_run.local_tracing import Counters, LocalTracing, Tracing
 from renderer.run.photon_run.rounds import Rounds

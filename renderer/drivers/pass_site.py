@@ -1,0 +1,52 @@
+"""Where a pass is made: by which workers, for which pixels, and in memory that passes leave to each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.drivers.driver import Work
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.lookup import PhotonLookup
+from tracecore.workers.tasks import Crew
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PassSite:
+    """Says where a pass is made.
+
+    crew: the workers at it.
+    pixels: (n,) int32, those that are made of it.
+    photon_map: that members of a fleet have made together for it, or None.
+    work: the rays and photons that it takes, to which is added.
+    """
+
+    crew: Crew
+    pixels: npt.NDArray[np.int32]
+    photon_map: PhotonLookup | None = None
+    work: Work = field(default_factory=Work)
+    _borrowed: list[tuple[str, object]] = field(default_factory=list)
+
+    def count(self, photons: PhotonCounts, rays: int) -> None:
+        """Adds photons that were traced to the work."""
+        self.work.photons.add(photons)
+        self.work.rays.photon += rays
+
+    def borrow(self, key: str, make: Callable[[], T]) -> T:
+        """Returns memory that this pass has for itself until it gives it back, and other passes then.
+
+        key: says what kind of memory it is.
+        make: makes some where none is left.
+        """
+        memory = self.crew.take(key, make)
+        self._borrowed.append((key, memory))
+        return memory
+
+    def give_back(self) -> None:
+        """Leaves what was borrowed to other passes."""
+        while self._borrowed:
+            self.crew.leave(*self._borrowed.pop())

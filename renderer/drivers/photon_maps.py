@@ -1,0 +1,123 @@
+"""What drivers share that trace photons and look them up in maps: where photons are sent, and how wide a search is."""
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from renderer.camera_paths.task import PARTLY, EyeTask
+from renderer.drivers.driver import Caustics, Radiance, RenderSettings
+from renderer.drivers.eye import EyeDriver
+from renderer.drivers.pass_memory import photons_of_a_pass
+from renderer.drivers.pass_photons import CAUSTIC, DIRECT, WHOLE, PhotonRequest, PhotonRequests, photon_task
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.search_radius import footprint_radius, photon_radius
+from renderer.photons.batch import PHOTON_SETTINGS
+from renderer.photons.building import MAP_CODE
+from renderer.photons.lookup import PhotonLookup
+from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
+from renderer.photons.tracing import PHOTON_CODE
+from renderer.scene.packed_scene import PackedScene
+from scenes.model import Snapshot
+from shaders.float32 import Doubles, Longs
+from tracecore.dispatch.tracer import Tracer
+
+#: Photons of a caustic map have other random numbers: those of passes that no render comes to.
+CAUSTIC_SEQUENCE = 1 << 31
+
+
+class PhotonMapDriver(EyeDriver):
+    """Holds what drivers share that trace photons and look them up in maps.
+
+    emitted: photons that a pass sends out for a map.
+    first_radius: of the search for them, world units.
+    projected_scene: the scene with its photons sent where they are needed.
+    pixel_radii: (pixels,) float64, a first radius for each pixel as `PhotonLookup.radii` has them, or (0,).
+    """
+
+    takes = EyeDriver.takes | {"photons", "radius", *PHOTON_SETTINGS}
+    caustics = Caustics.ALL
+    traces_photons = True
+    code = (*PHOTON_CODE, *MAP_CODE, *EyeDriver.code)
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.has_sharp = has_sharp_surfaces(self.scene)
+        self.pixel_radii: Doubles = np.empty(0)
+        emitted = photons_of_a_pass(settings)
+        self.search_with(settings.radius or self.even_radius(emitted), emitted)
+        self.projected_scene = self.projected(settings.guide_share)
+
+    def even_radius(self, emitted: int) -> float:
+        """Returns the first radius where so many photons are taken to spread evenly."""
+        footprint = footprint_radius(self.tracer, self.camera, self.settings.height)
+        return max(footprint, photon_radius(self.scene.area, emitted))
+
+    def search_with(self, first_radius: float, emitted: int) -> None:
+        """Takes a first radius of the search, world units, and how many photons a pass sends out for a map."""
+        self.first_radius, self.emitted = first_radius, emitted
+        self.settings = replace(self.settings, photons=emitted, radius=first_radius)
+
+    def projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
+        """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless
+        the user wants none sent anywhere."""
+        if not self.settings.projection:
+            return self.scene
+        return projected(self.scene, share, needed, self._specular_spheres if share > 0.0 else NO_SPHERES)
+
+    @cached_property
+    def _specular_spheres(self) -> Doubles:
+        return specular_spheres(self.scene)
+
+    @cached_property
+    def caustic_scene(self) -> PackedScene:
+        """Returns the scene with all photons sent where they make caustics."""
+        return self.projected(1.0) if self.has_sharp else self.scene
+
+    def with_parts(self, request: PhotonRequest, index: int) -> PhotonRequests:
+        """Returns a request for the photons of a pass, and those for parts of them: what layers tell apart, and
+        caustics for pixels that have no radius.
+
+        Photons of parts are traced again, those of each part alone: what becomes of a photon depends on its index and
+        on nothing else.
+        """
+        requests = {WHOLE: request}
+        if self.settings.layers == "all" and self.has_sharp:
+            requests[CAUSTIC] = request._replace(task=request.task._replace(min_bounces=1, only_caustics=True))
+        elif (self.pixel_radii < 0.0).any():
+            requests |= self.caustic_requests(index)
+        if self.settings.layers == "all" and request.task.min_bounces == 0:
+            requests[DIRECT] = request._replace(task=request.task._replace(max_bounces=1))
+        return requests
+
+    def caustic_requests(self, index: int) -> PhotonRequests:
+        """Returns which photons of a pass are to make caustics: those that mirrors and glass alone bring to others."""
+        if not self.has_sharp:
+            return {}
+        sequence = index | CAUSTIC_SEQUENCE
+        task = photon_task(self.caustic_scene, self.settings, sequence, min_bounces=1, only_caustics=True)
+        return {CAUSTIC: PhotonRequest(self.caustic_scene, task)}
+
+    def trace_with_photons(self, site: PassSite, task: EyeTask, photon_map: PhotonLookup) -> Radiance:
+        """Returns the pixels of a pass whose paths look for photons within the radius of the task or, where a pilot has
+        learnt one for each pixel, within that, which shrinks by the same share."""
+        if len(self.pixel_radii) == 0:
+            return self.trace_eye_paths(site, task, photon_map)
+        site.work.photons.wanting += int(np.count_nonzero(self.pixel_radii[site.pixels] < 0.0))
+        return self.trace_with_radii(site, task, photon_map, self.pixel_radii * (task.radius / self.first_radius))[0]
+
+    def trace_with_radii(
+        self, site: PassSite, task: EyeTask, lookup: PhotonLookup, radii: Doubles
+    ) -> tuple[Radiance, Longs]:
+        """Returns the pixels of a pass where each has a radius of its own, or follows its first diffuse reflection, and
+        the photons found for each.
+
+        radii: (pixels,) float64, as `PhotonLookup` has them.
+        """
+        lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
+        return self.trace_eye_paths(site, task._replace(diffuse=PARTLY), lookup), lookup.found
+
+
+def has_sharp_surfaces(scene: PackedScene) -> bool:
+    """Returns whether some surface may throw a caustic."""
+    return bool(scene.are_sharp.any() and scene.are_sharp[scene.surfaces.material_ids].any())

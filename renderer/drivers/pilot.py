@@ -1,0 +1,74 @@
+"""A pilot of the driver `photon` looks about before the first pass: where few photons are stored, as in the open, it
+has them sent where light is needed, and learns how wide each pixel has to look for them."""
+
+import numpy as np
+
+from renderer.camera_paths.task import INDIRECT
+from renderer.drivers.driver import RenderSettings
+from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, photon_task
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.photon_maps import PhotonMapDriver
+from renderer.drivers.pixels import pixels_by_tile
+from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
+from renderer.photons.importance import PILOT, Eye, needed_spheres
+from renderer.photons.lookup import look_up
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import PackedScene
+from tracecore.workers.tasks import Crew
+
+#: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
+SHARP_SHARE = 0.15
+
+#: Photons that a pilot sends out to see how many are stored; where more than so many are for each, as in rooms, they
+#: suffice wherever the eye looks ...
+PROBES, ENOUGH_STORED = 1 << 13, 0.4
+#: ... and where not so many times as many are stored of those sent to what is needed, these do not pay.
+AIMING_GAIN = 2.25
+
+
+def look_about(driver: PhotonMapDriver, settings: RenderSettings, crew: Crew) -> None:
+    """Learns whether few photons are stored and, if so, has them sent where light is needed, if that pays, and learns
+    how far they are looked for, unless the user has named a radius or the driver looks for them in a way of its own.
+
+    settings: as the user has left them.
+    """
+    usual = stored_of(driver, driver.projected_scene, crew)
+    if usual > ENOUGH_STORED * PROBES:
+        return
+    task = photon_task(driver.scene, driver.settings, PILOT, min_bounces=1)
+    needed = needed_spheres(driver.scene, Eye(driver.camera, driver.tracer), task, crew)
+    share = max(settings.guide_share, SHARP_SHARE) if driver.has_sharp else settings.guide_share
+    aimed = driver.projected(share, needed)
+    if len(needed) and stored_of(driver, aimed, crew) > AIMING_GAIN * usual:
+        driver.projected_scene = aimed
+    if settings.radius is None and driver.diffuse == INDIRECT and not driver.is_sequential:
+        learn_radii(driver, settings, crew)
+
+
+def stored_of(driver: PhotonMapDriver, scene: PackedScene, crew: Crew) -> int:
+    """Returns how many photons are stored in a pilot behind the first surface that they meet."""
+    task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
+    return trace_photons(scene, task, crew, range(PROBES)).counts.stored
+
+
+def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, crew: Crew) -> None:
+    """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
+    where that is too wide behind them."""
+    site = PassSite(crew, pixels_by_tile(settings.width, settings.height))
+    scene = driver.projected_scene
+    task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
+    photons = PassPhotons({WHOLE: PhotonRequest(scene, task)}, driver.emitted, site)
+    lookup = look_up(photons.build_map(WHOLE, driver.first_radius))
+    views = views_of(driver.scene, driver.tracer, driver.camera, driver.settings)
+    eye_task = driver.eye_task(PILOT, driver.first_radius)
+    near = driver.trace_with_radii(site, eye_task, lookup, views.widest)[1]
+    behind = driver.trace_with_radii(site, eye_task, lookup, -views.widest)[1]
+    site.give_back()
+    radii = driver.pixel_radii = pixel_radii(views, near)
+    sent, emitted, radius = driver.emitted, driver.emitted, driver.first_radius
+    if settings.photons is None and np.count_nonzero(radii < 0.0) > len(near) // 2:
+        emitted = max(1, sent // FEW_PHOTONS)
+    if (radii < 0.0).any():
+        radius = gathered_radius(radius, float(behind.mean()) * emitted / sent, driver.even_radius(emitted))
+        _ = driver.caustic_scene  # is there before passes share it
+    driver.search_with(radius, emitted)

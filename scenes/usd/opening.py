@@ -1,0 +1,193 @@
+"""This module opens a stage: first all layers that it names, each looked at before usd-core composes them, so that no
+file is read that may not be, none waits, and none takes all memory."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+from pxr import Ar, Sdf, Usd, UsdUtils
+
+from scenes.errors import SceneFileError
+from scenes.limits import MAX_INCLUDES
+from scenes.notes import Notes
+from scenes.source_file import OutsideError, check_file, note_file, reason
+from scenes.usd import MAX_FILE_BYTES
+from scenes.usd.prim_counts import ARCS, check_prims, place_of
+from scenes.usd.trial import EDITED, check_by_trial
+
+#: What a layer of text begins with.
+TEXT = b"#"
+#: Brackets of text that may stand inside one another: usd-core's parser takes memory of the stack for each.
+MAX_NESTING = 1000
+#: What of text are no brackets: comments and quoted words, also of three quotes and of paths of files.
+QUOTED = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
+    rb"|@@@.*?@@@|@[^@\n]*@|#[^\n]*|//[^\n]*|/\*.*?\*/",
+    re.DOTALL,
+)
+#: The beginning of a value that edits an array, a word of which makes one of any length.
+EDIT = re.compile(rb"\bedit\s*\[")
+#: What usd-core tells of where it was called, and where that is in memory.
+NOISE = re.compile(
+    r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:|pxrInternal_\w+__(::)?",
+    re.DOTALL,
+)
+#: What usd-core raises.
+UNREADABLE = (RuntimeError, UnicodeDecodeError)
+#: Notes of usd-core that are taken in, and characters of one.
+MAX_DIAGNOSTICS, MAX_LETTERS = 100, 200
+
+
+@contextmanager
+def opened_stage(path: Path, notes: Notes) -> Iterator[Usd.Stage]:
+    """Opens the stage of a file; what usd-core tells within the block becomes notes. Raises SceneFileError where it
+    cannot be opened."""
+    listener = UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        layers = Layers(path, notes)
+        layers.open_all()
+        stage = Usd.Stage.Open(layers.root)
+        if stage is None:
+            raise SceneFileError(path, None, "is no readable USD file")
+        yield stage
+        layers.check_used(stage)
+    except UNREADABLE as error:
+        raise SceneFileError(path, None, f"is no readable USD file: {message_of(error)}") from error
+    finally:
+        for text in list(dict.fromkeys(told_by(listener)))[:MAX_DIAGNOSTICS]:
+            notes.add(f"usd-core: {text}", path)
+        del listener
+
+
+def told_by(listener: UsdUtils.CoalescingDiagnosticDelegate) -> Iterator[str]:
+    """Yields what usd-core has told, on one line each, but for layers that are not there, which are noted already."""
+    for item in listener.TakeUncoalescedDiagnostics():
+        with suppress(UnicodeDecodeError):
+            text = " ".join(NOISE.sub("", item.commentary).split())[:MAX_LETTERS]
+            if "Could not open asset" not in text and "Could not load" not in text:
+                yield text
+
+
+def message_of(error: Exception) -> str:
+    """Returns what usd-core says is wrong, on one line, without where in its own code it was found."""
+    try:
+        text = str(error)
+    except UnicodeDecodeError as wrong:  # usd-core quotes bytes that are no text
+        text = str(wrong)
+    found = re.search(r": '(.*?)'\s*$", text.strip().partition("\n\tError in")[0], re.DOTALL)
+    return " ".join(NOISE.sub("", found[1] if found else text).split())[:MAX_LETTERS]
+
+
+class Layers:
+    """Opens the layers of a stage, each once, and holds them open."""
+
+    def __init__(self, path: Path, notes: Notes) -> None:
+        self.path, self.notes = path, notes
+        self.opened: dict[str, Sdf.Layer] = {}
+        self.is_composed = False
+
+    @property
+    def root(self) -> Sdf.Layer:
+        """Returns the layer of the file itself."""
+        return next(iter(self.opened.values()))
+
+    def open_all(self) -> None:
+        """Opens the layers that the file names, and those that these name. One that is missing is noted. Raises
+        SceneFileError where one may not be read, or all of them make too much."""
+        names = [str(self.path.absolute())]
+        while names:
+            there = [name for name in names if self.is_there(name)]
+            self.try_out(there)
+            for name in there:
+                self.opened[name] = self.open(name)
+            named = [near for name in there for near in self.named_by(self.opened[name])]
+            names = list(dict.fromkeys(name for name in named if name not in self.opened))
+            if len(self.opened) + len(names) > MAX_INCLUDES:
+                raise SceneFileError(self.path, None, f"over {MAX_INCLUDES} layers")
+        if any(has_arcs(layer) for layer in self.opened.values()):
+            check_prims(self.path, self.root)
+
+    def is_there(self, name: str) -> bool:
+        """Returns whether a layer can be read; notes where it cannot, and raises for the file itself, and for one that
+        may not be read."""
+        file = self.file_of(name)
+        try:
+            check_file(file, MAX_FILE_BYTES)
+        except SceneFileError as error:
+            if not self.opened or isinstance(error, OutsideError):
+                raise
+            self.notes.add_loss(f"{file.name}: {error.message}; what is in it is left out", self.path)
+            return False
+        return True
+
+    def file_of(self, name: str) -> Path:
+        """Returns the path of the file that has a layer."""
+        return Path(Ar.SplitPackageRelativePathOuter(name)[0]) if self.opened else self.path
+
+    def try_out(self, names: Sequence[str]) -> None:
+        """Has a process of its own read the layers that are no text. Raises where that fails, or text nests too
+        deep."""
+        sizes: dict[str, int] = {}
+        for name in names:
+            file = self.file_of(name)
+            try:
+                data = file.read_bytes()
+            except OSError as error:
+                raise SceneFileError(file, None, f"cannot be read: {reason(error)}") from error
+            if data.startswith(TEXT):
+                check_text(file, data)
+            else:
+                sizes[name] = len(data)
+        if sizes:
+            check_by_trial(self.path, list(sizes), sum(sizes.values()))
+
+    def open(self, name: str) -> Sdf.Layer:
+        """Opens a layer as it is now, even if one that was opened before is still there."""
+        try:
+            old = Sdf.Layer.Find(name)
+            layer = Sdf.Layer.FindOrOpen(name) if old is None or not old.Reload(force=True) else old
+        except UNREADABLE as error:
+            message = f"is no readable USD file: {message_of(error)}"
+            raise SceneFileError(self.file_of(name), None, message) from error
+        if layer is None:
+            raise SceneFileError(self.file_of(name), None, "is no readable USD file")
+        return layer
+
+    def named_by(self, layer: Sdf.Layer) -> list[str]:
+        """Returns the names of the layers that a layer names."""
+        assets = layer.GetCompositionAssetDependencies()
+        return [place_of(layer, asset) for asset in assets if asset]
+
+    def check_used(self, stage: Usd.Stage) -> None:
+        """Raises OutsideError where a stage has come to read a layer that may not be read, such as clips."""
+        for layer in stage.GetUsedLayers(includeClipLayers=True):
+            if layer.realPath and layer.identifier not in self.opened:
+                note_file(Path(Ar.SplitPackageRelativePathOuter(layer.realPath)[0]))
+
+
+def has_arcs(layer: Sdf.Layer) -> bool:
+    """Returns whether a prim of a layer brings in another."""
+    found: list[Sdf.Path] = []
+
+    def look(path: Sdf.Path) -> None:
+        if not found and (path.IsPrimPath() or path.IsPrimVariantSelectionPath()):
+            spec = layer.GetPrimAtPath(path)
+            if spec is not None and any(spec.HasInfo(field) for field in ARCS):
+                found.append(path)
+
+    layer.Traverse(Sdf.Path.absoluteRootPath, look)
+    return bool(found)
+
+
+def check_text(path: Path, data: bytes) -> None:
+    """Raises SceneFileError where text has brackets too deep inside one another, or edits arrays."""
+    bare = QUOTED.sub(b"", data)
+    if EDIT.search(bare):
+        raise SceneFileError(path, None, EDITED)
+    letters = np.frombuffer(bare, np.uint8)
+    steps = np.zeros(256, np.int8)
+    steps[list(b"{[(")], steps[list(b"}])")] = 1, -1
+    if np.cumsum(steps[letters], dtype=np.int32).max(initial=0) > MAX_NESTING:
+        raise SceneFileError(path, None, f"its brackets stand over {MAX_NESTING} deep inside one another")

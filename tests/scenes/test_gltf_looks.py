@@ -1,0 +1,226 @@
+"""Materials, cameras and lights of glTF files look as other files of the same look, or as is known by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gltf_file import GltfBuilder
+from gltf_walls import (
+    BASE,
+    BYTES,
+    COLORS,
+    DARK,
+    DULL,
+    EYE,
+    FACES,
+    NEAREST,
+    OWN,
+    SIDE,
+    SKY,
+    SUN,
+    UVS,
+    WALL,
+    Case,
+    check,
+    dull,
+    metal,
+    of_material,
+    plain,
+)
+
+from scenes.lights import DistantLight
+from scenes.transforms import quaternion
+
+# --- materials --------------------------------------------------------------------------------------------------------
+
+EXTENSION = "KHR_materials_"
+
+
+def extended(extensions, *, emission=(0.0, 0.0, 0.0), **pbr):
+    """The wall of a material with extensions, by their names behind KHR_materials_."""
+
+    def material(file):
+        factors = {"baseColorFactor": [*BASE, 1.0], "metallicFactor": 0, "roughnessFactor": 0.0, **pbr}
+        own = {EXTENSION + name: value for name, value in extensions.items()}
+        return file.add("materials", pbrMetallicRoughness=factors, emissiveFactor=emission, extensions=own)
+
+    return of_material(material)
+
+
+def glowing():
+    """A wall that glows by a picture."""
+
+    def material(file):
+        picture = {"index": file.picture(BYTES, NEAREST)}
+        strength = {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}}
+        black = {"baseColorFactor": [0, 0, 0, 1]}
+        factor = {"emissiveFactor": [1, 0.5, 0.25], "emissiveTexture": picture}
+        return file.add("materials", pbrMetallicRoughness=black, extensions=strength | DULL, **factor)
+
+    return of_material(material)
+
+
+def blended(alpha):
+    """A wall that lets light pass."""
+
+    def material(file):
+        number = dull(file)
+        described = file.header["materials"][number]
+        described["pbrMetallicRoughness"]["baseColorFactor"] = [*BASE, alpha]
+        described["alphaMode"] = "BLEND"
+        return number
+
+    return of_material(material)
+
+
+def slab(ior, color, specular=None):
+    """A sheet of glass that is wide, and 0.5 thick."""
+    outer, inner = 40 * WALL, [0, 0, -0.5]
+    file = GltfBuilder()
+    volume = {"thicknessFactor": 0.5, "attenuationColor": color, "attenuationDistance": 0.5}
+    own = {"ior": {"ior": ior}, "transmission": {"transmissionFactor": 1.0}, "volume": volume}
+    own |= {} if specular is None else {"specular": specular}
+    factors = {"roughnessFactor": 0.0, "metallicFactor": 0.0}
+    extensions = {EXTENSION + name: value for name, value in own.items()}
+    glass = file.add("materials", pbrMetallicRoughness=factors, extensions=extensions)
+    front = file.primitive({"POSITION": outer}, FACES, material=glass)
+    back = file.primitive({"POSITION": outer + inner}, FACES[::-1], material=glass)
+    file.node(mesh=file.mesh(front, back))
+    return file
+
+
+def through(reflected, color):
+    """What is seen of a sky of 1 by a sheet that reflects a share, and lets a colour pass on one way: all paths."""
+    passed = np.array(color)
+    return reflected + (1 - reflected) ** 2 * passed / (1 - reflected * passed)
+
+
+#: Texture coordinates whose u runs half-way between +x and +y, and whose v, which runs down, away from that.
+LEANING = np.stack([WALL[:, 0] + WALL[:, 1], WALL[:, 0] - WALL[:, 1]], axis=-1)
+
+
+#: A sun from the right, and a little from above.
+ASIDE = {"lights": (DistantLight(direction=(-0.48, -0.36, -0.8), irradiance=(np.pi,) * 3),), "environment": None}
+
+
+def brushed(rotation, uvs):
+    """A metal that is wider along than across."""
+    own = {EXTENSION + "anisotropy": {"anisotropyStrength": 0.8, "anisotropyRotation": rotation}}
+
+    def material(file):
+        number = metal(file)
+        file.header["materials"][number]["extensions"] = own
+        return number
+
+    return of_material(material, TEXCOORD_0=uvs)
+
+
+def glossy(**given):
+    """The wall of a diffuse and a specular reflectance."""
+
+    def material(file):
+        own = {"diffuseFactor": [*BASE, 1.0], "specularFactor": [0, 0, 0], "glossinessFactor": 0.0, **given}
+        return file.add("materials", extensions={EXTENSION + "pbrSpecularGlossiness": own})
+
+    return of_material(material)
+
+
+def coloured(metallic):
+    """The wall with colours of its corners, which are all alike, over a white metal or a dull white."""
+
+    def material(file):
+        return metal(file, (1, 1, 1)) if metallic else dull(file)
+
+    return of_material(material, COLOR_0=np.tile(BASE, (4, 1)))
+
+
+BLACK = {"baseColorFactor": [0, 0, 0, 1]}
+MATERIALS = {
+    "emission": Case(extended({}, emission=[0.5, 1, 0.25], **BLACK), np.array([0.5, 1, 0.25]), DARK),
+    "emission by a picture, strong": Case(glowing(), np.repeat(np.repeat(COLORS * [4, 2, 1], 4, 0), 4, 1), DARK),
+    "unlit": Case(extended({"unlit": {}}), np.array(BASE), DARK),
+    "blend": Case(blended(0.25), 0.25 * np.array(BASE), SUN),
+    "transmission, volume": Case(slab(1.5, [1, 0.5, 0.25]), through(0.04, [1, 0.5, 0.25]), SKY),
+    "ior": Case(slab(2.0, [0.5] * 3), through(1 / 9, [0.5] * 3), SKY),
+    "specular of glass": Case(slab(1.5, [0.5] * 3, {"specularFactor": 0.5}), through(0.02, [0.5] * 3), SKY),
+    "coat": Case(extended({}, **BLACK), np.full(3, 0.04), SKY, tolerance=0.01),
+    "ior of a coat": Case(extended({"ior": {"ior": 2.0}}, **BLACK), np.full(3, 1 / 9), SKY, tolerance=0.01),
+    "specular": Case(extended({"specular": {"specularFactor": 0.25}}, **BLACK), np.full(3, 0.01), SKY, tolerance=0.01),
+    "clear coat": Case(
+        extended({"clearcoat": {"clearcoatFactor": 0.5}, "specular": {"specularFactor": 0}}, **BLACK),
+        np.full(3, 0.02),
+        SKY,
+        tolerance=0.01,
+    ),
+    "metal": Case(of_material(lambda file: metal(file, roughness=0.0)), np.array(BASE), SKY, tolerance=0.01),
+    "anisotropy": Case(brushed(math.pi / 4, UVS), brushed(0.0, LEANING), ASIDE, tolerance=0.01),
+    "specular and glossiness": Case(glossy(), plain(), SUN),
+    "gloss of gold": Case(
+        glossy(diffuseFactor=[0, 0, 0, 1], specularFactor=BASE, glossinessFactor=1.0),
+        np.array(BASE),
+        SKY,
+        tolerance=0.01,
+    ),
+    "colours of corners": Case(coloured(False), plain(), SUN),
+    "colours of corners, metal": Case(coloured(True), of_material(metal), SUN, tolerance=0.01),
+    "no sheen": Case(extended({"sheen": {"sheenColorFactor": [0, 0, 0]}}), extended({}), SUN),
+}
+
+# --- cameras and lights -----------------------------------------------------------------------------------------------
+
+
+def seen_by(kind, lens, **node):
+    """A wall that glows, seen by a camera of the file."""
+    file = extended({"specular": {"specularFactor": 0}}, emission=[1, 1, 1], **BLACK)
+    file.add("cameras", type=kind, **{kind: {"znear": 0.1, **lens}})
+    file.node(camera=0, **node)
+    return file
+
+
+def middle(columns, rows):
+    """A picture that is 1 in the middle, in so many columns and rows."""
+    across, down = (np.abs(np.arange(SIDE) - 0.5 * (SIDE - 1)) < 0.5 * number for number in (columns, rows))
+    return np.where((down[:, None] & across)[..., None], np.ones(3), 0.0)
+
+
+def lit(light, **node):
+    """The wall in a light of the file."""
+    file = plain(corners=0.01 * WALL)
+    file.header["extensions"] = {"KHR_lights_punctual": {"lights": [light]}}
+    file.node(extensions={"KHR_lights_punctual": {"light": 0}}, **node)
+    return file
+
+
+CLOSE = replace(EYE, height=0.02)
+LENS = {"yfov": 2 * math.atan(0.5), "aspectRatio": 1.0}
+VIEW = {"xmag": 2.0, "ymag": 2.0}
+SPOT = {"type": "spot", "intensity": 8.0}
+WHITE = np.array(BASE) / math.pi
+VIEWS = {
+    "perspective": Case(seen_by("perspective", LENS, translation=[0, 0, 4]), middle(4, 4), DARK, None),
+    "orthographic": Case(seen_by("orthographic", VIEW, translation=[0, 0, 9]), middle(4, 4), DARK, None),
+    "directional": Case(lit({"type": "directional", "intensity": 3.0}), 3 * WHITE, OWN, CLOSE),
+    "directional, leaning": Case(
+        lit(
+            {"type": "directional", "intensity": 3.0, "color": [1, 0.5, 0]},
+            rotation=quaternion(np.array([1.0, 0, 0]), 60)[[1, 2, 3, 0]].tolist(),
+        ),
+        1.5 * WHITE * [1, 0.5, 0],
+        OWN,
+        CLOSE,
+    ),
+    "point": Case(lit({"type": "point", "intensity": 8.0}, translation=[0, 0, 1.5]), 8 / 2.25 * WHITE, OWN, CLOSE),
+    "spot": Case(lit(SPOT | {"spot": {"outerConeAngle": 0.3}}, translation=[0, 0, 1.5]), 8 / 2.25 * WHITE, OWN, CLOSE),
+    "spot, aside": Case(
+        lit(SPOT | {"spot": {"outerConeAngle": 0.3}}, translation=[1.5, 0, 1.5]), 0 * WHITE, OWN, CLOSE
+    ),
+}
+
+CASES = MATERIALS | VIEWS
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("name", CASES)
+def test_materials_cameras_and_lights_look_as_known(tmp_path, name, driver):
+    check(CASES[name], tmp_path, driver)
