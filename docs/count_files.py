@@ -73,7 +73,7 @@ def main() -> None:
 
 def suffix_of(path: Path) -> str:
     """Returns what the files of a format end in mostly."""
-    from scenes.source_file import suffix_of as full_suffix
+    from scenes.files.source_file import suffix_of as full_suffix
 
     return NAMES.get(full_suffix(path), full_suffix(path))
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.evaluator import DEFAULT_CAMERA
-from scenes.limits import MAX_FAULTS
+from scenes.files.limits import MAX_FAULTS
 from scenes.model import Doubles
+from scenes.motion.transforms import IDENTITY
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
 from scenes.pbrt.lights import UNKNOWN_LIGHT, glow
@@ -20,7 +20,7 @@ from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
-from scenes.transforms import IDENTITY
+from scenes.playing.evaluator import DEFAULT_CAMERA
 
 #: Blocks may be nested so deep.
 MAX_DEPTH = 10_000

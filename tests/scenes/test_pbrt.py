@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scenes
 from scenes import SceneError, SceneFileError, load
 from scenes.errors import SceneProblemsError
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.pbrt import files, reader
 
 #: The world of files with this camera has its z turned round.
