@@ -32,12 +32,17 @@ TEXT, NUMBER = re.compile(r"'[^']*'|\"[^\"]*\""), re.compile(r"\b\d[\d.e+-]*")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Says what became of a file. error: why it was not read, or "". notes: how many there are else."""
+    """Says what became of a file.
+
+    error: why it was not read, or "".
+    notes, losses: how many there are else, and how many of them say what the picture lacks.
+    """
 
     path: Path
     suffix: str
     error: str = ""
     notes: int = 0
+    losses: int = 0
 
     @property
     def reason(self) -> str:
@@ -68,7 +73,7 @@ def main() -> None:
 
 def suffix_of(path: Path) -> str:
     """Returns what the files of a format end in mostly."""
-    from scenes.source_file import suffix_of as full_suffix
+    from scenes.files.source_file import suffix_of as full_suffix
 
     return NAMES.get(full_suffix(path), full_suffix(path))
 
@@ -102,7 +107,7 @@ def read(path: Path, allow_outside: bool) -> dict[str, object]:
         return {"error": str(error).replace(f"{path}: ", "").replace(f"{path}:", "line ")}
     except MemoryError:
         return {"error": f"takes more than {BYTES >> 30} GB"}
-    return {"notes": len(scene.document.notes.lines)}
+    return {"notes": len(scene.document.notes.lines), "losses": len(scene.document.notes.losses)}
 
 
 def outcome(path: Path, more: list[str]) -> Outcome:
@@ -120,15 +125,15 @@ def outcome(path: Path, more: list[str]) -> Outcome:
 
 def table(outcomes: list[Outcome]) -> Iterator[str]:
     """Yields the lines of a table of formats."""
-    yield "| format | files | read | with notes | refused | why |"
-    yield "|---|---|---|---|---|---|"
+    yield "| format | files | read | with notes | lacking something | refused | why |"
+    yield "|---|---|---|---|---|---|---|"
     for suffix in sorted({own.suffix for own in outcomes}):
         rows = [own for own in outcomes if own.suffix == suffix]
         good = [own for own in rows if not own.error]
         reasons = Counter(own.reason for own in rows if own.error)
         why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common(MOST_REASONS))
-        noted = sum(own.notes > 0 for own in good)
-        cells = (f"`{suffix}`", len(rows), len(good), noted, len(rows) - len(good), why.replace("|", "/"))
+        noted, lacking = sum(own.notes > 0 for own in good), sum(own.losses > 0 for own in good)
+        cells = (f"`{suffix}`", len(rows), len(good), noted, lacking, len(rows) - len(good), why.replace("|", "/"))
         yield f"| {' | '.join(map(str, cells))} |"
 
 

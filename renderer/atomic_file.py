@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from renderer.errors import UsageError
-from scenes.marks import is_own
-from scenes.written_file import WriteError, part_of, put, target_of
+from scenes.files.marks import is_own
+from scenes.files.written_file import WriteError, part_of, put, target_of
 
 #: Which files that are there already a command replaces: those that this program wrote, any or none.
 Replace = Literal["own", "any", "none"]

@@ -2,5 +2,5 @@
 
 __version__ = "0.1.0"
 
-#: By its beginning `scenes.marks` knows files of the program.
+#: By its beginning `scenes.files.marks` knows files of the program.
 SOFTWARE = f"tracecore {__version__}"

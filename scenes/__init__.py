@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
     from scenes.scene import Scene
     from scenes.shipped import ShippedScene
-    from scenes.viewing import Viewing
+    from scenes.views.viewing import Viewing
 
 __all__ = [
     "READERS",
@@ -49,7 +49,7 @@ _HOMES = {
     "scenes.model": ("AnimationRange", "Camera", "Environment", "Material", "Mesh", "Snapshot", "Texture"),
     "scenes.scene": ("Scene",),
     "scenes.shipped": ("ShippedScene",),
-    "scenes.viewing": ("Viewing",),
+    "scenes.views.viewing": ("Viewing",),
 }
 
 

@@ -1,7 +1,7 @@
 """A document is a scene before a time is chosen: shapes in their places, lights, cameras and the tracks that move them.
 
-Readers of files and the shipped scenes make documents; `scenes.evaluator` plays them. A mesh that stands in several
-places is there once, and every part that shows it refers to it.
+Readers of files and the shipped scenes make documents; `scenes.playing.evaluator` plays them. A mesh that stands in
+several places is there once, and every part that shows it refers to it.
 """
 
 from abc import ABC, abstractmethod
@@ -11,16 +11,16 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from scenes.curves import Curve, Fineness
 from scenes.errors import SceneError
-from scenes.geometry import unit
+from scenes.files.limits import MAX_ALL_PIXELS
 from scenes.keys.place import Place
 from scenes.keys.values import Key
-from scenes.limits import MAX_ALL_PIXELS
+from scenes.meshes.curves import Curve, Fineness
+from scenes.meshes.geometry import unit
 from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
+from scenes.motion.tracks import Track
+from scenes.motion.transforms import WORLD, Transform
 from scenes.notes import Notes
-from scenes.tracks import Track
-from scenes.transforms import WORLD, Transform
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Part:
     material: index in the document's list that this part has instead of its shape's.
     loose: a few triangles that may be joined with those next to them.
     curve: what the shape is, exactly, if it is round and its mesh is only the coarsest of it, see
-        `scenes.tessellation`.
+        `scenes.playing.tessellation`.
     """
 
     shape: Shape
@@ -191,7 +191,7 @@ class Document:
     notes: what its files say and the document does not, or only about.
     up: "y" or "z", what is up where no camera says it.
     is_up_known: whether the format says so; else it is looked for in the triangles.
-    is_lit_by_glow: whether all that glows is there to light it; else only lamps are, see `scenes.default_view`.
+    is_lit_by_glow: whether all that glows is there to light it; else only lamps are, see `scenes.views.default_view`.
     fineness: how its round shapes became triangles, if it has had any.
     pixels: of the textures that were added by `add_texture`.
     has_no_looks: whether materials, pictures and colours of mesh files are passed over, for one who has others for
@@ -218,11 +218,12 @@ class Document:
     has_no_looks: bool = False
 
     def show_linearly(self, path: Path) -> None:
-        """Proposes that pictures are shown as the program of the file shows them, at exposure 0 and without a curve,
-        which is noted."""
+        """Proposes that pictures are shown as the program of the file shows them, at exposure 0 or that of the file and
+        without a curve, which is noted."""
         self.settings.setdefault("exposure", 0.0)
         self.settings.setdefault("tone_map", "linear")
-        message = "it is shown at exposure 0 without a curve, as its own program does; as other files are shown: "
+        exposure = f"exposure {self.settings['exposure']:g}"
+        message = f"it is shown at {exposure} without a curve, as its own program does; as other files are shown: "
         self.notes.add(message + "--exposure auto --tone-map reinhard", path)
 
     def add_texture(self, texture: Texture) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from scenes.geometry import column_areas, columns_of
 from scenes.memory import needed_bytes
+from scenes.meshes.geometry import column_areas, columns_of
 from scenes.model import Doubles, Snapshot
 from scenes.scene import Scene, TrianglePiece
 

@@ -4,10 +4,10 @@
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. Text
 is UTF-8 or else Latin-1.
 
-Materials: see `scenes.gltf.surfaces`, `scenes.wavefront.surfaces` for MTL, and `scenes.mesh_materials` for others. A
-surface without a material is of one plain grey.
+Materials: see `scenes.gltf.surfaces`, `scenes.wavefront.surfaces` for MTL, and `scenes.materials.mesh_materials` for
+others. A surface without a material is of one plain grey.
 
-What a file does not have of cameras and lights it gets by `scenes.default_view`.
+What a file does not have of cameras and lights it gets by `scenes.views.default_view`.
 """
 
 import io
@@ -20,22 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import SKY
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.evaluator import scene_of
-from scenes.geometry import bad_numbers
+from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import PACKED, as_utf8, read_bytes, suffix_of
 from scenes.gltf import GLTF_SUFFIXES, read_document
-from scenes.limits import MAX_TRIANGLES
-from scenes.mesh_materials import dressed
-from scenes.mesh_validation import check_stl, is_stl_text
+from scenes.materials.mesh_materials import dressed
+from scenes.meshes.geometry import bad_numbers
+from scenes.meshes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Mesh
+from scenes.motion.transforms import WORLD
 from scenes.notes import Notes
+from scenes.playing.evaluator import scene_of
 from scenes.ply import read_ply
 from scenes.scene import Scene
-from scenes.source_file import PACKED, as_utf8, read_bytes, suffix_of
 from scenes.threemf import read_3mf
-from scenes.transforms import WORLD
+from scenes.views.default_view import SKY
 from scenes.wavefront import check_text, read_obj
 
 MAX_FILE_BYTES = 1 << 30

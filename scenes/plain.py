@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from scenes.geometry import shading_normals
 from scenes.lights import PointLight
-from scenes.microfacets import metal_color
+from scenes.materials.microfacets import metal_color
+from scenes.meshes.geometry import shading_normals
 from scenes.model import Color, Floats, Material, Snapshot
 
 #: The light's edge as a share of the lesser horizontal extent, and its distance below the top as one of the height.

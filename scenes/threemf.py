@@ -16,12 +16,12 @@ import numpy as np
 
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.geometry import bad_numbers
-from scenes.limits import MAX_PARTS, MAX_TRIANGLES
-from scenes.mesh_materials import PLAIN
+from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
+from scenes.files.source_file import check_unpacked, reason
+from scenes.materials.mesh_materials import PLAIN
+from scenes.meshes.geometry import bad_numbers
 from scenes.model import Doubles, Mesh
-from scenes.source_file import check_unpacked, reason
-from scenes.transforms import IDENTITY, WORLD
+from scenes.motion.transforms import IDENTITY, WORLD
 
 ROOT = "3d/3dmodel.model"
 MAX_DEPTH = 32

@@ -16,7 +16,7 @@ from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_
 from renderer.bench.picture_report import name_of
 from renderer.bench.table import number
 from renderer.version import SOFTWARE
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 from tracecore.kernels.strategies import find_strategy, strategy_names
 
 #: A row of a file of figures, by its keys in `figure_keys`.

@@ -22,7 +22,7 @@ from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
 from renderer.errors import UsageError, WrongPictureError
 from renderer.film.image_file import check_folder
-from scenes.marks import write_arrays
+from scenes.files.marks import write_arrays
 from tracecore.rays import RAY_FLOATS, Floats, Query
 
 FORMAT = "tracecore rays 1"

@@ -17,7 +17,7 @@ from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import aligned, struck_out
 from renderer.bench.workload import Workload
 from renderer.errors import RenderError
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -123,7 +123,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
     from renderer.atomic_file import atomic_file
-    from scenes.marks import write_arrays
+    from scenes.files.marks import write_arrays
 
     arrays = {
         f"{name}/{array}": getattr(its, array) for name, its in steps.items() for array in ("kinds", "useful", "starts")

@@ -119,7 +119,7 @@ class Driver:
     is_opaque: whether sheets that let light straight through are solid to it.
     is_sequential: whether a pass needs what those before it have left.
     is_concurrent: whether several passes are under way at once; those of a sequential driver then wait themselves for
-    what they need, by `Crew.await_before`, and those of one that does not say so are made one after the other.
+    what they need, by `Team.await_before`, and those of one that does not say so are made one after the other.
     can_resume: whether its pictures go on in another process, on another tracer and at another time of the scene: of a
     sequential driver, whether it tells what it `carries`, which needs no word.
     can_share: whether several processes can make its passes, and parts of them.

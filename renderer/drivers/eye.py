@@ -35,7 +35,7 @@ from tracecore.dispatch.port import Port, are_ready, resume
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RayClass
 from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
-from tracecore.workers.tasks import Crew, in_order
+from tracecore.workers.tasks import Team, in_order
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -97,8 +97,8 @@ class EyeDriver(Driver):
             self.take_up(first, carried)
         yield from self.made_in_order(self._make_pass, chain([first], indices))
 
-    def made_in_order(self, make: Callable[[U, Crew], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
-        """Yields what crews make of items, in their order, and counts the work of each."""
+    def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
+        """Yields what teams make of items, in their order, and counts the work of each."""
         taken: dict[int, U] = {}
 
         def may_begin(number: int) -> bool:
@@ -107,13 +107,13 @@ class EyeDriver(Driver):
                 return True
             return False
 
-        for made in in_order(self._pool, lambda i, crew: make(taken.pop(i), crew), 0, may_begin, lambda: self.room):
+        for made in in_order(self._pool, lambda i, team: make(taken.pop(i), team), 0, may_begin, lambda: self.room):
             self._add_work(made.work)
             yield made
 
-    def by_workers(self, make: Callable[[Crew], T]) -> T:
-        """Returns what a crew of all workers makes."""
-        with closing(in_order(self._pool, lambda _, crew: make(crew), 0, lambda i: i == 0, lambda: 1)) as made:
+    def by_workers(self, make: Callable[[Team], T]) -> T:
+        """Returns what a team of all workers makes."""
+        with closing(in_order(self._pool, lambda _, team: make(team), 0, lambda i: i == 0, lambda: 1)) as made:
             return next(made)
 
     @property
@@ -127,8 +127,8 @@ class EyeDriver(Driver):
             return pass_bytes(type(self), self.settings)
         return image_bytes(self.settings) + MAP_BYTES * self._most_stored
 
-    def _make_pass(self, index: int, crew: Crew) -> MadeShare:
-        site = PassSite(crew, self.pixels)
+    def _make_pass(self, index: int, team: Team) -> MadeShare:
+        site = PassSite(team, self.pixels)
         made = self.finish_pass(index, site, self.trace_pass(index, site))
         return made._replace(values=within_crop(made.values, self.settings))
 
@@ -136,7 +136,7 @@ class EyeDriver(Driver):
         """Returns a pass whose pixels are traced, with what the next one needs, which goes on from now. Some passes
         add what the eye meets first."""
         carried = self.carries()
-        site.crew.release_next()
+        site.team.release_next()
         if index < FEATURE_PASSES and self._has_features:
             features = self.eye_job(site, self.eye_task(index), no_photons(), image=image)
             self.run_eye_loop(site, run_features, features, 1)
@@ -221,7 +221,7 @@ class EyeDriver(Driver):
             pixels=site.pixels,
             taken=np.zeros(1, np.int64),
             reach=reach,
-            image=site.crew.zeros(shape) if image is None else image,
+            image=site.team.zeros(shape) if image is None else image,
         )
 
     def run_eye_loop(
@@ -233,12 +233,12 @@ class EyeDriver(Driver):
         """
 
         def make_loop(worker: Worker) -> Loop:
-            batches = take_eye_batches(worker, site.crew, slots)
+            batches = take_eye_batches(worker, site.team, slots)
             counters.append(batches.counters)
             return lambda: run(job, worker.port, batches)
 
         counters: list[npt.NDArray[np.int64]] = []
-        site.crew.run(make_loop)
+        site.team.run(make_loop)
         total = np.sum(counters, axis=0)
         site.work.rays.camera += int(total[CAMERA])
         site.work.rays.shadow += int(total[SHADOW])

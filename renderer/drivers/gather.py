@@ -45,7 +45,7 @@ class GatherDriver(PhotonDriver):
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the photons of a pass in maps: irradiance at some of them, and caustics."""
         in_order, scale = photons.in_order(WHOLE)
-        far = irradiance_map(in_order, pass_radius(self.first_far_radius, index), scale, photons.site.crew)
+        far = irradiance_map(in_order, pass_radius(self.first_far_radius, index), scale, photons.site.team)
         caustics = photons.build_map(CAUSTIC, self.radius_of(index))
         return look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
 

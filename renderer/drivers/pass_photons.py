@@ -61,14 +61,14 @@ class PassPhotons:
         if name not in self.requests or self.requests[name].is_dark:
             return empty_map()
         stores = [] if self.traced is not None else self._trace_to_stores(name, range(self.emitted))
-        with self.site.crew.timed(MAP):
+        with self.site.team.timed(MAP):
             if self.traced is None:
                 pieces = [piece for store in stores for piece in store.pieces()]
             else:
-                pieces = pieces_of([traced[name] for traced in self.traced], self.site.crew)
+                pieces = pieces_of([traced[name] for traced in self.traced], self.site.team)
             memory = self.site.borrow("map", MapMemory)
-            made = sorted_map(pieces, radius, self._scale_of(name), memory, self.site.crew)
-        leave_stores(stores, self.site.crew)
+            made = sorted_map(pieces, radius, self._scale_of(name), memory, self.site.team)
+        leave_stores(stores, self.site.team)
         return made
 
     def build_layered_map(self, radius: float) -> PhotonLookup:
@@ -91,13 +91,13 @@ class PassPhotons:
         if self.requests[name].is_dark:
             return np.empty((0, PHOTON_WORDS), np.uint32)
         stores = self._trace_to_stores(name, indices)
-        with self.site.crew.timed(MAP):
-            stored = in_order(stores, indices.start, len(indices), self.site.crew)
-        leave_stores(stores, self.site.crew)
+        with self.site.team.timed(MAP):
+            stored = in_order(stores, indices.start, len(indices), self.site.team)
+        leave_stores(stores, self.site.team)
         return stored
 
     def _trace_to_stores(self, name: str, indices: range) -> list[PhotonStore]:
-        stores = trace_to_stores(*self.requests[name], self.site.crew, indices)
+        stores = trace_to_stores(*self.requests[name], self.site.team, indices)
         self.site.count(*counted(stores))
         return stores
 

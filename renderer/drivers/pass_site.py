@@ -10,7 +10,7 @@ import numpy.typing as npt
 from renderer.drivers.driver import Work
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 
 T = TypeVar("T")
 
@@ -19,13 +19,13 @@ T = TypeVar("T")
 class PassSite:
     """Says where a pass is made.
 
-    crew: the workers at it.
+    team: the workers at it.
     pixels: (n,) int32, those that are made of it.
     photon_map: that members of a fleet have made together for it, or None.
     work: the rays and photons that it takes, to which is added.
     """
 
-    crew: Crew
+    team: Team
     pixels: npt.NDArray[np.int32]
     photon_map: PhotonLookup | None = None
     work: Work = field(default_factory=Work)
@@ -42,11 +42,11 @@ class PassSite:
         key: says what kind of memory it is.
         make: makes some where none is left.
         """
-        memory = self.crew.take(key, make)
+        memory = self.team.take(key, make)
         self._borrowed.append((key, memory))
         return memory
 
     def give_back(self) -> None:
         """Leaves what was borrowed to other passes."""
         while self._borrowed:
-            self.crew.leave(*self._borrowed.pop())
+            self.team.leave(*self._borrowed.pop())

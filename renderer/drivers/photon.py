@@ -32,7 +32,7 @@ class PhotonDriver(PhotonMapDriver):
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         if self.has_pilot and settings.projection and self.scene.lights.power > 0.0:
-            self.by_workers(lambda crew: look_about(self, settings, crew))
+            self.by_workers(lambda team: look_about(self, settings, team))
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: traces photons, builds their map, and follows camera paths with it."""

@@ -14,7 +14,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import Words
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 
 
 class OneMap(NamedTuple):
@@ -59,8 +59,8 @@ class PhotonsOnlyDriver(PhotonDriver):
         """Returns the map, of photons that are traced when it is first asked for."""
         return self.by_workers(self._make_map)
 
-    def _make_map(self, crew: Crew) -> OneMap:
-        photons = PassPhotons(self.photon_requests(0), self.emitted, PassSite(crew, self.pixels))
+    def _make_map(self, team: Team) -> OneMap:
+        photons = PassPhotons(self.photon_requests(0), self.emitted, PassSite(team, self.pixels))
         traced = photons.trace(range(self.emitted))
         self._add_work(photons.site.work)
         return OneMap(traced[WHOLE], self.build_map(0, replace(photons, traced=(traced,))))

@@ -14,7 +14,7 @@ from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import look_up
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 
 #: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
 SHARP_SHARE = 0.15
@@ -26,35 +26,35 @@ PROBES, ENOUGH_STORED = 1 << 13, 0.4
 AIMING_GAIN = 2.25
 
 
-def look_about(driver: PhotonMapDriver, settings: RenderSettings, crew: Crew) -> None:
+def look_about(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
     """Learns whether few photons are stored and, if so, has them sent where light is needed, if that pays, and learns
     how far they are looked for, unless the user has named a radius or the driver looks for them in a way of its own.
 
     settings: as the user has left them.
     """
-    usual = stored_of(driver, driver.projected_scene, crew)
+    usual = stored_of(driver, driver.projected_scene, team)
     if usual > ENOUGH_STORED * PROBES:
         return
     task = photon_task(driver.scene, driver.settings, PILOT, min_bounces=1)
-    needed = needed_spheres(driver.scene, Eye(driver.camera, driver.tracer), task, crew)
+    needed = needed_spheres(driver.scene, Eye(driver.camera, driver.tracer), task, team)
     share = max(settings.guide_share, SHARP_SHARE) if driver.has_sharp else settings.guide_share
     aimed = driver.projected(share, needed)
-    if len(needed) and stored_of(driver, aimed, crew) > AIMING_GAIN * usual:
+    if len(needed) and stored_of(driver, aimed, team) > AIMING_GAIN * usual:
         driver.projected_scene = aimed
     if settings.radius is None and driver.diffuse == INDIRECT and not driver.is_sequential:
-        learn_radii(driver, settings, crew)
+        learn_radii(driver, settings, team)
 
 
-def stored_of(driver: PhotonMapDriver, scene: PackedScene, crew: Crew) -> int:
+def stored_of(driver: PhotonMapDriver, scene: PackedScene, team: Team) -> int:
     """Returns how many photons are stored in a pilot behind the first surface that they meet."""
     task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
-    return trace_photons(scene, task, crew, range(PROBES)).counts.stored
+    return trace_photons(scene, task, team, range(PROBES)).counts.stored
 
 
-def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, crew: Crew) -> None:
+def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
     """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
     where that is too wide behind them."""
-    site = PassSite(crew, pixels_by_tile(settings.width, settings.height))
+    site = PassSite(team, pixels_by_tile(settings.width, settings.height))
     scene = driver.projected_scene
     task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
     photons = PassPhotons({WHOLE: PhotonRequest(scene, task)}, driver.emitted, site)

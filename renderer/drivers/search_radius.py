@@ -8,7 +8,7 @@ import numpy as np
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import DISC_THICKNESS
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from scenes.geometry import column_dots
+from scenes.meshes.geometry import column_dots
 from shaders.float32 import Bools, Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, as_records, make_rays

@@ -21,7 +21,7 @@ from renderer.drivers.pixels import TILE
 from renderer.fleet.fleet import Common
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.ranges import PhotonRange
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 
 #: Pixels, one after the other in the order in which they are visited, that are in the same part of a pass.
 PART_RUN = 8 * TILE * TILE
@@ -99,13 +99,13 @@ def made_shares(driver: Driver, take: Callable[[], AnyShare | None]) -> Generato
     return driver.made_in_order(partial(make_share, driver), shares)
 
 
-def make_share(driver: EyeDriver, share: AnyShare, crew: Crew) -> MadeShare:
+def make_share(driver: EyeDriver, share: AnyShare, team: Team) -> MadeShare:
     """Returns what is made of a pass, of a part of it, or of the photons that it looks up."""
     if isinstance(share, Share):
         photon_map = None if share.given is None else share.given.content
-        return make_part(driver, share, PassSite(crew, part_of(driver.pixels, share), photon_map))
+        return make_part(driver, share, PassSite(team, part_of(driver.pixels, share), photon_map))
     assert isinstance(driver, PhotonDriver)
-    site = PassSite(crew, driver.pixels)
+    site = PassSite(team, driver.pixels)
     photons = PassPhotons(driver.photon_requests(share.index), driver.emitted, site)
     if isinstance(share, PhotonShare):
         made = MadeShare(photons.trace(share.photons.indices), site.work, {})
@@ -113,15 +113,15 @@ def make_share(driver: EyeDriver, share: AnyShare, crew: Crew) -> MadeShare:
         photons = replace(photons, traced=share.given.content)
         made = MadeShare(driver.build_map(share.index, photons), site.work, {})
     if driver.is_sequential:
-        crew.await_before()  # in the order of the shares, so that each knows that those before are done
-    crew.release_next()
+        team.await_before()  # in the order of the shares, so that each knows that those before are done
+    team.release_next()
     return made
 
 
 def make_part(driver: EyeDriver, share: Share, site: PassSite) -> MadeShare:
     """Returns the pixels of a pass, or those of a part of it alone."""
     if share.carried is not None:
-        site.crew.await_before()  # what is under way goes on from something else
+        site.team.await_before()  # what is under way goes on from something else
         driver.take_up(share.index, share.carried)
     image = driver.trace_pass(share.index, site)
     made = driver.finish_pass(share.index, site, image)

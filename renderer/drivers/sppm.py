@@ -59,11 +59,11 @@ class StochasticDriver(PhotonDriver):
     def follow_camera_paths(self, index: int, photon_map: PhotonLookup, site: PassSite) -> Radiance:
         """Returns the pixels of a pass with the radii that the passes before it have left, for which it waits, and
         shrinks them by the photons that they have found."""
-        site.crew.await_before()
+        site.team.await_before()
         discs = self._discs_before(index)
         lookup = photon_map._replace(radii=np.sqrt(discs.radius2), found=np.zeros(len(discs.radius2), np.int64))
         image = self.trace_eye_paths(site, self.eye_task(index), lookup)
-        self.discs = shrunk_by(discs, lookup.found, site.crew)
+        self.discs = shrunk_by(discs, lookup.found, site.team)
         return image
 
     def carries(self) -> Carried:

@@ -15,7 +15,7 @@ from renderer.atomic_file import atomic_file
 from renderer.film.image_file import png_texts
 from renderer.film.video import VIDEOS, write_video
 from renderer.version import SOFTWARE
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 from tracecore.cores import usable_cores
 
 

@@ -7,7 +7,7 @@ Andersson, Nilsson, Akenine-Möller, Oskarsson, Åström, Fairchild: FLIP: A Dif
 import numpy as np
 import numpy.typing as npt
 
-from scenes.srgb import decoded
+from scenes.colors.srgb import decoded
 
 Doubles = npt.NDArray[np.float64]
 Pixels = npt.NDArray[np.uint8]

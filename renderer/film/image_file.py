@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from renderer.atomic_file import Replace, atomic_file, check_replaceable, temporary_beside
 from renderer.errors import UsageError
-from scenes import marks
-from scenes.written_file import WriteError, target_of
+from scenes.files import marks
+from scenes.files.written_file import WriteError, target_of
 
 if TYPE_CHECKING:
     from PIL.PngImagePlugin import PngInfo

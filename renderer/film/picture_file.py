@@ -12,8 +12,8 @@ from renderer.atomic_file import Replace, check_outputs
 from renderer.errors import UsageError
 from renderer.film.image_file import PICTURE_SUFFIXES, check_exr, check_writable, write_array, write_exr, write_png
 from renderer.version import SOFTWARE
+from scenes.colors.srgb import decoded
 from scenes.keys.proposals import MAX_PIXELS
-from scenes.srgb import decoded
 
 Floats = npt.NDArray[np.float32]
 

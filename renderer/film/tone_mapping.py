@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film.white_point import Chromaticity, adaptation
-from scenes.srgb import encoded
+from scenes.colors.srgb import encoded
 
 Linear = npt.NDArray[np.float32]
 

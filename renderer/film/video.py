@@ -15,7 +15,7 @@ from PIL import Image
 
 from renderer.errors import UsageError
 from renderer.film.image_file import rate_of
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 
 #: Films, by suffix: the name of the encoder, and its options.
 VIDEOS: dict[str, tuple[str, dict[str, Any]]] = {

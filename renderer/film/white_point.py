@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from scenes.spectra import RGB_OF_XYZ
+from scenes.colors.spectra import RGB_OF_XYZ
 
 Doubles = npt.NDArray[np.float64]
 Chromaticity = tuple[float, float]

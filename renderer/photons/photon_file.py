@@ -8,7 +8,7 @@ import numpy as np
 from renderer.array_archive import DAMAGES, read_array
 from renderer.errors import PhotonFileError
 from renderer.photons.photon_map import PHOTON, PHOTON_WORDS, Words
-from scenes.marks import write_arrays
+from scenes.files.marks import write_arrays
 
 
 def save_photons(path: Path, photons: Words, scale: float) -> None:

@@ -22,9 +22,9 @@ from renderer.scene.materials import (
 from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
-from scenes.geometry import areas
+from scenes.colors.srgb import decoded
+from scenes.meshes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
-from scenes.srgb import decoded
 from shaders.float32 import Doubles, Ints
 from shaders.lights import (
     LIGHT_COLUMNS,

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from renderer.scene.media import Media
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
-from scenes.geometry import column_dots, column_lengths, column_normals, columns_of
-from scenes.srgb import decoded
+from scenes.colors.srgb import decoded
+from scenes.meshes.geometry import column_dots, column_lengths, column_normals, columns_of
 from shaders.alias_table import pack_aliases
 from shaders.lights import (
     LIGHT_AREA,

@@ -22,7 +22,7 @@ from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
 from scenes.model import Camera, Material, Snapshot
 from scenes.scene import Scene
-from scenes.viewing import AS_THE_FILE_SAYS, Viewing
+from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError

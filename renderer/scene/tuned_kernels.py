@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from renderer.version import __version__
-from scenes.written_file import WriteError
+from scenes.files.written_file import WriteError
 from tracecore.compilation.cache_folder import cache_root
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.kernels.choice import RateFacts, RayClass, RayWay

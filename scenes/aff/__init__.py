@@ -2,7 +2,7 @@ from pathlib import Path
 
 from scenes.aff.commands import read_document
 from scenes.errors import SceneFileError
-from scenes.evaluator import scene_of
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 
 

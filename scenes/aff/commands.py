@@ -18,12 +18,12 @@ from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
 from scenes.aff.parser import TEXTURES, AffParser, Command, exists
-from scenes.default_view import look_at, triple
 from scenes.document import Document
+from scenes.files.source_file import OUTSIDE, allow_folder, may_be_read
 from scenes.lights import PointSource
 from scenes.model import AnimationRange, Camera, Color
-from scenes.source_file import OUTSIDE, allow_folder, may_be_read
-from scenes.transforms import compose, quaternion
+from scenes.motion.transforms import compose, quaternion
+from scenes.views.default_view import look_at, triple
 
 MAX_INCLUDE_DEPTH = 32
 MAX_LIGHTS = 20_000

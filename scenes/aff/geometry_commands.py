@@ -7,12 +7,12 @@ import numpy as np
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
 from scenes.aff.parser import AffParser
-from scenes.curves import Ball, Tube
 from scenes.document import Origin, Part, corner_indices, keyed_triangle
-from scenes.geometry import MAX_COORDINATE
-from scenes.limits import MAX_CORNERS
+from scenes.files.limits import MAX_CORNERS
+from scenes.meshes.curves import Ball, Tube
+from scenes.meshes.geometry import MAX_COORDINATE
+from scenes.meshes.polygons import polygon_triangles
 from scenes.model import Color, Doubles, Indices, Material, Mesh
-from scenes.polygons import polygon_triangles
 
 # --- materials --------------------------------------------------------------------------------------------------------
 

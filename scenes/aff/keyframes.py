@@ -3,9 +3,9 @@
 import numpy as np
 
 from scenes.aff.lexer import Cursor, quote
-from scenes.geometry import MAX_COORDINATE
+from scenes.meshes.geometry import MAX_COORDINATE
 from scenes.model import Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 
 #: A spline needs a key before and one after each segment.
 SPLINE_KEYS = 4

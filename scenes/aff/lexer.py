@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import read_bytes
 from scenes.model import Doubles, Indices
-from scenes.source_file import read_bytes
 
 #: No number of a file is larger. Keeps products of two numbers finite.
 MAX_NUMBER = 1e30

@@ -3,10 +3,10 @@
 import numpy as np
 
 from scenes.aff.lexer import Cursor, quote
-from scenes.default_view import triple
 from scenes.document import Origin
-from scenes.geometry import MAX_COORDINATE
+from scenes.meshes.geometry import MAX_COORDINATE
 from scenes.model import Color, Doubles
+from scenes.views.default_view import triple
 
 MAX_COLOR = 1e6
 

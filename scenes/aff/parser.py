@@ -13,14 +13,14 @@ from scenes.aff.expansion import Expansion
 from scenes.aff.lexer import Cursor, Words, quote, split_words
 from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
-from scenes.curves import Curve
 from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
-from scenes.limits import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN
+from scenes.files.limits import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN
+from scenes.files.source_file import OUTSIDE, may_be_read
+from scenes.meshes.curves import Curve
 from scenes.model import Material, Mesh
-from scenes.source_file import OUTSIDE, may_be_read
-from scenes.texture_file import read_texture
-from scenes.transforms import WORLD, Transform
+from scenes.motion.transforms import WORLD, Transform
+from scenes.pictures.texture_file import read_texture
 
 #: Where BART has its textures: in a folder beside that of the scene.
 TEXTURES = Path("..") / "TextureFiles"

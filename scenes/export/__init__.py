@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scenes.errors import SceneError
-from scenes.evaluator import scene_of
 from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
 from scenes.export.mitsuba import write_mitsuba
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
+from scenes.files.written_file import WriteError, part_of, put, target_of
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.written_file import WriteError, part_of, put, target_of
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 

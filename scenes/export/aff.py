@@ -17,20 +17,20 @@ from pathlib import Path
 import numpy as np
 
 from scenes.aff.commands import CAMERA, SMALLEST_NEAR
-from scenes.default_view import look_at
 from scenes.document import Document, KeyedTriangles, LightSource, Part, triangle_count
-from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
 from scenes.export.keyed import with_keys
 from scenes.export.pictures import evened, write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
 from scenes.lights import PointSource
-from scenes.microfacets import by_phong, phong_losses
+from scenes.materials.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh
+from scenes.motion.tracks import Track, VectorTrack
+from scenes.motion.transforms import Transform
+from scenes.playing.evaluator import SceneEvaluator
 from scenes.scene import Scene
-from scenes.tracks import Track, VectorTrack
-from scenes.transforms import Transform
+from scenes.views.default_view import look_at
 
 BLACK: Color = (0.0, 0.0, 0.0)
 #: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.

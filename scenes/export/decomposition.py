@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from scenes.model import Doubles
-from scenes.transforms import axis_and_degrees, compose, quaternion, quaternion_of
+from scenes.motion.transforms import axis_and_degrees, compose, quaternion, quaternion_of
 
 #: Columns of a map this close to perpendicular are what rounding leaves of perpendicular ones.
 PERPENDICULAR = 1e-12

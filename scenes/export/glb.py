@@ -9,7 +9,7 @@ from PIL import Image
 
 from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 from scenes.model import Snapshot
 from scenes.scene import Scene
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.microfacets import COATED, DULL, coat_weight, metal_color, metalness
+from scenes.materials.microfacets import COATED, DULL, coat_weight, metal_color, metalness
 from scenes.model import Camera, Color, Light, Material, Snapshot
 
 GLASS, INDEX, STRENGTH, LIGHTS = (

@@ -6,10 +6,10 @@ import numpy as np
 
 from scenes.document import BentMesh, Document, KeyedTriangles
 from scenes.errors import SceneError
-from scenes.geometry import corner_arrays
 from scenes.gltf.animation import CubicTrack, CubicTurns
+from scenes.meshes.geometry import corner_arrays
 from scenes.model import AnimationRange
-from scenes.transforms import IDENTITY
+from scenes.motion.transforms import IDENTITY
 
 #: The most numbers of the keys of a mesh.
 MAX_NUMBERS = 1 << 28

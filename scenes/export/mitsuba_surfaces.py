@@ -1,7 +1,8 @@
 """This module writes materials as BSDFs of Mitsuba: one function for each kind, found by its name in `BSDFS`.
 
 A mixture of NFF becomes a blend of what it mixes; its Phong lobe becomes microfacets whose highlight is as wide (see
-`scenes.microfacets`). A texture is multiplied by the colour that stands before it, since Mitsuba's pictures have none.
+`scenes.materials.microfacets`). A texture is multiplied by the colour that stands before it, since Mitsuba's pictures
+have none.
 """
 
 import math
@@ -15,14 +16,14 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from PIL import Image
 
+from scenes.colors.palette import srgb
+from scenes.colors.srgb import decoded
 from scenes.errors import SceneError
 from scenes.export.text import words
 from scenes.export.xml_text import children, color, named, node
-from scenes.microfacets import coat_weight, metalness, scaled
+from scenes.materials.microfacets import coat_weight, metalness, scaled
 from scenes.model import Color, Material, Texture
-from scenes.palette import srgb
-from scenes.srgb import decoded
-from scenes.texture_file import write_picture
+from scenes.pictures.texture_file import write_picture
 
 WHITE: Color = (1.0, 1.0, 1.0)
 #: Below this a highlight is narrower than a degree, and a mirror.

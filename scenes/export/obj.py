@@ -14,7 +14,7 @@ import numpy as np
 from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
-from scenes.microfacets import by_phong, phong_losses
+from scenes.materials.microfacets import by_phong, phong_losses
 from scenes.model import Doubles, Indices, Material, Snapshot
 from scenes.scene import Scene
 

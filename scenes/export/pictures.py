@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PIL import Image
 
+from scenes.colors.srgb import decoded
 from scenes.export.text import words
-from scenes.microfacets import metalness
+from scenes.materials.microfacets import metalness
 from scenes.model import Material, Texture
-from scenes.srgb import decoded
-from scenes.texture_file import write_picture
+from scenes.pictures.texture_file import write_picture
 
 
 def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
 
 #: What no name keeps: all but letters, digits and what no format gives a meaning to.
 OTHERS = re.compile(r"[^\w.-]+")

@@ -13,8 +13,16 @@ from scenes.gltf.nodes import rest_parts
 from scenes.gltf.values import Item
 from scenes.keys.place import quoted
 from scenes.model import AnimationRange, Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, find_segment, linear_shapes, with_end_times, with_ends
-from scenes.transforms import axis_and_degrees
+from scenes.motion.tracks import (
+    RotationTrack,
+    Track,
+    VectorTrack,
+    find_segment,
+    linear_shapes,
+    with_end_times,
+    with_ends,
+)
+from scenes.motion.transforms import axis_and_degrees
 
 #: Frames of a second, since glTF has none.
 FRAMES_PER_SECOND = 25

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from scenes.colors.palette import srgb
+from scenes.colors.srgb import decoded
 from scenes.document import corner_indices
 from scenes.gltf.pictures import Lookup, wrapped_texels
 from scenes.model import Doubles, Mesh, Texture
-from scenes.palette import srgb
-from scenes.srgb import decoded
 
 #: The most texels of all patches of a mesh, of 15 bytes each.
 MAX_TEXELS = 1 << 22

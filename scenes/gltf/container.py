@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import OUTSIDE, OutsideError, may_be_read, read_bytes
 from scenes.gltf.extensions import INSTEAD, NEEDED, READ, UNSEEN
 from scenes.gltf.values import Item
 from scenes.keys.place import Place, quoted
 from scenes.notes import Notes
-from scenes.source_file import OUTSIDE, OutsideError, may_be_read, read_bytes
 
 MAX_FILE_BYTES = 1 << 30
 MAX_MESSAGE = 200

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scenes.document import BentMesh
-from scenes.geometry import normal_matrices, unit
 from scenes.gltf.accessors import Accessors, Wholes
 from scenes.gltf.nodes import GltfNodes
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
+from scenes.meshes.geometry import normal_matrices, unit
 from scenes.model import Doubles, Mesh
-from scenes.tracks import VectorTrack
+from scenes.motion.tracks import VectorTrack
 
 Target = tuple[Doubles, Doubles | None]
 

@@ -10,8 +10,8 @@ from scenes.gltf.container import GltfFile
 from scenes.gltf.extensions import VISIBILITY
 from scenes.gltf.values import Item
 from scenes.model import Doubles
-from scenes.tracks import Track
-from scenes.transforms import IDENTITY, WORLD, Transform, compose
+from scenes.motion.tracks import Track
+from scenes.motion.transforms import IDENTITY, WORLD, Transform, compose
 
 #: Moving nodes that may stand inside one another.
 MAX_MOVING_DEPTH = 200

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from scenes.colors.palette import mean_color
+from scenes.colors.srgb import decoded, encoded
 from scenes.errors import SceneFileError
+from scenes.files.limits import MAX_PIXELS
+from scenes.files.source_file import OutsideError, PixelsError, reason
 from scenes.gltf.container import GltfFile
 from scenes.gltf.extensions import TEXTURE_TRANSFORM, WEBP
 from scenes.gltf.values import Item
-from scenes.limits import MAX_PIXELS
 from scenes.model import Color, Doubles, Texture
-from scenes.palette import mean_color
-from scenes.source_file import OutsideError, PixelsError, reason
-from scenes.srgb import decoded, encoded
-from scenes.texture_file import OPAQUE, SizeError, image_texture, opened_picture
+from scenes.pictures.texture_file import OPAQUE, SizeError, image_texture, opened_picture
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TGA", "PPM")
 REPEAT, CLAMP, MIRROR = 10497, 33071, 33648

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import triple
 from scenes.document import Document
-from scenes.geometry import areas
 from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.surfaces import GltfSurface, GltfSurfaces, folded
-from scenes.mesh_materials import PLAIN
-from scenes.microfacets import multiplied
+from scenes.materials.mesh_materials import PLAIN
+from scenes.materials.microfacets import multiplied
+from scenes.materials.vertex_colors import with_vertex_colors
+from scenes.meshes.geometry import areas
 from scenes.model import Doubles, Material, Mesh, Texture
-from scenes.vertex_colors import with_vertex_colors
+from scenes.views.default_view import triple
 
 #: The surface of vertices that have a colour and no material.
 COLORED = Material(name="colours", diffuse=(1.0, 1.0, 1.0))

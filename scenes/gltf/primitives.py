@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from scenes.geometry import bad_numbers
 from scenes.gltf.accessors import Accessors, Wholes
 from scenes.gltf.extensions import DRACO
 from scenes.gltf.values import Item
-from scenes.mesh_validation import without_nan
+from scenes.meshes.geometry import bad_numbers
+from scenes.meshes.mesh_validation import without_nan
 from scenes.model import Doubles, Indices
 
 #: What the numbers of `mode` stand for.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from scenes.document import Document, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.geometry import rewound
+from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
 from scenes.gltf.container import GltfFile
@@ -21,9 +21,9 @@ from scenes.gltf.primitive_materials import Dressing
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of
-from scenes.limits import MAX_PARTS, MAX_TRIANGLES
+from scenes.meshes.geometry import rewound
 from scenes.model import Doubles, Mesh
-from scenes.transforms import IDENTITY, WORLD, Transform, composed
+from scenes.motion.transforms import IDENTITY, WORLD, Transform, composed
 
 #: The most keys of a camera that moves.
 MAX_CAMERA_KEYS = 100_000

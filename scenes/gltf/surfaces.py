@@ -10,8 +10,8 @@ from typing import cast
 
 from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, GltfPictures, Lookup, Map, Role
 from scenes.gltf.values import MAX_NUMBER, Item
-from scenes.mesh_materials import PLAIN
-from scenes.microfacets import (
+from scenes.materials.mesh_materials import PLAIN
+from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,

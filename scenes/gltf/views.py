@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import Document, LightSource, Origin
 from scenes.gltf.container import GltfFile
 from scenes.gltf.extensions import LIGHTS
@@ -18,8 +17,9 @@ from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.keys.place import quoted
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.model import Camera, Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, linear_shapes, with_end_times, with_ends
-from scenes.transforms import axis_and_degrees, quaternion_of
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, linear_shapes, with_end_times, with_ends
+from scenes.motion.transforms import axis_and_degrees, quaternion_of
+from scenes.views.default_view import VERTICAL_FOV, look_at, triple
 
 #: Rows of the picture that a camera proposes; its columns follow from the aspect ratio.
 PICTURE_HEIGHT = 600

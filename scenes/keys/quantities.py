@@ -1,8 +1,8 @@
 """This module holds the quantities of scene files, each with its bounds and its unit."""
 
-from scenes.geometry import MAX_COORDINATE
 from scenes.keys.tables import Triple
 from scenes.keys.values import Number, Vector
+from scenes.meshes.geometry import MAX_COORDINATE
 
 #: The largest number of matrices, scales, angles and times.
 MAX_NUMBER = 1e30

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from scenes.geometry import MAX_COORDINATE
 from scenes.keys.place import KindError, shown, unknown
 from scenes.keys.values import Key, Kind, Number, Vector, Whole, each, range_words
+from scenes.meshes.geometry import MAX_COORDINATE
 
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
 LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6

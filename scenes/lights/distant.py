@@ -9,7 +9,7 @@ from scenes.keys.place import Place
 from scenes.keys.values import Key, Number
 from scenes.lights.keys import DIRECTION, direction_of
 from scenes.model import Color, Doubles
-from scenes.transforms import WORLD, Transform
+from scenes.motion.transforms import WORLD, Transform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from scenes.keys.place import Place
 from scenes.keys.values import Flag, Key
 from scenes.lights.keys import POSITION, TRACK, intensity_of
 from scenes.model import Color, Doubles
-from scenes.transforms import WORLD, Transform
+from scenes.motion.transforms import WORLD, Transform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from scenes.keys.place import Place
 from scenes.keys.values import Key, Number
 from scenes.lights.keys import DIRECTION, POSITION, TRACK, direction_of, intensity_of
 from scenes.model import Color, Doubles
-from scenes.transforms import WORLD, Transform
+from scenes.motion.transforms import WORLD, Transform
 
 #: The narrowest cone of a spot, degrees from its axis.
 LEAST_CONE = 0.01

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from scenes.errors import SceneFileError
-from scenes.evaluator import scene_of
 from scenes.mitsuba.reader import read_document
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 
 __all__ = ["read"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from scenes.files.source_file import read_bytes
 from scenes.mesh_file import MAX_FILE_BYTES
 from scenes.model import Doubles
 from scenes.ply.elements import read_elements
 from scenes.ply.reader import POSITION, PlyMesh
-from scenes.source_file import read_bytes
 
 #: The attribute of these names is called `color`.
 COLORS = (("r", "g", "b"), ("red", "green", "blue"))

@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenes import srgb
+from scenes.colors import srgb
+from scenes.colors.spectra import WAVELENGTHS, blackbody, light_color, mean_color, reflectance_color, sampled
 from scenes.errors import SceneFileError
+from scenes.files.source_file import read_bytes
 from scenes.mitsuba.elements import MAX_QUOTE, XmlElement, listed, numbers
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
-from scenes.source_file import read_bytes
-from scenes.spectra import WAVELENGTHS, blackbody, light_color, mean_color, reflectance_color, sampled
 
 COLORS = ("rgb", "srgb", "spectrum", "blackbody", "float", "integer")
 #: Bytes of a file of a spectrum.
 MAX_SPECTRUM_BYTES = 1 << 20
 MAX_TEMPERATURE = 1e6
 
-#: From a spectrum at `scenes.spectra.WAVELENGTHS` to a colour.
+#: From a spectrum at `scenes.colors.spectra.WAVELENGTHS` to a colour.
 Observer = Callable[[Doubles], Color]
 
 
@@ -92,7 +92,7 @@ def listed_spectrum(element: XmlElement, text: str) -> Doubles:
 
 
 def spectrum(element: XmlElement, rows: Doubles) -> Doubles:
-    """Returns a spectrum at `scenes.spectra.WAVELENGTHS`. rows: (2, n) wavelengths in nanometres, and values."""
+    """Returns a spectrum at `scenes.colors.spectra.WAVELENGTHS`. rows: (2, n) wavelengths in nanometres, and values."""
     wavelengths, values = rows
     if not ((np.diff(wavelengths) > 0.0).all() and (values >= 0.0).all() and len(values) > 1):
         raise element.error("expected a spectrum of two or more wavelengths that increase, with values not below 0")

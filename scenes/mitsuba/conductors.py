@@ -1,9 +1,9 @@
 """This module holds the refractive indices of what conductors of Mitsuba may be made of by name, beside the metals of
-`scenes.metals`, which go before.
+`scenes.materials.metals`, which go before.
 
-Each is the mean over the visible spectrum for red, green and blue, as `scenes.spectra.mean_color` has it, of what Palik
-collected: Handbook of Optical Constants of Solids, 1985, and its second volume, 1991. Of crystals `-e` is the
-extraordinary ray.
+Each is the mean over the visible spectrum for red, green and blue, as `scenes.colors.spectra.mean_color` has it, of
+what Palik collected: Handbook of Optical Constants of Solids, 1985, and its second volume, 1991. Of crystals `-e` is
+the extraordinary ray.
 """
 
 from scenes.model import Color

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import OUTSIDE, OutsideError, allow_assets, may_be_read, read_bytes
 from scenes.notes import Notes
-from scenes.source_file import OUTSIDE, OutsideError, allow_assets, may_be_read, read_bytes
 
 #: Bytes of all files, those included again and again counted each time, and of values that stand for `$name`.
 MAX_BYTES = 1 << 26

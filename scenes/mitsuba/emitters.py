@@ -6,18 +6,26 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenes.daylight import LEAST_TURBIDITY, MOST_TURBIDITY, SUN_RADIUS, PlaceAndTime, sky, sun_irradiance, sun_position
 from scenes.document import EnvironmentSource, LightSource, Origin
-from scenes.environment_file import MAX_RADIANCE, read_environment
-from scenes.evaluator import axes_of
-from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.microfacets import multiplied, scaled
+from scenes.materials.microfacets import multiplied, scaled
+from scenes.meshes.geometry import unit
 from scenes.mitsuba.lens import vertical_fov
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.textures import MitsubaPattern, MitsubaTextures, stretched
 from scenes.model import Color, Doubles
-from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation
+from scenes.motion.transforms import IDENTITY, WORLD, Transform, quaternion, rotation
+from scenes.pictures.daylight import (
+    LEAST_TURBIDITY,
+    MOST_TURBIDITY,
+    SUN_RADIUS,
+    PlaceAndTime,
+    sky,
+    sun_irradiance,
+    sun_position,
+)
+from scenes.pictures.environment_file import MAX_RADIANCE, read_environment
+from scenes.playing.evaluator import axes_of
 
 Source = LightSource | EnvironmentSource
 

@@ -7,7 +7,7 @@ what is between, and glass.
 import math
 from dataclasses import replace
 
-from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic, normal_reflectance, scaled
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, glass, metallic, normal_reflectance, scaled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.textures import HALF, WHITE, MitsubaPattern, MitsubaTextures

@@ -7,12 +7,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from scenes.default_view import look_at
 from scenes.mitsuba.colors import COLORS, color, light
 from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement, listed, numbers, snake_case, some
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
-from scenes.transforms import quaternion, rotation, scaling, translation
+from scenes.motion.transforms import quaternion, rotation, scaling, translation
+from scenes.views.default_view import look_at
 
 #: The axis of a rotation is of unit length up to this.
 UNIT = 1e-3

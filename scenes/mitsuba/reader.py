@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from scenes.curves import Turned, changed
-from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
-from scenes.evaluator import DEFAULT_CAMERA
-from scenes.geometry import rewound, unit
+from scenes.files.limits import MAX_TRIANGLES
 from scenes.gltf import new_name
-from scenes.limits import MAX_TRIANGLES
-from scenes.microfacets import BLACK, multiplied
+from scenes.materials.microfacets import BLACK, multiplied
+from scenes.materials.vertex_colors import with_vertex_colors
+from scenes.meshes.curves import Turned, changed
+from scenes.meshes.geometry import rewound, unit
 from scenes.mitsuba.attributes import attribute_colors
 from scenes.mitsuba.elements import LimitError, XmlElement, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
@@ -30,8 +29,9 @@ from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.surfaces import MitsubaSurfaces
 from scenes.mitsuba.textures import HALF, MitsubaPattern, MitsubaTextures
 from scenes.model import Camera, Doubles, Material, Mesh, Texture
-from scenes.transforms import IDENTITY, WORLD
-from scenes.vertex_colors import with_vertex_colors
+from scenes.motion.transforms import IDENTITY, WORLD
+from scenes.playing.evaluator import DEFAULT_CAMERA
+from scenes.views.default_view import VERTICAL_FOV, triple
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.limits import MAX_FAULTS
+from scenes.files.limits import MAX_FAULTS
+from scenes.files.source_file import OutsideError
 from scenes.mitsuba.elements import AbsentError, LimitError, Loader, MitsubaFiles, XmlElement
 from scenes.notes import Notes
-from scenes.source_file import OutsideError
 
 T = TypeVar("T")
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.curves import Turned, changed
-from scenes.geometry import areas, normal_matrix, rewound, unit
 from scenes.mesh_file import read_mesh_document
+from scenes.meshes.curves import Turned, changed
+from scenes.meshes.geometry import areas, normal_matrix, rewound, unit
 from scenes.mitsuba.elements import MAX_QUOTE
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.serialized import read_serialized
 from scenes.model import Doubles, Mesh
+from scenes.motion.transforms import scaling, translation
 from scenes.smooth_normals import creased, smoothed
-from scenes.transforms import scaling, translation
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.microfacets import BLACK, PANE_EXPONENT, added, by_phong, phong_power, scaled
+from scenes.materials.microfacets import BLACK, PANE_EXPONENT, added, by_phong, phong_power, scaled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.textures import WHITE, MitsubaPattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from scenes import microfacets
-from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
+from scenes.colors.palette import Bytes
+from scenes.materials import microfacets
+from scenes.materials.metals import BY_SYMBOL
+from scenes.materials.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
 from scenes.mitsuba.conductors import CONDUCTORS
 from scenes.mitsuba.elements import XmlElement, listed, numbers
@@ -26,7 +27,6 @@ from scenes.mitsuba.textures import (
     without_alpha,
 )
 from scenes.model import Color, Material
-from scenes.palette import Bytes
 
 #: How deep BSDFs may be nested in BSDFs.
 MAX_DEPTH = 16

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from scenes.environment_file import read_environment
+from scenes.colors.palette import mean_color, srgb
+from scenes.colors.srgb import decoded
 from scenes.errors import SceneFileError
-from scenes.microfacets import multiplied, scaled
+from scenes.files.source_file import OutsideError, PixelsError
+from scenes.materials.microfacets import multiplied, scaled
 from scenes.mitsuba.colors import COLORS, color
 from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement
 from scenes.mitsuba.properties import Properties, transform
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles, Texture
-from scenes.palette import mean_color, srgb
-from scenes.source_file import OutsideError, PixelsError
-from scenes.srgb import decoded
-from scenes.texture_file import read_texture
+from scenes.pictures.environment_file import read_environment
+from scenes.pictures.texture_file import read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Pictures of linear numbers, of which textures here have what is in 0..1.

@@ -6,8 +6,8 @@ of what is read, approximated, noted and refused.
 
 from pathlib import Path
 
-from scenes.evaluator import scene_of
 from scenes.pbrt.reader import read_document
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 
 __all__ = ["read"]

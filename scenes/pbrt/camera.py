@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenes.default_view import VERTICAL_FOV, triple
-from scenes.geometry import unit
+from scenes.meshes.geometry import unit
 from scenes.model import Camera, Doubles
+from scenes.motion.transforms import scaling
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
-from scenes.transforms import scaling
+from scenes.views.default_view import VERTICAL_FOV, triple
 
 MAX_RESOLUTION = 16_384
 #: Width and height of a film that says nothing.

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scenes import spectra
-from scenes.environment_file import MAX_RADIANCE
+from scenes.colors import spectra
 from scenes.errors import SceneFileError
-from scenes.metals import BY_SYMBOL, METALS
-from scenes.microfacets import scaled
+from scenes.files.source_file import read_bytes
+from scenes.materials.metals import BY_SYMBOL, METALS
+from scenes.materials.microfacets import scaled
 from scenes.model import Color, Doubles
 from scenes.pbrt.files import MAX_NAME, MissingError, PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameter, Parameters
-from scenes.source_file import read_bytes
+from scenes.pictures.environment_file import MAX_RADIANCE
 
 MAX_SPECTRUM_BYTES = 1 << 22
 WHITE: Color = (1.0, 1.0, 1.0)
@@ -67,7 +67,7 @@ NAMED: dict[str, Color] = (
 class Quantity:
     """Says what a colour stands for.
 
-    of: the colour of a spectrum (n,) at the wavelengths of `scenes.spectra`.
+    of: the colour of a spectrum (n,) at the wavelengths of `scenes.colors.spectra`.
     limit: the largest channel.
     """
 

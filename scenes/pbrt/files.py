@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import OUTSIDE, OutsideError, PixelsError, may_be_read, read_bytes
 from scenes.notes import Notes
 from scenes.pbrt.parameters import Parameter, first_text
 from scenes.pbrt.tokens import FileLine, Statement, statements
-from scenes.source_file import OUTSIDE, OutsideError, PixelsError, may_be_read, read_bytes
 
 T = TypeVar("T")
 

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
+from scenes.colors.palette import mean_color
 from scenes.document import EnvironmentSource, LightSource, Origin
-from scenes.environment_file import MAX_RADIANCE, MAX_TEXELS, check_radiance, read_environment
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.microfacets import BLACK, multiplied, scaled
+from scenes.materials.microfacets import BLACK, multiplied, scaled
 from scenes.model import Color, Doubles, Floats, Texture
-from scenes.palette import mean_color
+from scenes.motion.transforms import WORLD, Transform, scaling
 from scenes.pbrt.colors import LIGHT, WHITE, color
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
-from scenes.texture_file import read_texture
-from scenes.transforms import WORLD, Transform, scaling
+from scenes.pictures.environment_file import MAX_RADIANCE, MAX_TEXELS, check_radiance, read_environment
+from scenes.pictures.texture_file import read_texture
 
 #: Red, green and blue of a luminance.
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])

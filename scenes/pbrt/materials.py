@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, MIRROR_ALPHA, added, glass, pane, phong_power, scaled
+from scenes.materials.metals import BY_SYMBOL
+from scenes.materials.microfacets import BLACK, MIRROR_ALPHA, added, glass, pane, phong_power, scaled
 from scenes.model import Color, Doubles, Material, Texture
 from scenes.pbrt.colors import INDEX, INDICES, WHITE, color
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
 from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, PbrtPattern, PbrtTextures, at_most_one, combined
 from scenes.pbrt.tokens import FileLine
-from scenes.texture_file import OPAQUE, read_texture
+from scenes.pictures.texture_file import OPAQUE, read_texture
 
 #: What a material that says nothing is: the nearest to what it stands for.
 DEFAULT_IOR = 1.5

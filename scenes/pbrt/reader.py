@@ -8,9 +8,9 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.evaluator import DEFAULT_CAMERA
-from scenes.limits import MAX_FAULTS
+from scenes.files.limits import MAX_FAULTS
 from scenes.model import Doubles
+from scenes.motion.transforms import IDENTITY
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
 from scenes.pbrt.lights import UNKNOWN_LIGHT, glow
@@ -20,7 +20,7 @@ from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
-from scenes.transforms import IDENTITY
+from scenes.playing.evaluator import DEFAULT_CAMERA
 
 #: Blocks may be nested so deep.
 MAX_DEPTH = 10_000
@@ -71,9 +71,9 @@ class PbrtReader:
 
     def finish(self) -> None:
         """Raises SceneFileError where anything was wrong, or where a block has no end."""
-        if any(UNKNOWN_LIGHT in message for _, _, message in self.files.notes.losses):
-            for name in ("exposure", "tone_map"):
-                self.world.document.settings.pop(name, None)
+        if not any(UNKNOWN_LIGHT in message for _, _, message in self.files.notes.losses):
+            self.world.document.settings["exposure"] = exposure(self.film)
+            self.world.document.show_linearly(self.files.scene)
         if not self.problems and self.stack:
             opened = self.stack[-1][0]
             self.problems.append(opened.error(f"expected an end of what {opened.name} begins"))
@@ -188,7 +188,6 @@ class PbrtReader:
         """Keeps the film."""
         self.need_world(statement, False)
         self.film = self.named(statement)[1]
-        self.files.tell(statement.place, "the picture is as bright as pbrt has it; --exposure auto chooses by itself")
         if "cropwindow" in self.film.named or "pixelbounds" in self.film.named:
             self.files.tell(statement.place, "the whole film is rendered: its cropwindow counts for nothing")
 
@@ -204,8 +203,7 @@ class PbrtReader:
         self.need_world(statement, False)
         self.is_world, self.state = True, replace(self.state, matrix=IDENTITY, is_end=False)
         self.systems["world"] = IDENTITY
-        stops, size = exposure(self.film), film_size(self.film)
-        self.world.document.settings |= {"exposure": stops, "tone_map": "linear"}
+        size = film_size(self.film)
         if self.camera is not None:
             kind, parameters, matrix = self.camera
             self.world.to_ours = handedness(matrix)

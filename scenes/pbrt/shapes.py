@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.curves import LEAST_SEGMENTS, Turned
-from scenes.geometry import areas, double_area_normals
-from scenes.loop_subdivision import loop_surface
 from scenes.mesh_file import read_mesh_document
-from scenes.mesh_validation import without_nan
+from scenes.meshes.curves import LEAST_SEGMENTS, Turned
+from scenes.meshes.geometry import areas, double_area_normals
+from scenes.meshes.loop_subdivision import loop_surface
+from scenes.meshes.mesh_validation import without_nan
 from scenes.mitsuba.shapes import inverted, revolved
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
 from scenes.pbrt.strands import strand
-from scenes.tessellation import GLOWING_SEGMENTS
+from scenes.playing.tessellation import GLOWING_SEGMENTS
 
 #: Triangles of a surface that is subdivided, at most.
 MAX_SUBDIVIDED = 1 << 20

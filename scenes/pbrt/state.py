@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.default_view import look_at
 from scenes.model import Doubles
+from scenes.motion.transforms import IDENTITY, quaternion, rotation, scaling, translation
 from scenes.pbrt.lights import Glow
 from scenes.pbrt.materials import PLAIN, MappedMaterial
 from scenes.pbrt.parameters import MAX_NUMBER, Parameter
 from scenes.pbrt.tokens import Statement
-from scenes.transforms import IDENTITY, quaternion, rotation, scaling, translation
+from scenes.views.default_view import look_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from scenes.geometry import unit
-from scenes.limits import MAX_TRIANGLES
+from scenes.files.limits import MAX_TRIANGLES
+from scenes.meshes.geometry import unit
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.environment_file import READERS, read_environment
-from scenes.microfacets import multiplied, scaled
+from scenes.colors.palette import mean_color, srgb
+from scenes.colors.srgb import decoded
+from scenes.materials.microfacets import multiplied, scaled
 from scenes.model import Color, Doubles, Texture
-from scenes.palette import mean_color, srgb
 from scenes.pbrt.colors import REFLECTANCE, WHITE, Quantity, color_of
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameters
 from scenes.pbrt.tokens import FileLine
-from scenes.srgb import decoded
-from scenes.texture_file import OPAQUE, read_texture
+from scenes.pictures.environment_file import READERS, read_environment
+from scenes.pictures.texture_file import OPAQUE, read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "TGA", "BMP", "WEBP")
 #: Suffixes of pictures of linear numbers.

@@ -4,13 +4,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.curves import Turned, changed
 from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
-from scenes.geometry import double_area_normals, rewound
-from scenes.limits import MAX_TRIANGLES
-from scenes.microfacets import BLACK
+from scenes.files.limits import MAX_TRIANGLES
+from scenes.materials.microfacets import BLACK
+from scenes.meshes.curves import Turned, changed
+from scenes.meshes.geometry import double_area_normals, rewound
 from scenes.mitsuba.shapes import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.motion.transforms import IDENTITY, WORLD
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.lights import LIGHTS, Glow, Spot, radiance_of
 from scenes.pbrt.materials import MappedMaterial
@@ -19,7 +20,6 @@ from scenes.pbrt.shapes import PbrtShapes, ShapeMeshes, faced, with_own_uvs, wor
 from scenes.pbrt.state import State
 from scenes.pbrt.textures import PbrtPattern, PbrtTextures
 from scenes.pbrt.tokens import FileLine
-from scenes.transforms import IDENTITY, WORLD
 
 #: How far apart the two sides of what shines to both are, as a share of its size.
 THICKNESS = 1e-4

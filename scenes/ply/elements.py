@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.errors import SceneFileError
-from scenes.source_file import as_utf8
+from scenes.files.source_file import as_utf8
 from scenes.wavefront.lines import ALL_BLANK, MAX_QUOTE, NUMBER, numbers_in
 
 Array = npt.NDArray[Any]

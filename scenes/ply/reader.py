@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
+from scenes.colors.srgb import decoded
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.geometry import bad_numbers
-from scenes.limits import MAX_CORNERS, MAX_TRIANGLES
-from scenes.mesh_validation import without_nan
+from scenes.files.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.meshes.geometry import bad_numbers
+from scenes.meshes.mesh_validation import without_nan
+from scenes.meshes.polygons import Triangulation, triangulated
 from scenes.model import Doubles, Mesh
 from scenes.notes import Notes
 from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
-from scenes.polygons import Triangulation, triangulated
-from scenes.srgb import decoded
 from scenes.wavefront.surfaces import ObjSurfaces
 
 POSITION, NORMAL = ("x", "y", "z"), ("nx", "ny", "nz")

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from scenes.errors import UnknownSceneError
+from scenes.files.source_file import scene_opened
 from scenes.scene import Scene
-from scenes.source_file import scene_opened
 
 #: Where the files are.
 FOLDER = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""This module builds surfaces for scenes that are made by code, beside those of `scenes.shapes`.
+"""This module builds surfaces for scenes that are made by code, beside those of `scenes.meshes.shapes`.
 
 Lengths are metres. Windings and normals point outward, of `panel` as its docstring says. Texture coordinates are metres
 along a surface, along a tube first, or turns around it.
@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.document import Part
-from scenes.geometry import corner_arrays, unit
+from scenes.meshes.geometry import corner_arrays, unit
+from scenes.meshes.shapes import CREASE, arc, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
 from scenes.model import Doubles, Mesh
-from scenes.shapes import CREASE, arc, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
-from scenes.transforms import WORLD, Transform, compose, quaternion
+from scenes.motion.transforms import WORLD, Transform, compose, quaternion
 
 
 def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from scenes.document import Document, Part, corner_indices
-from scenes.evaluator import scene_of
-from scenes.geometry import unit
+from scenes.meshes.geometry import unit
+from scenes.meshes.shapes import curve, rectangle
 from scenes.model import Doubles, Material, Mesh
+from scenes.motion.transforms import WORLD, Transform, compose, quaternion
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.shapes import curve, rectangle
 from scenes.shipped.modelling import facing_square, tube
 from scenes.shipped.viewpoint import viewpoint
-from scenes.transforms import WORLD, Transform, compose, quaternion
 
 SEED = 20160620
 #: Share of the triangles that flowers have; the others drift in the air.

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.model import Camera
+from scenes.views.default_view import look_at, triple
 
 Point = tuple[float, float, float]
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from scenes.document import KeyedTriangles
 from scenes.errors import SceneFileError
+from scenes.files.marks import write_arrays
+from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
 from scenes.keys.quantities import MAX_NUMBER
-from scenes.marks import write_arrays
 from scenes.model import Doubles, Indices, Mesh
-from scenes.source_file import check_file, reason
 
 SUFFIX = ".npz"
 MAX_FILE_BYTES = 1 << 32

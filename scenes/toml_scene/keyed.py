@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from scenes.document import KeyedTriangles
-from scenes.geometry import corner_arrays, unit
 from scenes.keys.place import Place
+from scenes.meshes.geometry import corner_arrays, unit
 from scenes.model import Doubles, Mesh
+from scenes.motion.transforms import IDENTITY
 from scenes.toml_scene.keyframes import check_order
 from scenes.toml_scene.mesh_files import MeshFiles
 from scenes.toml_scene.shapes import indices_of
-from scenes.transforms import IDENTITY
 
 #: The values of a mesh file's keys where only its name is given.
 PLAIN_FILE = {"mesh": None, "units": None, "up": None}

@@ -8,8 +8,8 @@ import numpy as np
 
 from scenes.keys.place import Place
 from scenes.model import Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, linear_shapes, product
-from scenes.transforms import axis_and_degrees
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, linear_shapes, product
+from scenes.motion.transforms import axis_and_degrees
 
 #: A spline needs a key before and one after each segment.
 SPLINE_KEYS = 4

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from scenes.document import EnvironmentSource, LightSource, Origin
-from scenes.geometry import unit
-from scenes.gradient_sky import GradientSky
 from scenes.keys.place import Place
 from scenes.lights import SOURCES
+from scenes.meshes.geometry import unit
 from scenes.model import Floats
+from scenes.motion.transforms import quaternion, rotation
+from scenes.pictures.gradient_sky import GradientSky
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
-from scenes.transforms import quaternion, rotation
 
 
 def light_of(values: dict[str, Any], hierarchy: GroupTree, place: Place) -> LightSource:
@@ -35,7 +35,11 @@ def environment_of(values: dict[str, Any], frame: AxisFrame, hierarchy: GroupTre
 
 def radiance(values: dict[str, Any], frame: AxisFrame, place: Place) -> Floats:
     """Returns radiance: (height, width, 3) of an image or a sky, or (1, 1, 3) of a colour."""
-    from scenes.environment_file import MAX_RADIANCE, READERS, read_environment  # not where there is no environment
+    from scenes.pictures.environment_file import (  # not where there is no environment
+        MAX_RADIANCE,
+        READERS,
+        read_environment,
+    )
 
     if values["image"] is not None:
         return read_environment(found(values["image"], tuple(READERS), place.inside("image")), values["scale"])

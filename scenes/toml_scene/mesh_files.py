@@ -4,16 +4,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scenes.curves import Curve
 from scenes.document import Document, KeyedTriangles, triangle_count
+from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import OUTSIDE, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
-from scenes.limits import MAX_TRIANGLES
+from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
-from scenes.source_file import OUTSIDE, may_be_read, suffix_of
+from scenes.motion.transforms import Transform
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
 from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
 from scenes.toml_scene.placing import AxisFrame
-from scenes.transforms import Transform
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".off", ".3mf", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.

@@ -7,7 +7,7 @@ import numpy as np
 
 from scenes.keys.place import Place
 from scenes.model import Doubles
-from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation, scaling, translation
+from scenes.motion.transforms import IDENTITY, WORLD, Transform, quaternion, rotation, scaling, translation
 
 MAX_NESTING = 200
 TOO_DEEP = f"transforms are nested deeper than {MAX_NESTING}"

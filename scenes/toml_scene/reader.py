@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
-from scenes.evaluator import scene_of
+from scenes.files.limits import MAX_NAMES
+from scenes.files.source_file import check_file, read_bytes, reason
 from scenes.keys.place import Place, shown
-from scenes.limits import MAX_NAMES
-from scenes.metals import METALS
+from scenes.materials.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.source_file import check_file, read_bytes, reason
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys.file import FILE_KEYS
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
@@ -25,6 +24,7 @@ from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
+from scenes.views.default_view import look_at, triple
 
 MAX_FILE_BYTES = 64_000_000
 #: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
@@ -179,7 +179,7 @@ def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
 
 def texture_of(path: Path, wrap: str, kind: str, is_linear: bool) -> Texture:
     """Reads a texture with its wrap, its kind of filter, and whether it is linear."""
-    from scenes.texture_file import read_texture  # not where there are no pictures
+    from scenes.pictures.texture_file import read_texture  # not where there are no pictures
 
     return replace(read_texture(path, PICTURES), wrap=wrap, filter=kind, is_linear=is_linear)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scenes.curves import Ball, Curve, Tube
 from scenes.document import corner_indices
 from scenes.keys.place import Place
+from scenes.meshes.curves import Ball, Curve, Tube
+from scenes.meshes.shapes import arc, box, curve, grid, lathe, rectangle
 from scenes.model import Doubles, Indices, Mesh
-from scenes.shapes import arc, box, curve, grid, lathe, rectangle
 
 #: The most points of a profile, and how far apart those are at most that are the same one.
 MAX_PROFILE, SAME = 1000, 1e-12

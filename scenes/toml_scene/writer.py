@@ -12,16 +12,16 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
+from scenes.files.marks import WRITTEN_BY, write_array
+from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
-from scenes.marks import WRITTEN_BY, write_array
 from scenes.model import PICTURES, Texture, own_files
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack
+from scenes.motion.transforms import Transform
+from scenes.pictures.texture_file import texture_image, write_picture
 from scenes.scene import Scene
-from scenes.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.tracks import RotationTrack, Track, VectorTrack
-from scenes.transforms import Transform
-from scenes.written_file import WriteError
 
 
 def write(scene: Scene, path: Path) -> None:

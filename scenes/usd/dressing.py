@@ -7,18 +7,18 @@ from typing import cast
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom
 
-from scenes.default_view import triple
 from scenes.document import Document
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, Layout, Map
 from scenes.gltf.primitive_materials import ONE_COLOR, Dressing, tinted
 from scenes.gltf.surfaces import GltfSurface
+from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.model import Indices, Material, Mesh
 from scenes.usd.file import UsdFile
 from scenes.usd.meshes import Channel, Polygons
 from scenes.usd.pictures import UsdPictures
 from scenes.usd.surfaces import Look, UsdSurfaces, displayed
-from scenes.vertex_colors import with_vertex_colors
+from scenes.views.default_view import triple
 
 DISPLAY_COLOR, DISPLAY_OPACITY = "displayColor", "displayOpacity"
 

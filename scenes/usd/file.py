@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Usd
 
-from scenes.geometry import bad_numbers
+from scenes.meshes.geometry import bad_numbers
 from scenes.model import Color, Doubles
 from scenes.notes import Notes
 

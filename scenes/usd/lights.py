@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from pxr import Usd, UsdLux
 
-from scenes.curves import Turned, changed
 from scenes.document import EnvironmentSource, LightSource, Origin
-from scenes.environment_file import MAX_RADIANCE
 from scenes.errors import SceneFileError
-from scenes.geometry import rewound
+from scenes.files.source_file import OutsideError
 from scenes.gltf.pictures import Lookup, Map
 from scenes.gltf.surfaces import GltfSurface
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.lights.spot import LEAST_CONE
-from scenes.microfacets import BLACK, multiplied
+from scenes.materials.microfacets import BLACK, multiplied
+from scenes.meshes.curves import Turned, changed
+from scenes.meshes.geometry import rewound
+from scenes.meshes.shapes import cone, rectangle
 from scenes.model import Color, Doubles, Floats, Material, Mesh
-from scenes.shapes import cone, rectangle
-from scenes.source_file import OutsideError
-from scenes.transforms import Transform, quaternion, rotation
+from scenes.motion.transforms import Transform, quaternion, rotation
+from scenes.pictures.environment_file import MAX_RADIANCE
 from scenes.usd.file import UsdFile
 from scenes.usd.pictures import Asked, UsdPictures, asset_of, radiance_of
 from scenes.usd.shapes import LEAST_SIZE, ball, turned

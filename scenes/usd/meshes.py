@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
 
-from scenes.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.files.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.meshes.polygons import Triangulation, triangulated
 from scenes.model import Doubles, Indices, Mesh
-from scenes.polygons import Triangulation, triangulated
 from scenes.smooth_normals import creased, smoothed
 from scenes.usd.file import UsdFile
 from scenes.usd.subdivision import Cage, Numbers, Refinement

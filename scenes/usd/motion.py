@@ -12,11 +12,19 @@ import numpy as np
 from pxr import Usd, UsdGeom
 
 from scenes.document import BentMesh
-from scenes.geometry import unit
+from scenes.meshes.geometry import unit
 from scenes.model import AnimationRange, Doubles, Mesh
+from scenes.motion.tracks import (
+    RotationTrack,
+    Track,
+    VectorTrack,
+    VisibilityTrack,
+    linear_shapes,
+    with_end_times,
+    with_ends,
+)
+from scenes.motion.transforms import axis_and_degrees, quaternion_of
 from scenes.smooth_normals import smoothed
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, linear_shapes, with_end_times, with_ends
-from scenes.transforms import axis_and_degrees, quaternion_of
 from scenes.usd.file import UsdFile
 
 #: The most frames of a stage; numbers of the keys of all that moves.

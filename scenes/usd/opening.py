@@ -10,9 +10,9 @@ import numpy as np
 from pxr import Ar, Sdf, Usd, UsdUtils
 
 from scenes.errors import SceneFileError
-from scenes.limits import MAX_INCLUDES
+from scenes.files.limits import MAX_INCLUDES
+from scenes.files.source_file import OutsideError, check_file, note_file, reason
 from scenes.notes import Notes
-from scenes.source_file import OutsideError, check_file, note_file, reason
 from scenes.usd import MAX_FILE_BYTES
 from scenes.usd.prim_counts import ARCS, check_prims, place_of
 from scenes.usd.trial import EDITED, check_by_trial

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Ar, Sdf, Usd
 
-from scenes.environment_file import read_environment
+from scenes.colors.palette import srgb
+from scenes.colors.srgb import decoded, encoded
 from scenes.errors import SceneFileError
+from scenes.files.source_file import OutsideError, PixelsError, allow_folder, read_bytes, reason
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import COLOR, EVEN, FORMATS, GltfPictures, Map
 from scenes.model import Floats, Texture
-from scenes.palette import srgb
-from scenes.source_file import OutsideError, PixelsError, allow_folder, read_bytes, reason
-from scenes.srgb import decoded, encoded
-from scenes.texture_file import MAX_FILE_BYTES, OPAQUE, SizeError, image_texture, opened_picture
+from scenes.pictures.environment_file import read_environment
+from scenes.pictures.texture_file import MAX_FILE_BYTES, OPAQUE, SizeError, image_texture, opened_picture
 from scenes.usd.file import UsdFile
 from scenes.usd.prim_counts import place_of
 

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdLux, UsdSkel
 
-from scenes.curves import Turned
-from scenes.default_view import SKY
 from scenes.document import Document, EnvironmentSource, LightSource, Origin, Shape, part_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.evaluator import scene_of
-from scenes.geometry import rewound
+from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.nodes import inside
 from scenes.gltf.pictures import Layout
 from scenes.gltf.reader import mirrors
-from scenes.limits import MAX_PARTS, MAX_TRIANGLES
+from scenes.meshes.curves import Turned
+from scenes.meshes.geometry import rewound
 from scenes.model import Doubles, Mesh
+from scenes.motion.transforms import IDENTITY, WORLD, Transform, scaling
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.transforms import IDENTITY, WORLD, Transform, scaling
 from scenes.usd.dressing import UsdDressing
 from scenes.usd.file import UsdFile
 from scenes.usd.lights import LIGHTS, Lamp, LightPrim, mirrored, with_picture
@@ -29,6 +28,7 @@ from scenes.usd.opening import opened_stage
 from scenes.usd.prim_counts import MAX_PRIMS
 from scenes.usd.shapes import SHAPES
 from scenes.usd.views import add_camera, camera_track
+from scenes.views.default_view import SKY
 
 #: Metres of a unit reach so far.
 LEAST_UNIT, MOST_UNIT = 1e-6, 1e6

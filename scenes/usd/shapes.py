@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from scenes.curves import Turned
+from scenes.meshes.curves import Turned
+from scenes.meshes.shapes import arc, box, lathe, rectangle, sphere
 from scenes.model import Doubles, Mesh
-from scenes.shapes import arc, box, lathe, rectangle, sphere
 from scenes.usd.file import UsdFile
 
 #: Which of the axes of a shape that turns about y become x, y and z, by the axis that it is to turn about.

@@ -13,8 +13,8 @@ from pxr import Sdf, Usd, UsdShade
 
 from scenes.gltf.pictures import CLAMP, COLOR, MIRROR, REPEAT, VECTORS, Lookup, Map, Role
 from scenes.gltf.surfaces import HALF, GltfSurface, at_most_one, ior_of
-from scenes.mesh_materials import PLAIN
-from scenes.microfacets import (
+from scenes.materials.mesh_materials import PLAIN
+from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,

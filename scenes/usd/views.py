@@ -5,14 +5,14 @@ import math
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import Document
 from scenes.gltf import new_name
 from scenes.model import Camera, Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, with_ends
-from scenes.transforms import axis_and_degrees, quaternion_of
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, with_ends
+from scenes.motion.transforms import axis_and_degrees, quaternion_of
 from scenes.usd.file import UsdFile
 from scenes.usd.motion import Frames, matrix_of
+from scenes.views.default_view import VERTICAL_FOV, look_at, triple
 
 #: Rows of the picture that a camera proposes; its columns follow from its apertures.
 PICTURE_HEIGHT, MAX_PICTURE_WIDTH = 600, 16_384

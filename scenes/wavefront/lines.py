@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import as_utf8
 from scenes.notes import Notes
-from scenes.source_file import as_utf8
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]

@@ -17,13 +17,13 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.errors import SceneFileError
-from scenes.geometry import areas
-from scenes.mesh_materials import PLAIN
-from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic
+from scenes.files.source_file import OutsideError, PixelsError
+from scenes.materials.mesh_materials import PLAIN
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, glass, metallic
+from scenes.materials.vertex_colors import with_vertex_colors
+from scenes.meshes.geometry import areas
 from scenes.model import Color, Doubles, Material, Mesh, Texture
-from scenes.source_file import OutsideError, PixelsError
-from scenes.texture_file import SizeError, read_texture
-from scenes.vertex_colors import with_vertex_colors
+from scenes.pictures.texture_file import SizeError, read_texture
 from scenes.wavefront.lines import MAX_QUOTE
 from scenes.wavefront.mtl import Entry, MtlPicture, found_file
 

@@ -22,7 +22,7 @@ from renderer.plain_text import line, plain
 from renderer.scene import tuned_kernels
 from renderer.viewer.live_picture import LivePicture
 from renderer.viewer.server import ViewerServer
-from scenes.written_file import WriteError
+from scenes.files.written_file import WriteError
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

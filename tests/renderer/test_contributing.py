@@ -43,7 +43,7 @@ def test_each_addition_is_files_of_its_own_and_rows() -> None:
         "direct.py",
         "leaf_first.cu",
         "velvet.py",
-        "off.py",
+        "raw.py",
         "cache.py",
         "downlight.py",
     }
@@ -68,12 +68,12 @@ def test_the_additions_are_what_they_are_to_be(tmp_path: Path, capsys: pytest.Ca
     command = new_file("renderer/commands/cache.py")
     assert command["run"](argparse.Namespace()) == 0
     assert Path(capsys.readouterr().out.strip()).is_dir()
-    read = new_file("scenes/off.py")["read"]
-    (tmp_path / "a.off").write_text("OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n")
-    assert read(tmp_path / "a.off").at(0.0).positions.shape == (2, 3, 3)
-    (tmp_path / "bad.off").write_text("OFF\n4 2 0\n0 0\n")
-    with pytest.raises(SceneFileError, match="expected OFF"):
-        read(tmp_path / "bad.off")
+    read = new_file("scenes/raw.py")["read"]
+    (tmp_path / "a.raw").write_text("0 0 0 1 0 0 1 1 0\n0 0 0 1 1 0 0 1 0\n")
+    assert read(tmp_path / "a.raw").at(0.0).positions.shape == (2, 3, 3)
+    (tmp_path / "bad.raw").write_text("0 0 0 1 0 0\n")
+    with pytest.raises(SceneFileError, match="expected triangles, nine numbers each"):
+        read(tmp_path / "bad.raw")
 
 
 def applied(lines: list[str], text: str) -> str:

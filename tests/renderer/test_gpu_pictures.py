@@ -96,13 +96,13 @@ def test_threads_batches_and_dispatch_change_no_bit_of_a_picture(driver, dispatc
 RUN = """
 import os, signal, sys
 from renderer.cli import main
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Crew.run
-def run_and_tell(crew, make_loop):
-    run(crew, make_loop)
+run = Team.run
+def run_and_tell(team, make_loop):
+    run(team, make_loop)
     os.write(1, b"ran\\n")
-Crew.run = run_and_tell
+Team.run = run_and_tell
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -15,7 +15,7 @@ from mitsuba_cases import CASES, DIFFUSE, PATHS, SEEN
 from PIL import Image
 
 import renderer
-from scenes.environment_file import write_exr
+from scenes.pictures.environment_file import write_exr
 
 #: What each driver is to do, and how many samples of a pixel Mitsuba takes.
 DRIVERS = {"path": {"passes": 128}, "photon": {"passes": 16, "photons": 50_000}}

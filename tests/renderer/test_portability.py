@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import renderer
-from scenes import source_file, written_file
+from scenes.files import source_file, written_file
 
 ROOT = Path(renderer.__file__).parents[1]
 
@@ -39,7 +39,9 @@ for package in ("renderer", "scenes", "shaders", "tracecore"):
             failed[one.name] = repr(error)
 from renderer.interrupts import interruptible
 from renderer.photons.store import new_words
-from scenes import memory, source_file, written_file
+from scenes import memory
+from scenes.files import source_file
+from scenes.files import written_file
 from tracecore import cores
 from tracecore.compilation import cache_folder, cached
 from tracecore.compilation.private_folder import PrivateFolder

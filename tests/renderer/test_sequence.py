@@ -39,7 +39,7 @@ from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
-from scenes.marks import is_own
+from scenes.files.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from renderer.film.tone_mapping import CURVES, ToneMapping, luminance, reinhard, to_bytes
-from scenes.srgb import encoded
+from scenes.colors.srgb import encoded
 
 
 def grey(value: float) -> npt.NDArray[np.float32]:

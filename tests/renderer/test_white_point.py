@@ -13,7 +13,7 @@ from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.film.white_point import adaptation, chromaticity_of
 from renderer.run.plan import Plan
 from renderer.run.resolve import check_output, plan_picture
-from scenes.spectra import RGB_OF_XYZ
+from scenes.colors.spectra import RGB_OF_XYZ
 
 D65 = (0.31272, 0.32903)
 

@@ -356,16 +356,16 @@ def test_the_driver_of_the_readme_runs(capsys):
 INTERRUPTED_RENDER = """
 import os, signal, sys, threading
 from renderer.cli import main
-from tracecore.workers.tasks import Crew
+from tracecore.workers.tasks import Team
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Crew.run
+run = Team.run
 
-def run_and_interrupt(crew, make_loop):
+def run_and_interrupt(team, make_loop):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    run(crew, make_loop)
+    run(team, make_loop)
 
-Crew.run = run_and_interrupt
+Team.run = run_and_interrupt
 sys.exit(main(sys.argv[1:]))
 """
 

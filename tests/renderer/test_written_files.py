@@ -49,9 +49,9 @@ from renderer.version import SOFTWARE
 from scenes import load
 from scenes.errors import SceneError
 from scenes.export import WRITERS, export
-from scenes.marks import is_own
+from scenes.files.marks import is_own
+from scenes.files.written_file import WriteError
 from scenes.scene import Scene
-from scenes.written_file import WriteError
 
 resource = pytest.importorskip("resource", reason="no limits on files here")
 

@@ -7,9 +7,9 @@ from driver_passes import deviation, independent_pictures, sidak_bound
 from gltf_file import GltfBuilder
 
 from scenes import load
+from scenes.colors.srgb import decoded
 from scenes.lights import DistantLight
 from scenes.model import Camera, Environment
-from scenes.srgb import decoded
 
 SIDE = 8
 WALL = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from scenes import load
-from scenes.geometry import areas, double_area_normals
-from scenes.lamp_distances import lamp_distances
+from scenes.meshes.geometry import areas, double_area_normals
+from scenes.playing.lamp_distances import lamp_distances
 
 TRIANGLE = "p 3  0 0 0  1 0 0  0 1 0\n"
 FLAT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

@@ -5,7 +5,7 @@ import pytest
 from solids import is_closed, volume
 
 from scenes import load
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 
 #: Objects of the file, in its order, and materials.
 TABLE, BAND, RING, BALL, LAMP, SKY = range(6)

@@ -14,7 +14,7 @@ def test_scenes_are_counted_by_format_and_refusals_by_reason(tmp_path):
         "good.obj": OBJ,
         "below/cut.obj": OBJ + "f 1 2 9\n",
         "below/other.obj": OBJ + "f 1 2 77\n",
-        "a.pbrt": 'WorldBegin Shape "sphere"',
+        "a.pbrt": 'WorldBegin Shape "sphere" LightSource "infinite" "string filename" "none.exr"',
         "part.pbrt": 'Shape "sphere"',
         "notes.txt": "hello",
     }
@@ -26,6 +26,9 @@ def test_scenes_are_counted_by_format_and_refusals_by_reason(tmp_path):
         command, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert [Path(line.split(": ")[0]).name for line in listed] == ["a.pbrt", "cut.obj", "other.obj", "good.obj"]
-    assert (head, rule) == ("| format | files | read | with notes | refused | why |", "|---|---|---|---|---|---|")
-    assert obj.startswith("| `.obj` | 3 | 1 | 1 | 2 | 2 line n: ")
-    assert pbrt == "| `.pbrt` | 1 | 1 | 0 | 0 |  |"
+    assert (head, rule) == (
+        "| format | files | read | with notes | lacking something | refused | why |",
+        "|---" * 7 + "|",
+    )
+    assert obj.startswith("| `.obj` | 3 | 1 | 1 | 0 | 2 | 2 line n: ")
+    assert pbrt == "| `.pbrt` | 1 | 1 | 1 | 1 | 0 |  |"

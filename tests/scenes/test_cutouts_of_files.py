@@ -9,10 +9,10 @@ from PIL import Image
 
 from renderer import cli
 from scenes import describe, load
+from scenes.colors.srgb import decoded
 from scenes.errors import SceneFileError
 from scenes.export import export
 from scenes.model import Material
-from scenes.srgb import decoded
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])

@@ -11,7 +11,7 @@ from gltf_file import GltfBuilder
 
 from renderer.drivers import DRIVERS
 from scenes import SceneError, Viewing, load
-from scenes.room_finder import find_room, hits_from_origin
+from scenes.views.room_finder import find_room, hits_from_origin
 
 TILTED = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 

@@ -6,8 +6,9 @@ from PIL import Image
 
 import scenes
 from renderer import cli
-from scenes import SceneFileError, environment_file
-from scenes.environment_file import read_environment
+from scenes import SceneFileError
+from scenes.pictures import environment_file
+from scenes.pictures.environment_file import read_environment
 
 RADIANCE = np.arange(18, dtype=np.float32).reshape(2, 3, 3) / 7
 

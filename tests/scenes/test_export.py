@@ -9,17 +9,17 @@ from PIL import Image
 
 from scenes import Scene, SceneError, load
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
-from scenes.evaluator import scene_of
 from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
 from scenes.export.text import words
-from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.microfacets import by_phong, phong_power
+from scenes.materials.microfacets import by_phong, phong_power
+from scenes.meshes.geometry import unit
+from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
-from scenes.shapes import rectangle, sphere
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
-from scenes.transforms import WORLD, compose, quaternion
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
+from scenes.motion.transforms import WORLD, compose, quaternion
+from scenes.playing.evaluator import scene_of
 
 TIMES = (-1.0, 0.0, 0.37, 1.0, 1.9, 2.5, 3.0, 9.0)
 ARRAYS = ("positions", "normals", "uvs")

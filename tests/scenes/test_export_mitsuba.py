@@ -7,12 +7,12 @@ import pytest
 
 from scenes import SceneError, load
 from scenes.document import Document, EnvironmentSource, Part
-from scenes.evaluator import scene_of
 from scenes.export import export
 from scenes.lights import DistantSource, PointSource, SpotSource
+from scenes.meshes.shapes import rectangle
 from scenes.model import Camera, Material, Texture
-from scenes.shapes import rectangle
-from scenes.transforms import WORLD, quaternion, rotation
+from scenes.motion.transforms import WORLD, quaternion, rotation
+from scenes.playing.evaluator import scene_of
 
 BLACK = (0.0, 0.0, 0.0)
 GOLD = Material(name="gold", kind="metal", diffuse=BLACK, specular=(1.0, 0.75, 0.25), roughness=0.5)

@@ -7,9 +7,9 @@ import pytest
 import trimesh
 
 from scenes import SceneFileError, load
-from scenes.geometry import double_area_normals
 from scenes.mesh_file import read_mesh_document
-from scenes.transforms import compose, quaternion
+from scenes.meshes.geometry import double_area_normals
+from scenes.motion.transforms import compose, quaternion
 
 TURNED = compose(np.array([1.0, 2.0, 1.0]), quaternion(np.array([0.0, 1.0, 0.0]), 90.0), np.array([5.0, 0.0, 0.0]))
 MIRRORED = np.diag([-1.0, 1.0, 1.0, 1.0])

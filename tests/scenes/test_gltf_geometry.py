@@ -8,8 +8,8 @@ import pytest
 from gltf_file import TRIANGLE, GltfBuilder, notes_of
 
 from scenes import SceneFileError, load
-from scenes.geometry import double_area_normals
-from scenes.srgb import decoded
+from scenes.colors.srgb import decoded
+from scenes.meshes.geometry import double_area_normals
 from shaders.textures import lookup, pack_textures
 
 

@@ -30,7 +30,7 @@ from gltf_walls import (
 )
 
 from scenes.lights import DistantLight
-from scenes.transforms import quaternion
+from scenes.motion.transforms import quaternion
 
 # --- materials --------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 from gltf_file import CORNERS, GltfBuilder, notes_of
 
 from scenes import Material, load
-from scenes.srgb import decoded
+from scenes.colors.srgb import decoded
 from shaders.textures import Look, lookup, pack_textures
 
 REPEAT, CLAMP, MIRROR = 10497, 33071, 33648

@@ -33,7 +33,7 @@ from gltf_walls import (
 )
 from PIL import Image
 
-from scenes.transforms import quaternion
+from scenes.motion.transforms import quaternion
 
 # --- geometry ---------------------------------------------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from scenes.document import triangle_count
-from scenes.evaluator import SceneEvaluator
-from scenes.geometry import areas, corner_arrays, double_area_normals
-from scenes.shapes import curve
+from scenes.meshes.geometry import areas, corner_arrays, double_area_normals
+from scenes.meshes.shapes import curve
+from scenes.playing.evaluator import SceneEvaluator
 from scenes.shipped import kitchen
 from scenes.shipped.kitchen import car, counter, dishes, furniture, room, still_life
 from scenes.shipped.kitchen.materials import of

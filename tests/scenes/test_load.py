@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scenes import UnknownSceneError, describe, load, shipped_scenes
-from scenes.geometry import areas, double_area_normals
-from scenes.shapes import sphere
+from scenes.meshes.geometry import areas, double_area_normals
+from scenes.meshes.shapes import sphere
 
 #: The box of Cornell in metres: its size, and the spheres in it.
 SIZE = np.array([0.5528, 0.5488, 0.5592])

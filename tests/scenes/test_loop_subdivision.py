@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from scenes import loop_subdivision
-from scenes.geometry import double_area_normals, unit
-from scenes.loop_subdivision import loop_surface
+from scenes.meshes import loop_subdivision
+from scenes.meshes.geometry import double_area_normals, unit
+from scenes.meshes.loop_subdivision import loop_surface
 
 OCTAHEDRON = np.concatenate([np.eye(3), -np.eye(3)])
 FACES = np.array([[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]])

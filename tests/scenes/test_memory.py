@@ -10,9 +10,9 @@ import pytest
 from scenes import memory
 from scenes.document import Document, Part
 from scenes.errors import SceneError
-from scenes.evaluator import scene_of
-from scenes.shapes import sphere
-from scenes.transforms import WORLD, translation
+from scenes.meshes.shapes import sphere
+from scenes.motion.transforms import WORLD, translation
+from scenes.playing.evaluator import scene_of
 
 
 @pytest.fixture

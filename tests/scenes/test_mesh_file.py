@@ -12,7 +12,7 @@ import trimesh
 from PIL import Image
 
 from scenes import SceneFileError, describe, load
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 
 SUFFIXES = [".obj", ".ply", ".stl", ".glb", ".gltf"]
 SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"

@@ -9,9 +9,9 @@ import trimesh
 from PIL import Image
 
 from scenes import Material, SceneFileError, load
-from scenes.palette import painted
-from scenes.shapes import rectangle
-from scenes.srgb import decoded as linear
+from scenes.colors.palette import painted
+from scenes.colors.srgb import decoded as linear
+from scenes.meshes.shapes import rectangle
 from shaders.textures import lookup, pack_textures
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"

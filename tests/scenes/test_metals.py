@@ -2,8 +2,8 @@
 
 import pytest
 
-from scenes.metals import METALS
-from scenes.microfacets import metal_normal_reflectance
+from scenes.materials.metals import METALS
+from scenes.materials.microfacets import metal_normal_reflectance
 
 #: Linear colours at normal incidence. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
 LAGARDE = {

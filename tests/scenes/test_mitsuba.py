@@ -8,9 +8,9 @@ import trimesh
 from PIL import Image
 
 from scenes import SceneFileError, mitsuba
-from scenes.geometry import double_area_normals
 from scenes.lights import DistantLight, SpotLight
-from scenes.metals import METALS
+from scenes.materials.metals import METALS
+from scenes.meshes.geometry import double_area_normals
 from scenes.mitsuba import elements
 from scenes.scene import Scene
 

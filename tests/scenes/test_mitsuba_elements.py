@@ -16,10 +16,10 @@ from PIL import Image
 import scenes
 from renderer.scene.packed_scene import pack_camera
 from scenes import SceneError, SceneFileError, mitsuba
-from scenes.daylight import PlaceAndTime, sky, sky_directions, sun_irradiance, sun_position
 from scenes.errors import SceneProblemsError
+from scenes.files.source_file import scene_opened
 from scenes.model import Camera
-from scenes.source_file import scene_opened
+from scenes.pictures.daylight import PlaceAndTime, sky, sky_directions, sun_irradiance, sun_position
 
 BALL = '<shape type="sphere"/>'
 FILM = '<film type="hdrfilm"><integer name="width" value="{}"/><integer name="height" value="{}"/></film>'

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from scenes.geometry import areas, corner_arrays, double_area_normals, unit
-from scenes.shapes import arc, box, curve, grid, lathe
+from scenes.meshes.geometry import areas, corner_arrays, double_area_normals, unit
+from scenes.meshes.shapes import arc, box, curve, grid, lathe
 from scenes.shipped.modelling import (
     frame,
     joined,

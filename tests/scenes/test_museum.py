@@ -6,7 +6,7 @@ import pytest
 import scenes
 from scenes import Scene
 from scenes.document import KeyedTriangles, triangle_count
-from scenes.geometry import double_area_normals, unit
+from scenes.meshes.geometry import double_area_normals, unit
 from scenes.model import Snapshot
 from scenes.shipped import museum
 from scenes.shipped.museum import hall

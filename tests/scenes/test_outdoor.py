@@ -5,8 +5,8 @@ import pytest
 from solids import is_closed, volume
 
 from scenes import load
-from scenes.geometry import areas
 from scenes.lights import DistantLight
+from scenes.meshes.geometry import areas
 
 #: Numbers of what is solid, in the order of the file, and of materials.
 SOLIDS = {"pier": 39, "slab": 40, "mirror ball": 41, "table": 45, "glass ball": 46, "goblet": 47, "leaves": 49}

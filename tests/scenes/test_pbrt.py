@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scenes
 from scenes import SceneError, SceneFileError, load
 from scenes.errors import SceneProblemsError
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.pbrt import files, reader
 
 #: The world of files with this camera has its z turned round.
@@ -21,6 +21,8 @@ CAMERA = 'LookAt 0 0 -4  0 0 0  0 1 0\nCamera "perspective" "float fov" 40\n'
 MIRRORED = "Scale -1 1 1\n" + CAMERA
 CORNER = '"point3 P" [ 0 0 0  1 0 0  0 1 0 ] "integer indices" [ 0 1 2 ]'
 TRIANGLE = f'Shape "trianglemesh" {CORNER}\n'
+SHOWN = "it is shown at exposure 0 without a curve, as its own program does; as other files are shown: --exposure auto "
+SHOWN += "--tone-map reinhard"
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ def test_the_light_that_a_film_gathers_is_its_exposure(scene):
     usual = scene(TRIANGLE, 'Film "rgb" "float iso" 100\n' + CAMERA)
     assert usual.document.settings == {"exposure": 0.0, "tone_map": "linear"}
     (note,) = (line for line in usual.document.notes.lines if "--exposure auto" in line)
-    assert "a.pbrt:1: " in note
+    assert "exposure 0 without a curve" in note
 
 
 # --- transforms and blocks --------------------------------------------------------------------------------------------
@@ -408,13 +410,14 @@ def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
     {TRIANGLE}
     """
     document = scene(text, 'Camera "perspective" "float screenwindow" [ -1 1 -1 1 ]\nColorSpace "rec2020"\n').document
-    assert [line.replace(f"{tmp_path}/a.pbrt:", "") for line in document.notes.lines] == [
+    assert [line.replace(f"{tmp_path}/a.pbrt:", "").strip() for line in document.notes.lines] == [
         "2: colours of the space 'rec2020' are taken for linear sRGB",
         "1: screenwindow of a camera counts for nothing",
         "5: the parameter \"float blubb\" of 'sphere' counts for nothing (and in 1 more place)",
         "7: a medium is left out: space is empty (and in 1 more place)",
         "8: a bilinearmesh is bent; each of its patches becomes two flat triangles",
         "9: a material of type hair is replaced by a diffuse one",
+        SHOWN,
     ]
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scenes import SceneFileError, load, spectra
-from scenes.geometry import areas, double_area_normals
-from scenes.metals import METALS
-from scenes.microfacets import metal_normal_reflectance, normal_reflectance
+from scenes import SceneFileError, load
+from scenes.colors import spectra
+from scenes.colors.srgb import decoded
+from scenes.materials.metals import METALS
+from scenes.materials.microfacets import metal_normal_reflectance, normal_reflectance
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.pbrt import lights
-from scenes.srgb import decoded
 
 CAMERA = 'LookAt 0 0 -4  0 0 0  0 1 0\nCamera "perspective"\n'
 MIRRORED = "Scale -1 1 1\n" + CAMERA

@@ -12,8 +12,8 @@ from PIL import Image
 from rendered import DRIVERS, SIDE, mean, picture
 
 import renderer
-from scenes.metals import METALS
-from scenes.microfacets import metal_normal_reflectance
+from scenes.materials.metals import METALS
+from scenes.materials.microfacets import metal_normal_reflectance
 
 BEFORE = 'LookAt 0 0 -4  0 0 0  0 1 0\nCamera "orthographic"\n'
 SKY = 'LightSource "infinite" "rgb L" [ 1 1 1 ]\n'

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scenes import SceneFileError, load
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.pbrt import shapes
 
 BEFORE = 'Scale -1 1 1\nLookAt 0 0 -4  0 0 0  0 1 0\nCamera "perspective"\nWorldBegin\n'

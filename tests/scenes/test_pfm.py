@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scenes import SceneFileError, load
-from scenes.environment_file import read_environment
+from scenes.pictures.environment_file import read_environment
 
 TEXELS = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
 

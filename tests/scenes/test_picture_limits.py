@@ -5,10 +5,11 @@ import pytest
 from gltf_file import CORNERS, TRIANGLE, GltfBuilder
 from PIL import Image
 
-from scenes import SceneFileError, load, source_file
+from scenes import SceneFileError, load
+from scenes.files import source_file
+from scenes.files.source_file import scene_opened
 from scenes.model import Texture
-from scenes.source_file import scene_opened
-from scenes.texture_file import STRIP_ROWS, read_texture
+from scenes.pictures.texture_file import STRIP_ROWS, read_texture
 
 #: Sides of the pictures here, of which two are allowed and three are not.
 SIDE = 16
@@ -111,7 +112,7 @@ def test_a_picture_that_is_too_large_says_its_size_and_what_helps(tmp_path, monk
         "MAX_PIXELS": (SIDE, "and at most 4 x 4 are read"),
         "free_bytes": (lambda: SIDE, "which take 0.0 GB, and 0.0 GB are free"),
     }[name]
-    monkeypatch.setattr(f"scenes.texture_file.{name}", value)
+    monkeypatch.setattr(f"scenes.pictures.texture_file.{name}", value)
     told = f"it has 16 x 16 pixels, {why}; make it smaller"
     if scene is obj_scene:
         assert load(path).document.notes.lines[0] == f"{tmp_path / 'm.mtl'}:2: picture '0.png' is left out: {told}"

@@ -8,15 +8,15 @@ import pytest
 
 from scenes.document import Document, KeyedTriangles, Origin, Part
 from scenes.errors import SceneError, SceneFileError
-from scenes.evaluator import SceneEvaluator, scene_of
 from scenes.facts import describe
-from scenes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays, double_area_normals
+from scenes.meshes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays, double_area_normals
+from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import Material, Texture
-from scenes.placing import box_triangles
+from scenes.motion.tracks import Track, VisibilityTrack
+from scenes.motion.transforms import WORLD, compose, composed, quaternion, translation
 from scenes.plain import plain
-from scenes.shapes import rectangle, sphere
-from scenes.tracks import Track, VisibilityTrack
-from scenes.transforms import WORLD, compose, composed, quaternion, translation
+from scenes.playing.evaluator import SceneEvaluator, scene_of
+from scenes.playing.placing import box_triangles
 
 
 def some_places(count):
@@ -39,7 +39,7 @@ def test_all_places_at_once_give_the_same_bits(mesh):
 
 
 def test_runs_are_as_the_parts_one_by_one(monkeypatch):
-    monkeypatch.setattr("scenes.placing.MAX_RUN", 10)
+    monkeypatch.setattr("scenes.playing.placing.MAX_RUN", 10)
     ball, square = sphere(np.zeros(3), 1.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 1)
     shapes = [ball] * 3 + [square] + [ball] + [square] * 13
     places = some_places(len(shapes))
@@ -131,7 +131,7 @@ def test_what_a_scene_holds_is_counted_without_making_it():
 def test_very_many_instances_are_looked_at_as_boxes(monkeypatch):
     """The camera is that which all triangles give, and nobody makes these before a picture asks for them."""
     expected = scene_of("a", forest(300)).at(0.0).camera
-    monkeypatch.setattr("scenes.evaluator.MANY_TRIANGLES", 1000)
+    monkeypatch.setattr("scenes.playing.evaluator.MANY_TRIANGLES", 1000)
     made = []
     corners = MeshCopies.corners
     monkeypatch.setattr(MeshCopies, "corners", lambda mesh, places: made.append(len(places)) or corners(mesh, places))

@@ -10,9 +10,9 @@ from PIL import Image
 
 from scenes import SceneFileError, load
 from scenes.document import Document
-from scenes.geometry import areas
+from scenes.meshes.geometry import areas
 from scenes.ply import read_ply
-from scenes.viewing import Viewing
+from scenes.views.viewing import Viewing
 
 FORMATS = ("ascii", "binary_little_endian", "binary_big_endian")
 CODES = {"uchar": "B", "char": "b", "ushort": "H", "short": "h", "int": "i", "uint": "I", "float": "f", "double": "d"}

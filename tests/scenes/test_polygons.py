@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from scenes.geometry import areas, double_area_normals
-from scenes.polygons import fan, polygon_triangles, triangulated
+from scenes.meshes.geometry import areas, double_area_normals
+from scenes.meshes.polygons import fan, polygon_triangles, triangulated
 
 #: An L, a square with a square hole by a bridge that is gone both ways, a comb, and a notch whose corners lie on what
 #: would be edges of triangles.

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenes import SceneFileError
-from scenes.environment_file import read_environment
-from scenes.rgbe import read_rgbe
-from scenes.spectra import RGB_OF_XYZ
+from scenes.colors.spectra import RGB_OF_XYZ
+from scenes.pictures.environment_file import read_environment
+from scenes.pictures.rgbe import read_rgbe
 
 HEADER = b"#?RADIANCE\n# by a test\nEXPOSURE=3\nFORMAT=32-bit_rle_rgbe\n\n"
 #: Ten columns of two rows; 128 is 2^7, so that 136 as exponent leaves mantissas as they are.

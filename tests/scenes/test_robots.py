@@ -8,14 +8,14 @@ import pytest
 
 from scenes import Scene
 from scenes.document import Part, triangle_count
-from scenes.evaluator import scene_of
-from scenes.geometry import double_area_normals
+from scenes.meshes.geometry import double_area_normals
 from scenes.model import Mesh
+from scenes.motion.transforms import Transform
+from scenes.playing.evaluator import scene_of
 from scenes.shipped import robots
 from scenes.shipped.robots.gait import STRIDE, foot_path, leg_angles, rounded
 from scenes.shipped.robots.materials import MATERIALS, RUBBER, SUN, ZENITH
 from scenes.shipped.robots.walker import ANKLE_HEIGHT, SHIN, THIGH, Body
-from scenes.transforms import Transform
 
 ROBOTS = 10
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenes.spectra import (
+from scenes.colors.spectra import (
     RGB_OF_XYZ,
     WAVELENGTHS,
     blackbody,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenes.srgb import decoded, encoded
+from scenes.colors.srgb import decoded, encoded
 
 
 @pytest.mark.parametrize(

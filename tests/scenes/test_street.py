@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import renderer
-from scenes.evaluator import scene_of
-from scenes.geometry import areas, double_area_normals
+from scenes.colors.srgb import decoded
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.model import Camera, Snapshot
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 from scenes.shipped import street
 from scenes.shipped.robots.materials import RUBBER
 from scenes.shipped.street import city
 from scenes.shipped.street.facades import FACADES
-from scenes.srgb import decoded
 
 TIMES = np.linspace(0.0, 10.0, 41)
 ROBOTS = 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenes.geometry import areas
+from scenes.meshes.geometry import areas
 from scenes.shipped import stress
 
 SIZES = [1_000, 10_000, 100_000]

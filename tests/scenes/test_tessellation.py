@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from scenes import Viewing, load, tessellation
+from scenes import Viewing, load
 from scenes.aff.commands import read_document
-from scenes.curves import LEAST_SEGMENTS, MOST_SEGMENTS
 from scenes.document import Document
-from scenes.evaluator import viewed
+from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS
 from scenes.model import Camera
-from scenes.tessellation import in_pixels, segments_for
+from scenes.playing import tessellation
+from scenes.playing.evaluator import viewed
+from scenes.playing.tessellation import in_pixels, segments_for
 
 VIEW = "v from 0 0 10 at 0 0 0 up 0 1 0 angle 40 hither 0.1 resolution 400 400\n"
 

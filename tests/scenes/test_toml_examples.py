@@ -14,7 +14,7 @@ from PIL import Image
 from scenes import Scene, SceneFileError
 from scenes.keys.tables import Table, Triple
 from scenes.keys.values import Key
-from scenes.metals import METALS
+from scenes.materials.metals import METALS
 from scenes.toml_scene import read
 from scenes.toml_scene.manual import TABLES
 from scenes.toml_scene.own_keys import own_tables

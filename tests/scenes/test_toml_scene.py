@@ -18,22 +18,22 @@ from solids import is_closed, volume
 
 from scenes import Scene, SceneFileError, Snapshot, load
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
-from scenes.evaluator import scene_of
+from scenes.files.written_file import WriteError
 from scenes.keys.tables import Table
 from scenes.keys.values import Key
 from scenes.lights import DistantSource, PointSource, SpotLight, SpotSource
-from scenes.metals import METALS
+from scenes.materials.metals import METALS
+from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
-from scenes.shapes import rectangle, sphere
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
+from scenes.motion.transforms import WORLD
+from scenes.playing.evaluator import scene_of
 from scenes.toml_scene import read
 from scenes.toml_scene.keys.file import SKY
 from scenes.toml_scene.keys.objects import OBJECT
 from scenes.toml_scene.keys.shapes import SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
-from scenes.transforms import WORLD
-from scenes.written_file import WriteError
 
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "scene-file.md"
 

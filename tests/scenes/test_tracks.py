@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, find_segment, slerp
-from scenes.transforms import compose, quaternion, rotation
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, find_segment, slerp
+from scenes.motion.transforms import compose, quaternion, rotation
 
 X, Y, Z = np.eye(3)
 

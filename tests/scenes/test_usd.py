@@ -22,7 +22,7 @@ from usd_file import (
 )
 
 from scenes import load
-from scenes.geometry import areas, double_area_normals
+from scenes.meshes.geometry import areas, double_area_normals
 from scenes.usd.subdivision import Cage, Refinement
 
 META, BINDING = bound("/glow")

@@ -30,8 +30,8 @@ from usd_file import (
 )
 
 from scenes import load
-from scenes.microfacets import normal_reflectance
-from scenes.srgb import decoded
+from scenes.colors.srgb import decoded
+from scenes.materials.microfacets import normal_reflectance
 
 META, BINDING = bound("/look")
 BARE = "float inputs:ior = 1"

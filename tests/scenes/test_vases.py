@@ -5,7 +5,7 @@ import pytest
 from solids import is_closed, volume
 
 from scenes import load
-from scenes.geometry import areas
+from scenes.meshes.geometry import areas
 
 #: Objects of the file in its order; metres: how thick a vase is, how wide, and how high it stands above the table.
 TABLE, WINDOW, FIRST_VASE = 0, 1, 2

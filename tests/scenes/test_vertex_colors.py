@@ -9,12 +9,13 @@ from gltf_file import GltfBuilder
 
 from renderer.drivers import DRIVERS
 from renderer.scene.packed_scene import texture_colors, texture_look
-from scenes import load, vertex_colors
+from scenes import load
+from scenes.colors.srgb import decoded
 from scenes.export import export
 from scenes.lights import DistantLight
+from scenes.materials import vertex_colors
+from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.model import Camera, Mesh
-from scenes.srgb import decoded
-from scenes.vertex_colors import with_vertex_colors
 from shaders.textures import lookup, pack_textures
 
 TRIANGLE = np.eye(3)

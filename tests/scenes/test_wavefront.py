@@ -10,10 +10,10 @@ from PIL import Image
 
 from scenes import SceneFileError, load
 from scenes.document import Document
-from scenes.geometry import areas
+from scenes.materials.microfacets import metallic
 from scenes.mesh_file import read_mesh_document
-from scenes.microfacets import metallic
-from scenes.viewing import Viewing
+from scenes.meshes.geometry import areas
+from scenes.views.viewing import Viewing
 from scenes.wavefront import read_obj
 from scenes.wavefront.mtl import options_and_name, read_mtl
 

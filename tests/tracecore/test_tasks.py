@@ -13,7 +13,7 @@ from tracecore.dispatch.port import DONE
 from tracecore.tracers.cpu import CpuTracer
 from tracecore.workers import threads
 from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
-from tracecore.workers.tasks import Crew, in_order
+from tracecore.workers.tasks import Team, in_order
 from tracecore.workers.threads import run_in_thread
 
 #: Seconds after which a test that waits for other threads has failed.
@@ -40,7 +40,7 @@ def test_results_come_in_order_whoever_is_done_first(pool: WorkerPool) -> None:
     """The first task ends when the other two workers have made five more: as many as may be begun before it."""
     others = threading.Semaphore(0)
 
-    def task(index: int, _: Crew) -> int:
+    def task(index: int, _: Team) -> int:
         if index == 0:
             for _ in range(5):
                 assert others.acquire(timeout=LONG)
@@ -54,7 +54,7 @@ def test_results_come_in_order_whoever_is_done_first(pool: WorkerPool) -> None:
 def test_no_more_are_under_way_than_there_is_room_for(pool: WorkerPool) -> None:
     under_way, most, lock = 0, 0, threading.Lock()
 
-    def task(index: int, _: Crew) -> int:
+    def task(index: int, _: Team) -> int:
         nonlocal under_way, most
         with lock:
             under_way += 1
@@ -72,7 +72,7 @@ def test_who_has_nothing_to_lead_joins(pool: WorkerPool) -> None:
     """One task's loop ends only when all three workers run it."""
     together = threading.Barrier(3)
 
-    def task(index: int, crew: Crew) -> int:
+    def task(index: int, team: Team) -> int:
         threads: set[int] = set()
 
         def make_loop(_: Worker) -> Loop:
@@ -83,7 +83,7 @@ def test_who_has_nothing_to_lead_joins(pool: WorkerPool) -> None:
 
             return loop
 
-        crew.run(make_loop)
+        team.run(make_loop)
         return len(threads)
 
     assert list(in_order(pool, task, 0, up_to(2), lambda: 1)) == [3, 3]
@@ -97,10 +97,10 @@ def test_items_are_shared_out(pool: WorkerPool) -> None:
             together.wait(LONG)
         return 2 * item
 
-    def task(index: int, crew: Crew) -> list[int]:
-        assert crew.threads == 3  # no other task is under way
-        with crew.timed("doubling"):
-            return crew.map(double, range(20))
+    def task(index: int, team: Team) -> list[int]:
+        assert team.threads == 3  # no other task is under way
+        with team.timed("doubling"):
+            return team.map(double, range(20))
 
     assert list(in_order(pool, task, 0, up_to(1), many)) == [[2 * item for item in range(20)]]
     assert all(worker.seconds["doubling"] > 0.0 for worker in pool.workers)
@@ -110,7 +110,7 @@ def test_an_error_loses_no_result_before_it(pool: WorkerPool) -> None:
     """It is there before the results that come first."""
     failed = threading.Event()
 
-    def task(index: int, _: Crew) -> int:
+    def task(index: int, _: Team) -> int:
         if index == 2:
             failed.set()
             raise ValueError("two")
@@ -127,7 +127,7 @@ def test_an_error_loses_no_result_before_it(pool: WorkerPool) -> None:
 def test_an_error_of_one_that_joined_is_raised_by_the_task(pool: WorkerPool) -> None:
     together, caught = threading.Barrier(3), []
 
-    def task(index: int, crew: Crew) -> int:
+    def task(index: int, team: Team) -> int:
         leader = threading.get_ident()
 
         def loop() -> int:
@@ -137,7 +137,7 @@ def test_an_error_of_one_that_joined_is_raised_by_the_task(pool: WorkerPool) -> 
             return DONE
 
         try:
-            crew.run(lambda _: loop)
+            team.run(lambda _: loop)
         except ValueError as error:
             caught.append(str(error))
         return index
@@ -150,7 +150,7 @@ def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
     """Loops that look whether they are to stop are stopped; no thread is left."""
     before, stopped = threading.active_count(), []
 
-    def task(index: int, crew: Crew) -> int:
+    def task(index: int, team: Team) -> int:
         def make_loop(worker: Worker) -> Loop:
             def loop() -> int:
                 deadline = time.perf_counter() + LONG
@@ -161,7 +161,7 @@ def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
 
             return loop
 
-        crew.run(make_loop)
+        team.run(make_loop)
         return index
 
     results = in_order(pool, task, 0, up_to(100), many)
@@ -172,10 +172,10 @@ def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
 
 
 def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
-    def task(index: int, crew: Crew) -> int:
-        scratch = crew.take("scratch", lambda: np.zeros(1))
+    def task(index: int, team: Team) -> int:
+        scratch = team.take("scratch", lambda: np.zeros(1))
         scratch[0] += 1
-        crew.leave("scratch", scratch)
+        team.leave("scratch", scratch)
         return int(scratch[0])
 
     assert sorted(in_order(pool, task, 0, up_to(5), lambda: 1)) == [1, 2, 3, 4, 5]
@@ -185,8 +185,8 @@ def test_memory_of_zeros_is_used_again_once_nobody_looks_at_it(pool: WorkerPool)
     """A view of it is enough to keep it."""
     seen: list[tuple[int, bool]] = []
 
-    def task(index: int, crew: Crew) -> npt.NDArray[np.float64]:
-        array = crew.zeros((8, 3))
+    def task(index: int, team: Team) -> npt.NDArray[np.float64]:
+        array = team.zeros((8, 3))
         seen.append((array.ctypes.data, bool(np.any(array))))
         array += 1.0 + index
         return array.reshape(4, 6)[1:]
@@ -229,15 +229,15 @@ def test_a_task_waits_for_what_the_one_before_it_makes(pool: WorkerPool) -> None
     """What needs nothing of it is done before: the first task waits until all that there are workers for have begun."""
     begun, made = threading.Semaphore(0), [0]
 
-    def task(index: int, crew: Crew) -> int:
+    def task(index: int, team: Team) -> int:
         begun.release()
-        crew.await_before()
+        team.await_before()
         if index == 0:
             for _ in range(3):
                 assert begun.acquire(timeout=LONG)
         assert made == [index]
         made[0] += 1
-        crew.release_next()
+        team.release_next()
         return index
 
     assert list(in_order(pool, task, 0, up_to(20), many)) == list(range(20))
@@ -259,19 +259,19 @@ def test_who_waits_for_a_task_joins_it_and_none_behind_it(pool: WorkerPool) -> N
 
     first_is_done = threading.Event()
 
-    def task(index: int, crew: Crew) -> int:
+    def task(index: int, team: Team) -> int:
         names[index] = threading.current_thread().name
         if index == 2:
-            crew.run(lambda _: lambda: loop_of(2))
-        crew.await_before()
+            team.run(lambda _: lambda: loop_of(2))
+        team.await_before()
         if index == 1:
             assert names[1] in joined[0] - joined[2]
         if index == 0:
             assert last_shares.wait(LONG)
-            assert crew.threads == 3  # whatever else is under way
-            crew.run(lambda _: lambda: loop_of(0))
+            assert team.threads == 3  # whatever else is under way
+            team.run(lambda _: lambda: loop_of(0))
             first_is_done.set()
-        crew.release_next()
+        team.release_next()
         return index
 
     assert list(in_order(pool, task, 0, up_to(3), many)) == [0, 1, 2]
@@ -281,11 +281,11 @@ def test_who_waits_for_a_task_joins_it_and_none_behind_it(pool: WorkerPool) -> N
 def test_who_waits_for_a_task_that_fails_is_stopped(pool: WorkerPool) -> None:
     before = threading.active_count()
 
-    def task(index: int, crew: Crew) -> int:
-        crew.await_before()
+    def task(index: int, team: Team) -> int:
+        team.await_before()
         if index == 1:
             raise ValueError("one")
-        crew.release_next()
+        team.release_next()
         return index
 
     results = in_order(pool, task, 0, up_to(50), many)

@@ -214,7 +214,7 @@ class CallingThread:
 
 
 class Workers(Helpers, Protocol):
-    """Some workers that run loops together: all of a pool, or the crew of a task (`tracecore.workers.tasks`)."""
+    """Some workers that run loops together: all of a pool, or the team of a task (`tracecore.workers.tasks`)."""
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""

@@ -1,12 +1,12 @@
 """Tasks that are under way at once, each led by one worker; who has nothing to lead joins the loops of the others.
 
-A task is a function of its index and of a crew. It runs in the thread of one worker, so that tasks need no loop that is
+A task is a function of its index and of a team. It runs in the thread of one worker, so that tasks need no loop that is
 cut into shares to keep all cores at work, and what it makes stays in the cache of a core. Where tasks are fewer than
 workers, or memory allows no more of them at once, the workers that are left over join the loops of those under way.
 Results come in the order of the indices, whoever made them.
 
 A task may need what the one before it makes: it does first what needs nothing of it, then waits for it
-(`Crew.await_before`), and meanwhile its leader joins the loops of the tasks before.
+(`Team.await_before`), and meanwhile its leader joins the loops of the tasks before.
 
 Each worker that has nothing to do waits by itself, so that only those wake that have something to do now: a thread
 that wakes needs the interpreter, which has one at a time.
@@ -52,7 +52,7 @@ class _Shared:
         self.faults: list[BaseException] = []
 
 
-class Crew:
+class Team:
     """The workers at one task: the one that leads it, and those that join its loops.
 
     tasks: that the task is one of.
@@ -156,7 +156,7 @@ class Tasks(Generic[T]):
     def __init__(
         self,
         pool: WorkerPool,
-        task: Callable[[int, Crew], T],
+        task: Callable[[int, Team], T],
         first: int,
         may_begin: Callable[[int], bool],
         room: Callable[[], int],
@@ -332,7 +332,7 @@ class Tasks(Generic[T]):
 
     def _lead(self, index: int, worker: Worker) -> None:
         try:
-            result = self._task(index, Crew(self, index, worker))
+            result = self._task(index, Team(self, index, worker))
         except BaseException as error:
             with self._lock:
                 self._faults[index] = error
@@ -386,14 +386,14 @@ class Tasks(Generic[T]):
 
 def in_order(
     pool: WorkerPool,
-    task: Callable[[int, Crew], T],
+    task: Callable[[int, Team], T],
     first: int,
     may_begin: Callable[[int], bool],
     room: Callable[[], int],
 ) -> Generator[T]:
     """Yields the results of tasks, in the order of their indices, while several of them are under way.
 
-    task: called with an index and a crew, in the thread of a worker.
+    task: called with an index and a team, in the thread of a worker.
     first: index of the first task.
     may_begin: whether a task of an index is to be begun; after the first that is not, none is.
     room: how many may be under way at once, as far as memory goes; one is always.

@@ -22,7 +22,7 @@ from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
 from renderer.run.resuming.checkpoints import Checkpoints
 from renderer.run.resuming.frame_key import frame_key
-from scenes.written_file import target_of
+from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext

@@ -18,7 +18,7 @@ from renderer.run.picture.pass_loop import Saving
 from renderer.run.resuming.checkpoint_file import checkpoint_path
 from renderer.settings.picture import TRACING, Settings
 from renderer.settings.setting import settings_of
-from scenes.written_file import target_of
+from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from renderer.run.resuming.checkpoint_file import (
     remove,
     write,
 )
-from scenes.written_file import remove_leftovers
+from scenes.files.written_file import remove_leftovers
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver

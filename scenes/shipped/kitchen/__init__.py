@@ -7,9 +7,9 @@ x runs to the right along the counter, y upward and z from the counter toward th
 import numpy as np
 
 from scenes.document import Document
-from scenes.evaluator import scene_of
 from scenes.lights import PointSource
 from scenes.model import AnimationRange
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life
 from scenes.shipped.kitchen.materials import MATERIALS

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Doubles, Mesh
-from scenes.shapes import arc, box, curve, lathe
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack
+from scenes.motion.transforms import WORLD, Transform, scaling
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import GAP
 from scenes.shipped.modelling import joined, loft, moved, placed, pose, rounded, tube, upright
-from scenes.tracks import RotationTrack, Track, VectorTrack
-from scenes.transforms import WORLD, Transform, scaling
 
 #: Seconds of a round, and how many keys divide it.
 DURATION, KEYS = 8.0, 200

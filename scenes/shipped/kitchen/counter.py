@@ -1,8 +1,8 @@
 """This module builds what is fitted along the kitchen's back wall: cupboards, counter, sink, stove, hood and fridge."""
 
 from scenes.document import Part
+from scenes.meshes.shapes import box, curve, lathe
 from scenes.model import Mesh
-from scenes.shapes import box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import BACK_WINDOW, GAP, HEIGHT
 from scenes.shipped.modelling import frame, joined, level, loft, moved, placed, pose, rounded, tube

@@ -3,8 +3,8 @@ stand anywhere."""
 
 import numpy as np
 
+from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Mesh
-from scenes.shapes import arc, box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.modelling import joined, moved, pose, tube
 

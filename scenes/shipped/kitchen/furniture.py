@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import box, curve, lathe
 from scenes.model import Doubles, Mesh
-from scenes.shapes import box, curve, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.room import BACK_WINDOW, GAP
 from scenes.shipped.modelling import joined, level, loft, moved, placed, pose, rounded, tube, upright

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import grid, lathe
 from scenes.model import Mesh
-from scenes.shapes import grid, lathe
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.modelling import placed
 

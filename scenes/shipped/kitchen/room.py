@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import arc, box, curve, grid, lathe
 from scenes.model import Doubles, Mesh
-from scenes.shapes import arc, box, curve, grid, lathe
+from scenes.motion.transforms import WORLD
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.modelling import frame, joined, panel, placed, pose, tube
-from scenes.transforms import WORLD
 
 #: Size of the room in metres along x, y and z. The counter is along z = 0, the table's window along x = 0.
 WIDTH, HEIGHT, DEPTH = 4.2, 2.6, 5.2

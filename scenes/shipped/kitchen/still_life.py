@@ -3,8 +3,8 @@
 import math
 
 from scenes.document import Part
+from scenes.meshes.shapes import box
 from scenes.model import Mesh
-from scenes.shapes import box
 from scenes.shipped.kitchen import dishes
 from scenes.shipped.kitchen.counter import BURNERS, COUNTER, HOB
 from scenes.shipped.kitchen.furniture import SHELVES, TABLE, TABLE_PLACE

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from scenes.colors.srgb import encoded
 from scenes.model import Color, Doubles, Texture
 from scenes.shipped.painting import painted
-from scenes.srgb import encoded
 
 #: Pixels along an edge.
 SIZE = 512

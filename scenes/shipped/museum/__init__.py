@@ -2,8 +2,8 @@
 pillars."""
 
 from scenes.document import Document, Part, triangle_count
-from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 from scenes.shipped.museum import hall
 from scenes.shipped.museum.pictures import textures

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Material, Mesh
-from scenes.shapes import arc, box, curve, lathe
+from scenes.motion.transforms import WORLD, Transform
 from scenes.shipped.modelling import frame, joined, panel, placed, pose
 from scenes.shipped.museum.pictures import PICTURES
-from scenes.transforms import WORLD, Transform
 
 #: Half the hall's width and depth, and its height.
 HALF, HEIGHT = 11.0, 8.2

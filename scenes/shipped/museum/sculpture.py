@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.document import KeyedTriangles
-from scenes.geometry import double_area_normals, unit
+from scenes.meshes.geometry import double_area_normals, unit
 from scenes.model import Doubles
 
 #: Middle of the sculpture.

@@ -8,15 +8,15 @@ ways are our own.
 import numpy as np
 
 from scenes.document import Document
-from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
+from scenes.motion.tracks import Track
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
 from scenes.shipped.robots.gait import WalkCycle, grip
 from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town
 from scenes.shipped.robots.walker import Body, Walker
 from scenes.shipped.viewpoint import viewpoint
-from scenes.tracks import Track
 
 #: 25 frames a second.
 ANIMATION = AnimationRange(start=0.0, end=10.0, frames=251)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from scenes.model import Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack
+from scenes.motion.tracks import RotationTrack, Track, VectorTrack
 
 #: Keys per stride, and at how many of them a foot stands.
 KEYS_PER_STRIDE, STANDING_KEYS = 24, 15

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import box, curve, lathe
 from scenes.model import Doubles, Mesh
-from scenes.shapes import box, curve, lathe
+from scenes.motion.transforms import IDENTITY, WORLD, Transform
 from scenes.shipped.modelling import facing_square, joined, panel, pose, skin, tube
 from scenes.shipped.robots.materials import (
     ASPHALT,
@@ -31,7 +32,6 @@ from scenes.shipped.robots.materials import (
     SUN,
     ZENITH,
 )
-from scenes.transforms import IDENTITY, WORLD, Transform
 
 #: From the middle of a street to its kerb, to the fronts of its houses, and to the house across its end; metres.
 ROAD, FRONT, STREET_END = 4.6, 7.4, 37.0

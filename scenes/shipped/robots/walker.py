@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from scenes.document import Part
+from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Doubles, Mesh
-from scenes.shapes import arc, box, curve, lathe
+from scenes.motion.transforms import WORLD, Transform, scaling
 from scenes.shipped.modelling import joined, loft, moved, pose, tube
 from scenes.shipped.robots.gait import ANKLE_HEIGHT, SHIN, THIGH
 from scenes.shipped.robots.materials import EYES, FIRST_PAINT, RUBBER, STEEL
-from scenes.transforms import WORLD, Transform, scaling
 
 #: Metres of a walker of size 1, from joint to joint: aside from the middle, and up.
 HIP_ASIDE, WAIST_UP, SHOULDER_ASIDE, SHOULDER_UP, NECK_UP = 0.17, 0.12, 0.385, 0.50, 0.64

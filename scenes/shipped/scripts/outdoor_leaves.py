@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.geometry import unit
-from scenes.shapes import sphere
+from scenes.meshes.geometry import unit
+from scenes.meshes.shapes import sphere
 
 #: Metres: the radius of the ball, and how high its middle is above the foot of the pot.
 RADIUS, HEIGHT = 0.27, 0.46

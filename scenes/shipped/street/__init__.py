@@ -9,18 +9,18 @@ from dataclasses import fields
 import numpy as np
 
 from scenes.document import Document
-from scenes.evaluator import scene_of
 from scenes.lights.point import PointSource
+from scenes.meshes.shapes import box
 from scenes.model import AnimationRange, Mesh
+from scenes.motion.tracks import Track
+from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.shapes import box
 from scenes.shipped.robots import let_walk
 from scenes.shipped.robots.gait import UPWARD, WalkCycle, followed, moves, turns
 from scenes.shipped.robots.walker import Body
 from scenes.shipped.street import city
 from scenes.shipped.street.facades import textures
 from scenes.shipped.viewpoint import viewpoint
-from scenes.tracks import Track
 
 #: 25 frames a second.
 ANIMATION = AnimationRange(start=0.0, end=10.0, frames=251)

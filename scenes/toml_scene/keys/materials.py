@@ -6,7 +6,7 @@ from typing import Any
 from scenes.keys.quantities import MAX_NUMBER, MAX_REFLECTANCE, number, positive_factors, radiance, reflectance, share
 from scenes.keys.tables import FirstKey, Table, read_key
 from scenes.keys.values import Choice, Flag, Key, Number, Text, Whole
-from scenes.metals import METALS
+from scenes.materials.metals import METALS
 from scenes.toml_scene.own_keys import own_keys
 
 #: Scales of normals and heights.

@@ -1,10 +1,10 @@
 """This module lists the keys of a scene file that put something in its place, those of groups, and those of tracks,
 which move what is placed."""
 
-from scenes.geometry import MAX_COORDINATE
 from scenes.keys.quantities import MAX_NUMBER, degrees, direction, factors, number, shift
 from scenes.keys.tables import ListOf, OneOrMore, Table, Triple, Turn
 from scenes.keys.values import Choice, Flag, Key, Text, Vector
+from scenes.meshes.geometry import MAX_COORDINATE
 
 #: Of all that is given at several times.
 time = Key("time", number, "Time of this key, not before the one above.", "0.5", required=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from scenes.geometry import unit
+from scenes.meshes.geometry import unit
 from scenes.model import Doubles, Mesh
 
 Flags = npt.NDArray[np.bool_]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from scenes.colors.spectra import RGB_OF_XYZ
 from scenes.errors import SceneFileError
+from scenes.files.source_file import count_pixels, read_bytes
 from scenes.model import Doubles, Floats
-from scenes.source_file import count_pixels, read_bytes
-from scenes.spectra import RGB_OF_XYZ
 
 MAX_FILE_BYTES = 1 << 30
 MAX_HEADER_BYTES = 1 << 16

@@ -12,9 +12,9 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from scenes.geometry import cross
+from scenes.meshes.geometry import cross
 from scenes.model import Doubles
-from scenes.transforms import quaternion, rotations
+from scenes.motion.transforms import quaternion, rotations
 
 NO_TURN: Doubles = np.array([1.0, 0.0, 0.0, 0.0])
 

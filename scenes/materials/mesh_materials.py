@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from scenes.colors.palette import painted
+from scenes.colors.srgb import decoded
 from scenes.document import Document
 from scenes.model import Doubles, Material, Mesh
-from scenes.palette import painted
-from scenes.srgb import decoded
 
 PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 

@@ -10,7 +10,6 @@ from itertools import compress
 
 import numpy as np
 
-from scenes.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
 from scenes.document import (
     Document,
     KeyedTriangles,
@@ -21,10 +20,9 @@ from scenes.document import (
     rest_of,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import corner_uvs, small_uvs, unit
-from scenes.lamp_distances import lamp_distances
+from scenes.materials.microfacets import multiplied
 from scenes.memory import check_memory
-from scenes.microfacets import multiplied
+from scenes.meshes.geometry import corner_uvs, small_uvs, unit
 from scenes.model import (
     Camera,
     Color,
@@ -37,7 +35,9 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
-from scenes.placing import (
+from scenes.motion.transforms import Transform
+from scenes.playing.lamp_distances import lamp_distances
+from scenes.playing.placing import (
     UNIT_BOX,
     PartRun,
     Placed,
@@ -48,11 +48,11 @@ from scenes.placing import (
     placed_parts,
     runs_of,
 )
+from scenes.playing.tessellation import tessellated
+from scenes.playing.track_times import Pose, TrackTime, camera_at
 from scenes.scene import Scene, TrianglePiece
-from scenes.tessellation import tessellated
-from scenes.track_times import Pose, TrackTime, camera_at
-from scenes.transforms import Transform
-from scenes.viewing import AS_THE_FILE_SAYS, Viewing
+from scenes.views.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
+from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
@@ -165,7 +165,7 @@ class SceneEvaluator:
     @cached_property
     def light_distances(self) -> dict[LightSource, float]:
         """Returns the distance at which each light that does not fade is as strong as its number says, at all times:
-        see `scenes.lamp_distances`."""
+        see `scenes.playing.lamp_distances`."""
         start = self.document.animation.start
         view = EvaluatedLights(self, start)
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scenes.document import BentMesh, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.geometry import MAX_COORDINATE, JoinedMeshes, MeshCopies, in_range
+from scenes.meshes.geometry import MAX_COORDINATE, JoinedMeshes, MeshCopies, in_range
 from scenes.model import Doubles, Floats, Mesh
 
 #: Triangles that are placed at a time.

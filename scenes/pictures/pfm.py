@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from scenes.errors import SceneFileError
+from scenes.files.source_file import count_pixels, read_bytes
 from scenes.model import Floats
-from scenes.source_file import count_pixels, read_bytes
 
 MAX_FILE_BYTES = 1 << 30
 HEADER = re.compile(rb"P([Ff])\s+(\d{1,9})\s+(\d{1,9})\s+([-+.\deE]{1,30})[ \t\r]*\n")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scenes.geometry import unit
+from scenes.meshes.geometry import unit
 from scenes.model import Doubles
 
 IDENTITY: Doubles = np.eye(4)

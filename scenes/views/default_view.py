@@ -1,7 +1,7 @@
 """This module makes a camera and light for files that have none.
 
 A scene is seen from outside: three quarters from the front, somewhat above. But where its triangles are the walls of a
-room, see `scenes.room_finder`, it is seen from within, or from before the opening that a room has to one side.
+room, see `scenes.views.room_finder`, it is seen from within, or from before the opening that a room has to one side.
 
 Light comes from all around and, more of it, from a wide lamp above, to the left of whoever looks, so that rough metal
 and glass have something to reflect. In a closed room a lamp hangs in its middle and one above the eye; in one with an
@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scenes.colors.palette import mean_color
 from scenes.document import Document, EnvironmentSource, LightSource, Part
-from scenes.geometry import areas, double_area_normals, unit
 from scenes.lights import DistantSource, PointLight, PointSource, SpotLight
-from scenes.microfacets import multiplied
+from scenes.materials.microfacets import multiplied
+from scenes.meshes.geometry import areas, double_area_normals, unit
 from scenes.model import Camera, Color, Doubles, Floats, Indices, Light, Material, Texture
-from scenes.palette import mean_color
-from scenes.room_finder import Room, find_room, first_hits, surroundings
+from scenes.views.room_finder import Room, find_room, first_hits, surroundings
 
 VERTICAL_FOV = 40.0
 #: Of a camera in a room.

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from scenes.meshes.shapes import cone, sphere
 from scenes.model import Doubles, Mesh
-from scenes.shapes import cone, sphere
 
 #: Segments around a shape, at least and at most.
 LEAST_SEGMENTS, MOST_SEGMENTS = 8, 512

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scenes.default_view import triple
 from scenes.model import Camera, Doubles
-from scenes.tracks import Track, matrices_at
-from scenes.transforms import IDENTITY, Transform
+from scenes.motion.tracks import Track, matrices_at
+from scenes.motion.transforms import IDENTITY, Transform
+from scenes.views.default_view import triple
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from scenes.colors.srgb import decoded, encoded
 from scenes.model import Color, Doubles, Mesh, Texture
-from scenes.srgb import decoded, encoded
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scenes.errors import SceneFileError
-from scenes.limits import FREE_OF_RATIO, FREE_PIXELS, MAX_ALL_PIXELS, MAX_PIXELS_PER_BYTE, MAX_RATIO
+from scenes.files.limits import FREE_OF_RATIO, FREE_PIXELS, MAX_ALL_PIXELS, MAX_PIXELS_PER_BYTE, MAX_RATIO
 
 #: The end of the names of packed files.
 PACKED = ".gz"

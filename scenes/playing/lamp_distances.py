@@ -11,7 +11,7 @@ What stands in between is not looked for; all sides count as facing the lamp.
 
 import numpy as np
 
-from scenes.geometry import column_crosses, column_dots, column_lengths, column_normals, columns_of
+from scenes.meshes.geometry import column_crosses, column_dots, column_lengths, column_normals, columns_of
 from scenes.model import Doubles, Floats
 
 #: Pairs of a triangle and a lamp that are looked at, and triangles for a lamp at least, if there are so many.

@@ -17,11 +17,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from scenes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.document import Document, Part, join_loose
+from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.model import Camera, Doubles, Mesh
-from scenes.track_times import TrackTime, camera_at
-from scenes.viewing import Viewing
+from scenes.playing.track_times import TrackTime, camera_at
+from scenes.views.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
 MAX_ERROR = 0.25

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from scenes.source_file import reason
+from scenes.files.source_file import reason
 
 try:
     import fcntl

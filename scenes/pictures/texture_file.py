@@ -11,12 +11,12 @@ import numpy as np
 from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from scenes.errors import SceneFileError
-from scenes.limits import MAX_PIXELS
-from scenes.marks import WRITTEN_BY
+from scenes.files.limits import MAX_PIXELS
+from scenes.files.marks import WRITTEN_BY
+from scenes.files.source_file import PixelsError, count_pixels, read_bytes, reason
 from scenes.memory import free_bytes, gigabytes
 from scenes.model import Texture
-from scenes.png_rows import missing_rows
-from scenes.source_file import PixelsError, count_pixels, read_bytes, reason
+from scenes.pictures.png_rows import missing_rows
 
 MAX_FILE_BYTES = 1 << 29
 OPAQUE = 255

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scenes.geometry import double_area_normals
+from scenes.meshes.geometry import double_area_normals
 from scenes.model import Doubles, Floats
 
 #: Enclosed volumes of a closed and of an open room at most, as shares of the box around them.

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scenes.geometry import double_area_normals, unit
+from scenes.meshes.geometry import double_area_normals, unit
 from scenes.model import Doubles, Indices, Mesh
 
 SPHERE_SEGMENTS = 32

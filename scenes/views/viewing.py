@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.errors import SceneError
 from scenes.model import Camera
+from scenes.views.default_view import look_at, triple
 
 Triple = tuple[float, float, float]
 

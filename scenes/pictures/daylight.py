@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scenes.geometry import unit
+from scenes.colors.spectra import RGB_OF_XYZ, WAVELENGTHS, blackbody, light_color
+from scenes.meshes.geometry import unit
 from scenes.model import Color, Doubles, Floats
-from scenes.spectra import RGB_OF_XYZ, WAVELENGTHS, blackbody, light_color
 
 #: Rows and columns of the image of a sky.
 SKY_SIZE = (256, 512)

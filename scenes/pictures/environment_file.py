@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scenes.colors.srgb import decoded
 from scenes.errors import SceneError, SceneFileError
-from scenes.marks import WRITTEN_BY
+from scenes.files.marks import WRITTEN_BY
+from scenes.files.source_file import check_file, count_pixels, reason
+from scenes.files.written_file import WriteError
 from scenes.model import Color, Floats
-from scenes.pfm import read_floats
-from scenes.rgbe import read_rgbe
-from scenes.source_file import check_file, count_pixels, reason
-from scenes.srgb import decoded
-from scenes.written_file import WriteError
+from scenes.pictures.pfm import read_floats
+from scenes.pictures.rgbe import read_rgbe
 
 #: The most texels of an image: 8192 by 4096.
 MAX_TEXELS = 1 << 25
@@ -139,7 +139,7 @@ def write_exr(path: Path, radiance: Floats) -> None:
 
 def read_picture(path: Path) -> Floats:
     """Reads a picture of bytes, whose white stands for radiance 1."""
-    from scenes.texture_file import read_texture  # not for radiance
+    from scenes.pictures.texture_file import read_texture  # not for radiance
 
     pixels = read_texture(path, ("PNG", "JPEG")).pixels
     check_shape(path, pixels.shape)

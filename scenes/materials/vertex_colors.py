@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from scenes.colors.palette import painted, srgb
 from scenes.document import corner_indices
 from scenes.model import Doubles, Mesh, Texture
-from scenes.palette import painted, srgb
 
 #: Triangles of a mesh up to which each has a patch, of 60 bytes; those of a larger one have the mean of their corners.
 MAX_PATCHES = 1 << 22

@@ -1,0 +1,1 @@
+"""This package reads and writes files as bytes: errors that say what is wrong, limits, marks, writing in one step."""

@@ -1,0 +1,1 @@
+"""This package makes and measures meshes: arrays of triangles, round shapes, polygons."""

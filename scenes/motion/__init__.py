@@ -1,0 +1,1 @@
+"""This package moves things: keyframes, and affine maps."""

@@ -1,0 +1,1 @@
+"""This package reads and makes pictures: textures, and images of light from all around."""

@@ -1,0 +1,1 @@
+"""This package plays a document: what it looks like at one time, as triangles."""
