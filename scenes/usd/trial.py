@@ -2,12 +2,12 @@
 that reads them, or have it take all memory."""
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from scenes.errors import SceneFileError
 from scenes.usd.trial_process import EDITS
+from tracecore.child_process import start_python
 
 #: Megabytes and seconds for each trial, and more of both for each megabyte of its files.
 FREE_MEGABYTES, MEGABYTES_EACH = 2000, 40
@@ -35,15 +35,17 @@ def check_by_trial(path: Path, names: Sequence[str], size: int) -> None:
         return check_by_trial(path, names[middle:], size)
     megabytes = int(FREE_MEGABYTES + MEGABYTES_EACH * size / 1e6)
     seconds = int(FREE_SECONDS + SECONDS_EACH * size / 1e6)
-    command = [sys.executable, "-P", str(PROCESS), str(megabytes), str(seconds), *names]
-    try:
-        trial = subprocess.run(command, capture_output=True, timeout=2 * seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise SceneFileError(path, None, f"takes over {seconds} seconds to be read") from error
+    words = [str(PROCESS), str(megabytes), str(seconds), *names]
+    with start_python(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as trial:
+        try:
+            said, errors = trial.communicate(timeout=2 * seconds)
+        except subprocess.TimeoutExpired as error:
+            trial.kill()
+            raise SceneFileError(path, None, f"takes over {seconds} seconds to be read") from error
     if trial.returncode == EDITS:
         raise SceneFileError(path, None, EDITED)
-    if trial.returncode or TOO_FAR in trial.stderr:
-        last = Path(trial.stdout.decode(errors="replace").strip().rpartition("\n")[2]).name
+    if trial.returncode or TOO_FAR in errors:
+        last = Path(said.decode(errors="replace").strip().rpartition("\n")[2]).name
         message = f"is no readable USD file: usd-core ended with status {trial.returncode} at {last}"
         raise SceneFileError(path, None, f"{message} (within {megabytes} MB and {seconds} s)")
     return None
