@@ -118,7 +118,7 @@ def test_pictures(measured, tmp_path, monkeypatch, capfd):
     """A plot, and a peer that renders, one that raises and one that crashes; the last two cost a line each."""
     played(monkeypatch, flat="cpu", raises="cpu", crashes="cpu", elsewhere="gpu")
     small = ("--devices", "cpu", "--threads", "1", "--size", "8x6", "--drivers", "ao,whitted", "--passes", "5")
-    made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.1", "--repeat", "3")
+    made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.5", "--repeat", "3")
     drawn = ("--renderers", "played", "--renderer-samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
     drawn += ("--html", str(tmp_path / "page.html"))
     figures = measured("pictures", "cornell", "caustic", *small, *made, *drawn)
