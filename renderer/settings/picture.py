@@ -66,77 +66,76 @@ class Settings(Checked):
     """
 
     camera: str | None = setting(
-        Text("a name"), "look through the camera of this name", fallback="the scene's first", group="scene"
+        Text("a name"), "name of the camera to look through", fallback="the scene's first", group="scene"
     )
-    frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
+    frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, counted from 0", default=0, group="scene")
     time: float | None = setting(
         Number(-1e9, 1e9),
-        "or a time, in the unit of the animation",
+        "time of the animation, in its unit, instead of a frame",
         metavar="T",
         fallback="that of the frame",
         group="scene",
     )
     define: dict[str, str] | None = setting(
         Definitions(),
-        "value of a parameter, $NAME, of a Mitsuba file, instead of its own; may be given again",
+        "set a parameter, $NAME, of a Mitsuba file; may be repeated",
         fallback="the file's",
         group="scene",
         aliases=("-D",),
     )
     allow_outside: bool = setting(
-        Flag(), "read files that the scene names outside of its own folder too", default=False, group="scene"
+        Flag(), "also read files outside of the scene's folder that the scene names", default=False, group="scene"
     )
     strict: bool = setting(
         Flag(),
-        "what the picture lacks, such as a missing file or a medium that is left out, is an error and not a note",
+        "whatever the picture lacks, such as a missing file or a medium that is left out, is an error instead of a "
+        "note",
         default=False,
         group="scene",
     )
     driver: str | None = proposed("driver", fallback=f"what the scene says, or {DEFAULT_DRIVER}")
 
     output: Path | None = setting(
-        File(), "picture to write, .png, .exr or .npy", fallback="none is written", group=_FILES, aliases=("-o",)
+        File(), "file of the picture: .png, .exr or .npy", fallback="none is written", group=_FILES, aliases=("-o",)
     )
     preview: float | None = setting(
         Number(0, 1e9),
-        "write the unfinished picture every so many seconds",
+        "write the unfinished picture at this interval, seconds",
         metavar="S",
         fallback=f"{DEFAULT_PREVIEW:g}",
         group=_FILES,
     )
     checkpoint: float | None = setting(
         Number(0, 1e9),
-        "keep what a picture needs to be resumed in OUTPUT.checkpoint, every so many seconds and at an interrupt, "
-        "until it is finished",
+        "save what --resume needs in OUTPUT.checkpoint at this interval in seconds, and when interrupted, until the "
+        "picture is finished",
         metavar="S",
         fallback="60, from two minutes on",
         group=_FILES,
     )
     resume: bool = setting(
         Flag(),
-        "go on with the checkpoint of a picture, or keep the frames of a sequence that are finished, where all is as "
-        "it was that decides the picture: with the same bits, on whatever device and threads",
+        "continue from a checkpoint, or keep the finished frames of a sequence, if nothing that decides the picture "
+        "has changed; the result has the same bits on any device and with any number of threads",
         default=False,
         group=_FILES,
     )
-    save_photons: Path | None = setting(
-        File(), "keep the photons in FILE.npz; of the drivers photons-only alone can", group=_FILES
-    )
+    save_photons: Path | None = setting(File(), "save the photons in FILE.npz (driver photons-only)", group=_FILES)
     timeline: Path | None = setting(
-        File(), "write what each thread did when to FILE.json, for chrome://tracing or Perfetto", group=_FILES
+        File(), "write a trace of all threads to FILE.json, for chrome://tracing or Perfetto", group=_FILES
     )
-    quiet: bool = setting(Flag(), "print errors alone", default=False, group=_FILES)
+    quiet: bool = setting(Flag(), "print only errors", default=False, group=_FILES)
 
     size: tuple[int, int] | None = proposed("size", fallback="what the scene says", group=_PICTURE)
     draft: bool = setting(
         Flag(),
-        "a quick look: a quarter of the width and of the height, and without --passes 4 of them",
+        "quick look: a quarter of the width and height, and 4 passes unless --passes is given",
         default=False,
         group=_PICTURE,
     )
     crop: tuple[int, int, int, int] | None = setting(
         Rectangle(),
-        "make this part of the picture alone, from column X and row Y on, with the bits that it has in the whole",
+        "render only this rectangle, from column X and row Y on; it has the same bits as in the whole picture",
         fallback="the whole picture",
         group=_PICTURE,
     )
@@ -147,38 +146,41 @@ class Settings(Checked):
         aliases=("--spp",),
     )
     time_limit: float | None = setting(
-        Number(1e-3, 1e9), "begin no pass after so many seconds", metavar="S", fallback="no limit", group=_PICTURE
+        Number(1e-3, 1e9),
+        "start no further pass after this many seconds",
+        metavar="S",
+        fallback="no limit",
+        group=_PICTURE,
     )
     target_noise: float | None = setting(
         Number(1e-6, 10),
-        "stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of the "
-        "passes differ and by the blur of the photon search",
+        "stop when the relative error of the pixels is below this, such as 0.02; it is estimated from two halves of "
+        "the passes and the blur of the photon search",
         metavar="E",
         fallback="no target",
         group=_PICTURE,
     )
     layers: bool | tuple[str, ...] = setting(
         FlagOrNames(LAYER_NAMES),
-        "keep direct, indirect and caustic light, albedo, normals and more beside the picture, or the layers that are "
-        "named alone; a file must be an .exr",
+        "also keep direct, indirect and caustic light, albedo, normals and more, or only the layers that are named; "
+        "needs an .exr file",
         default=False,
         group=_PICTURE,
     )
     denoise: bool = setting(
-        Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
+        Flag(), "denoise the picture by Open Image Denoise (extra denoise)", default=False, group=_PICTURE
     )
     clamp: float | None = setting(
         Number(1e-9, 1e9),
-        "scale down samples, one of a pixel and pass each, that are brighter than this luminance: no fireflies, and "
-        "less light than there is",
+        "scale down samples that are brighter than this luminance: removes fireflies, and some of the light",
         metavar="L",
         fallback="no limit",
         group=_PICTURE,
     )
     exposure: float | Literal["auto"] | None = setting(
         OrWord(PROPOSALS["exposure"].kind, "auto"),
-        f"{PROPOSALS['exposure'].about}; auto by what is in the picture, or in a few frames of a film; the linear "
-        "picture stays as it is",
+        f"{PROPOSALS['exposure'].about}; auto measures the picture, or a few frames of a film; linear files are "
+        "not changed",
         metavar="EV",
         fallback="what the scene says, or auto; 0 of scenes made by code and drivers that show no light",
         group=_PICTURE,
@@ -186,77 +188,81 @@ class Settings(Checked):
     tone_map: str | None = proposed("tone_map", fallback="what suits the driver", group=_PICTURE)
     white_point: float | tuple[float, float] | None = setting(
         White(),
-        "show this colour white, as an eye that is used to it sees it: x and y, or that of a black body, such as 2856 "
-        "for a light bulb; the linear picture stays as it is",
+        "colour that is shown as white: its chromaticity x and y, or the temperature of a black body, such as 2856 "
+        "for a light bulb; linear files are not changed",
         fallback="sRGB's, 0.3127,0.3290",
         group=_PICTURE,
     )
 
     eye: tuple[float, float, float] | None = setting(
-        Vector(3, -1e9, 1e9), "look from this place, world units", fallback="the camera's", group=_CAMERA
+        Vector(3, -1e9, 1e9), "position of the camera, world units", fallback="the camera's", group=_CAMERA
     )
     look_at: tuple[float, float, float] | None = setting(
-        Vector(3, -1e9, 1e9), "look at this place, world units", fallback="where the camera looks", group=_CAMERA
+        Vector(3, -1e9, 1e9),
+        "point that the camera looks at, world units",
+        fallback="where the camera looks",
+        group=_CAMERA,
     )
     up: tuple[float, float, float] | None = setting(
         Vector(3, -1e9, 1e9),
-        "what is up in the picture, a direction of any length",
+        "direction that is up in the picture, of any length",
         fallback="the camera's",
         group=_CAMERA,
     )
     fov: float | None = setting(
         Number(0.01, 179),
-        "vertical field of view, in perspective",
+        "vertical field of view of a perspective camera",
         metavar="DEGREES",
         fallback="the camera's",
         group=_CAMERA,
     )
     up_axis: Literal["y", "z"] | None = setting(
         Choice(("y", "z")),
-        "what is up in a file that has no camera",
+        "axis that points up in a file without a camera",
         fallback="what the format says, or what the triangles stand on",
         group=_CAMERA,
     )
     aperture: float | None = setting(
         Number(0, 1e9),
-        "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
+        "radius of the lens, world units, which blurs what is out of focus; 0 is a pinhole",
         metavar="R",
         fallback="the scene's",
         group=_CAMERA,
     )
     focus: float | None = setting(
         Number(1e-9, 1e9),
-        "distance along the view of what is sharp, world units",
+        "distance of the plane in focus, along the view, world units",
         metavar="D",
         fallback="the scene's",
         group=_CAMERA,
     )
     shutter: float | None = setting(
         Number(1e-9, 1e9),
-        "motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
+        "motion blur: how long the shutter is open from the time of the frame on, in the animation's unit",
         metavar="S",
         fallback="one moment is seen",
         group=_CAMERA,
     )
     motion_samples: int | None = setting(
         Whole(1, 65536),
-        "the first N passes have a time each, then come N times with two passes each, N with four, and so on",
+        "times of motion blur: the first N passes have one each, the next N times have two passes each, then four, "
+        "and so on",
         fallback=f"{DEFAULT_MOTION_SAMPLES}",
         group=_CAMERA,
     )
     filter: str | None = setting(
-        Choice(FILTER_NAMES), "what of the picture a pixel is the mean of", fallback=DEFAULT_FILTER, group=_CAMERA
+        Choice(FILTER_NAMES), "pixel reconstruction filter", fallback=DEFAULT_FILTER, group=_CAMERA
     )
     sampler: str | None = setting(
         Choice(SAMPLER_NAMES),
-        "numbers up to the first surface: Sobol's points, or random as all others",
+        "sample sequence up to the first surface: Sobol points, or independent random numbers as elsewhere",
         fallback="sobol",
         group=_CAMERA,
     )
     update: Literal["auto", "refit", "rebuild"] | None = setting(
         Choice(("auto", "refit", "rebuild")),
-        "from frame to frame, or time to time: fit the tree to where triangles are now, build a new one, or what takes "
-        "less time; the picture is the same",
+        "tree of an animation from frame to frame: refit it, rebuild it, or whichever takes less time; the picture is "
+        "the same",
         fallback=DEFAULT_UPDATE,
         group=_CAMERA,
     )
@@ -271,23 +277,23 @@ class Settings(Checked):
     )
     guide_share: float | None = setting(
         Number(0, 0.9),
-        "share of the photons of photon and sppm that is sent to mirrors and glass: less noise in caustics, more "
-        "elsewhere, and more time for each photon",
+        "share of the photons of photon and sppm that is aimed at mirrors and glass: less noise in caustics, more "
+        "elsewhere, and more time per photon",
         metavar="SHARE",
         fallback="0",
         group=_LIGHT,
     )
     mirrors: Literal["auto", "literal", "none"] | None = setting(
         Choice(("auto", "literal", "none")),
-        "how much of the specular reflection of surfaces as NFF and AFF have them is a mirror image, and not a "
-        "highlight alone: as these look in published pictures, all, or nothing",
+        "how much of the specular reflection of NFF and AFF surfaces is a mirror image and not only a highlight: auto "
+        "as in published pictures, literal all of it, none nothing",
         fallback="auto",
         group=_LIGHT,
     )
     ambient: Literal["auto", "literal", "none"] | None = setting(
         Choice(("auto", "literal", "none")),
-        "whether surfaces show the ambient term that they have, as in published pictures of AFF, which stands for "
-        "light between surfaces; that light is computed, so that auto leaves the term out as none does",
+        "whether surfaces of AFF show their ambient term, as in published pictures; it stands for indirect light, "
+        "which is computed here, so that auto leaves it out as none does",
         fallback="auto",
         group=_LIGHT,
     )
@@ -295,76 +301,76 @@ class Settings(Checked):
 
     device: str = setting(
         DeviceName(),
-        "what traces rays: auto, gpu, cpu or emulator; auto takes the GPU if there is one, gpu:1 the second of several;"
-        " emulator runs the GPU's kernels on the CPU, slowly",
+        "device that traces rays: auto, gpu, cpu or emulator; auto takes a GPU if there is one, gpu:1 is the second of "
+        "several; emulator runs the GPU's kernels on the CPU, slowly",
         default="auto",
         group=TRACING,
     )
     kernel: str | None = setting(
         Text("a name"),
-        "traversal kernel, by a name that 'tracecore doctor' lists for the device, or auto: what was measured to be "
-        "fastest for such rays as are traced",
+        "traversal kernel, one of those that 'tracecore doctor' lists for the device; auto takes the one that was "
+        "measured to be fastest for the rays of the driver",
         fallback="auto",
         group=TRACING,
     )
     dispatch: str | None = setting(
         Choice(("resident", "streamed")),
-        "how batches reach a GPU: read by a kernel that stays, or by launches of it",
+        "how batches reach a GPU: a resident kernel takes them from a ring, or each is streamed to a launch of its own",
         fallback="resident",
         group=TRACING,
     )
     gpus: int | Literal["all"] | None = setting(
         OrWord(Whole(1, 64), "all"),
-        "share the work out to so many GPUs of this host, a process each; the picture has the same bits",
+        "number of GPUs of this host that share the work, one process each; the picture has the same bits",
         metavar="N|all",
         fallback="one",
         group=TRACING,
     )
     cluster: str | None = setting(
         ClusterAddress(),
-        "share the work out to the workers of a Dask cluster: the address of its scheduler, such as "
+        "share the work with the workers of a Dask cluster: the address of its scheduler, such as "
         "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
         fallback="no cluster",
         group=TRACING,
     )
     insecure_cluster: bool = setting(
         Flag(),
-        "take a scheduler on another machine that has no TLS: whoever reaches it can run code here and there",
+        "accept a scheduler on another machine without TLS: whoever reaches it can run code here and there",
         default=False,
         group=TRACING,
     )
-    threads: int | None = setting(Whole(1, 1024), "CPU threads", fallback="all cores", group=TRACING)
+    threads: int | None = setting(Whole(1, 1024), "number of CPU threads", fallback="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
-        f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
+        f"rays per batch, a power of two from {MIN_BATCH} to {MAX_BATCH}",
         default=4096,
         group=TRACING,
     )
     builder: str | None = setting(
         Text("a name"),
-        "how the tree over the triangles is built: reinserted, so that rays cost least, from bins; ploc, by joining "
-        "neighbours; binned, by splitting bins alone; lbvh, in the least time, by the order along a curve; or by one "
-        "of a plugin",
+        "builder of the tree: reinserted (binned, then optimised by reinsertion, fastest to trace), ploc (merges "
+        "neighbours), binned (splits by the surface area heuristic), lbvh (along a curve, fastest to build), or one of "
+        "a plugin",
         fallback="reinserted",
         group=TRACING,
     )
     verify: float | None = setting(
         Number(1e-6, 1),
-        "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",
+        "trace this fraction of the batches again on the CPU, and stop with an error where a hit has other bits",
         metavar="FRACTION",
         fallback="none is",
         group=TRACING,
     )
     fallback: Literal["cpu"] | None = setting(
         Choice(("cpu",)),
-        "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
+        "if a device fails or cannot be used, continue on this one, with the same bits and a note",
         fallback="a failure is an error",
         group=TRACING,
     )
     memory: int | None = setting(
         Bytes(),
-        "most memory to take, all processes of this host together, such as 4GB: fewer passes are under way at once "
-        "then, and what needs more is refused",
+        "most memory that all processes of this host may take together, such as 4GB: fewer passes run at once, and "
+        "what needs more is refused",
         fallback="what is free",
         group=TRACING,
     )

@@ -195,7 +195,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     text = " ".join(capsys.readouterr().out.split())
     assert PHOTONS_PER_PIXEL == 2
     assert "each pass (default: two for each pixel)" in text
-    assert f"with surfaces (default: {settings.max_bounces})" in text
+    assert f"surface interactions (default: {settings.max_bounces})" in text
 
 
 @pytest.mark.parametrize("command", ["", *cli.COMMANDS])
