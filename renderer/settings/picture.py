@@ -120,7 +120,9 @@ class Settings(Checked):
         default=False,
         group=_FILES,
     )
-    save_photons: Path | None = setting(File(), "save the photons in FILE.npz (driver photons-only)", group=_FILES)
+    save_photons: Path | None = setting(
+        File(), "save the photons in FILE.npz; render does with the driver photons-only", group=_FILES
+    )
     timeline: Path | None = setting(
         File(), "write a trace of all threads to FILE.json, for chrome://tracing or Perfetto", group=_FILES
     )
