@@ -5,7 +5,7 @@ the texture coordinates reach, mirrored where the sampler mirrors it, and the co
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -107,13 +107,93 @@ class Layout(NamedTuple):
         return uvs if self.first == (0, 0) and self.copies == (1, 1) else (uvs - self.first) / self.copies
 
 
-class GltfPictures:
-    """Reads pictures, each once."""
+class Pictures:
+    """Has the pictures that materials look up, each read once, by their numbers.
 
-    def __init__(self, file: GltfFile) -> None:
-        self.file = file
+    note: takes a line on what is not as the file says.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note = note
         self.picture = cache(self._picture)
         self.mean = cache(self._mean)
+
+    def _picture(self, index: int) -> Texture | None:
+        """Reads a picture, or the one colour that `EVEN` stands for; one that cannot be used is noted."""
+        raise NotImplementedError
+
+    def _mean(self, image: int, role: Role) -> Color:
+        """Returns the mean of what a role uses of a picture, linear."""
+        picture = self.picture(image)
+        assert picture is not None
+        if not role.is_linear:
+            return mean_color(picture.pixels)
+        red, green, blue = (picture.pixels.reshape(-1, 3).mean(axis=0) / 255.0).tolist()
+        share = (red, green, blue)
+        return share if role.channel is None else (share[role.channel],) * 3
+
+    def alpha(self, image: int) -> npt.NDArray[np.uint8] | None:
+        """Returns the alpha of a picture, (height, width), or None where all of it is opaque."""
+        picture = self.picture(image)
+        return None if picture is None else picture.alpha
+
+    def layout(self, maps: Sequence[Map], uvs: Doubles) -> Layout:
+        """Returns how the pictures of a material are laid out for texture coordinates (n, 2), moved as they want."""
+        lookups = [one.lookup for one in maps]
+        modes = [{one.wraps[axis] for one in lookups} for axis in range(2)]
+        if CLAMP not in modes[0] | modes[1]:
+            return Layout(copies=(1 + (MIRROR in modes[0]), 1 + (MIRROR in modes[1])))
+        if modes[0] == modes[1] == {CLAMP} or not len(uvs):
+            return Layout("clamp")
+        smallest = [min(self.sides(one.image)[axis] for one in lookups) for axis in range(2)]
+        found = [copies_of(modes[axis], uvs[:, axis], smallest[axis]) for axis in range(2)]
+        (first_u, count_u), (first_v, count_v) = found
+        largest = max(math.prod(self.sides(one.image)) for one in lookups)
+        if max(count_u, count_v) > MAX_COPIES or count_u * count_v * largest > MAX_PIXELS:
+            self.note("a picture that is clamped on one axis and repeats far on the other repeats on both")
+            return Layout(copies=(1 + (MIRROR in modes[0]), 1 + (MIRROR in modes[1])))
+        return Layout("clamp", (first_u, first_v), (count_u, count_v))
+
+    def sides(self, image: int) -> tuple[int, int]:
+        """Returns the width and the height of a picture."""
+        picture = self.picture(image)
+        assert picture is not None
+        return picture.pixels.shape[1], picture.pixels.shape[0]
+
+    def texture(self, used: Map, layout: Layout) -> Texture:
+        """Makes the texture of a picture of a material, as it is laid out."""
+        picture = self.picture(used.lookup.image)
+        assert picture is not None
+        pixels, alpha = picture.pixels, None
+        if used.role.channel is not None:
+            pixels = np.repeat(pixels[..., used.role.channel, None], 3, axis=2)
+        if used.tint != (1.0, 1.0, 1.0):
+            pixels = np.rint(255.0 * encoded(decoded(pixels) * used.tint)).astype(np.uint8)
+        if used.cutoff is not None and picture.alpha is not None:
+            alpha = np.where(picture.alpha >= used.cutoff * OPAQUE, OPAQUE, 0).astype(np.uint8)
+        if layout.copies != (1, 1) or layout.first != (0, 0):
+            axes = (
+                texels(pixels.shape[1 - axis], layout.first[axis], layout.copies[axis], used.lookup.wraps[axis])
+                for axis in (1, 0)
+            )
+            grid = np.ix_(*axes)
+            pixels, alpha = pixels[grid], None if alpha is None else alpha[grid]
+        return Texture(
+            name=picture.name,
+            pixels=pixels,
+            alpha=alpha,
+            wrap=layout.wrap,
+            filter="nearest" if used.lookup.is_nearest else "bilinear",
+            is_linear=used.role.is_linear,
+        )
+
+
+class GltfPictures(Pictures):
+    """Reads the pictures of a glTF file."""
+
+    def __init__(self, file: GltfFile) -> None:
+        super().__init__(file.note)
+        self.file = file
 
     def lookup(self, info: Item) -> Lookup | None:
         """Returns how a reference to a texture is looked up; None where there is none, or no picture."""
@@ -171,71 +251,6 @@ class GltfPictures:
         """Returns the name of a picture's texture."""
         uri = item.text("uri")
         return item.text("name") or ("" if uri.startswith("data:") else uri) or f"{item.place.keys} ({image.format})"
-
-    def _mean(self, image: int, role: Role) -> Color:
-        """Returns the mean of what a role uses of a picture, linear."""
-        picture = self.picture(image)
-        assert picture is not None
-        if not role.is_linear:
-            return mean_color(picture.pixels)
-        red, green, blue = (picture.pixels.reshape(-1, 3).mean(axis=0) / 255.0).tolist()
-        share = (red, green, blue)
-        return share if role.channel is None else (share[role.channel],) * 3
-
-    def alpha(self, image: int) -> npt.NDArray[np.uint8] | None:
-        """Returns the alpha of a picture, (height, width), or None where all of it is opaque."""
-        picture = self.picture(image)
-        return None if picture is None else picture.alpha
-
-    def layout(self, maps: Sequence[Map], uvs: Doubles) -> Layout:
-        """Returns how the pictures of a material are laid out for texture coordinates (n, 2), moved as they want."""
-        lookups = [one.lookup for one in maps]
-        modes = [{one.wraps[axis] for one in lookups} for axis in range(2)]
-        if CLAMP not in modes[0] | modes[1]:
-            return Layout(copies=(1 + (MIRROR in modes[0]), 1 + (MIRROR in modes[1])))
-        if modes[0] == modes[1] == {CLAMP} or not len(uvs):
-            return Layout("clamp")
-        smallest = [min(self.sides(one.image)[axis] for one in lookups) for axis in range(2)]
-        found = [copies_of(modes[axis], uvs[:, axis], smallest[axis]) for axis in range(2)]
-        (first_u, count_u), (first_v, count_v) = found
-        largest = max(math.prod(self.sides(one.image)) for one in lookups)
-        if max(count_u, count_v) > MAX_COPIES or count_u * count_v * largest > MAX_PIXELS:
-            self.file.note("a picture that is clamped on one axis and repeats far on the other repeats on both")
-            return Layout(copies=(1 + (MIRROR in modes[0]), 1 + (MIRROR in modes[1])))
-        return Layout("clamp", (first_u, first_v), (count_u, count_v))
-
-    def sides(self, image: int) -> tuple[int, int]:
-        """Returns the width and the height of a picture."""
-        picture = self.picture(image)
-        assert picture is not None
-        return picture.pixels.shape[1], picture.pixels.shape[0]
-
-    def texture(self, used: Map, layout: Layout) -> Texture:
-        """Makes the texture of a picture of a material, as it is laid out."""
-        picture = self.picture(used.lookup.image)
-        assert picture is not None
-        pixels, alpha = picture.pixels, None
-        if used.role.channel is not None:
-            pixels = np.repeat(pixels[..., used.role.channel, None], 3, axis=2)
-        if used.tint != (1.0, 1.0, 1.0):
-            pixels = np.rint(255.0 * encoded(decoded(pixels) * used.tint)).astype(np.uint8)
-        if used.cutoff is not None and picture.alpha is not None:
-            alpha = np.where(picture.alpha >= used.cutoff * OPAQUE, OPAQUE, 0).astype(np.uint8)
-        if layout.copies != (1, 1) or layout.first != (0, 0):
-            axes = (
-                texels(pixels.shape[1 - axis], layout.first[axis], layout.copies[axis], used.lookup.wraps[axis])
-                for axis in (1, 0)
-            )
-            grid = np.ix_(*axes)
-            pixels, alpha = pixels[grid], None if alpha is None else alpha[grid]
-        return Texture(
-            name=picture.name,
-            pixels=pixels,
-            alpha=alpha,
-            wrap=layout.wrap,
-            filter="nearest" if used.lookup.is_nearest else "bilinear",
-            is_linear=used.role.is_linear,
-        )
 
 
 def wrap_of(sampler: Item, name: str) -> int:

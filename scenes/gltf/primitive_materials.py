@@ -9,7 +9,7 @@ import numpy as np
 from scenes.document import Document
 from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
-from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map
+from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map, Pictures
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.surfaces import GltfSurface, GltfSurfaces, folded
 from scenes.materials.mesh_materials import PLAIN
@@ -26,15 +26,67 @@ ONE_COLOR = 1.0 / 512.0
 
 
 class Dressing:
-    """Makes the meshes of primitives, with materials and textures in a document, each there once."""
+    """Has the materials and textures of a document, each there once, whose pictures are `pictures`."""
 
-    def __init__(self, file: GltfFile, document: Document) -> None:
-        self.file, self.document = file, document
-        self.pictures = GltfPictures(file)
-        self.surfaces = GltfSurfaces(self.pictures)
-        self._surfaces: dict[int, GltfSurface] = {}
+    def __init__(self, document: Document, pictures: Pictures) -> None:
+        self.document, self.pictures = document, pictures
         self._materials: dict[Material, int] = {}
         self._textures: dict[tuple[Map, Layout], int] = {}
+
+    def in_one_frame(self, surface: GltfSurface, frame: tuple[int, tuple[float, ...]] | None) -> GltfSurface:
+        """Returns a surface whose pictures all have the texture coordinates of a frame; of others the mean counts.
+
+        frame: as of `Lookup`, or None where there are no texture coordinates.
+        """
+        material, maps = surface.material, {}
+        for name, used in surface.maps.items():
+            if used.lookup == EVEN or used.lookup.frame == frame:
+                maps[name] = used
+                continue
+            if frame is not None and name != "cutout":
+                self.pictures.note(
+                    f"material {material.name!r}: {name} has other texture coordinates than its first picture; its "
+                    "mean is taken"
+                )
+            if name != "cutout":
+                material = folded(material, name, self.pictures.mean(used.lookup.image, used.role))
+        return replace(surface, material=material, maps=maps)
+
+    def painted(self, material: Material, texture: Texture) -> int:
+        """Returns the index of a material whose colour is a texture."""
+        number = self.document.add_texture(texture)
+        changed: dict[str, Any] = {color_map(material): number}
+        return self.index_of(replace(material, **changed))
+
+    def material(self, surface: GltfSurface, layout: Layout) -> int:
+        """Returns the index of the material of a surface, with its textures as they are laid out."""
+        fields: dict[str, Any] = {name: self.texture(used, layout) for name, used in surface.maps.items()}
+        return self.index_of(replace(surface.material, **fields))
+
+    def index_of(self, material: Material) -> int:
+        """Returns the index of a material, added if it is new."""
+        if material not in self._materials:
+            self._materials[material] = len(self.document.materials)
+            self.document.materials.append(material)
+        return self._materials[material]
+
+    def texture(self, used: Map, layout: Layout) -> int:
+        """Returns the index of a texture, added if it is new."""
+        key = (used, Layout() if used.lookup == EVEN else layout)
+        if key not in self._textures:
+            self._textures[key] = self.document.add_texture(self.pictures.texture(*key))
+        return self._textures[key]
+
+
+class GltfDressing(Dressing):
+    """Makes the meshes of primitives, with their materials and textures."""
+
+    def __init__(self, file: GltfFile, document: Document) -> None:
+        pictures = GltfPictures(file)
+        super().__init__(document, pictures)
+        self.file = file
+        self.surfaces = GltfSurfaces(pictures)
+        self._surfaces: dict[int, GltfSurface] = {}
 
     def mesh(self, primitive: Primitive) -> Mesh:
         """Returns the mesh of a primitive."""
@@ -76,25 +128,6 @@ class Dressing:
         if not item.flag("doubleSided"):
             self.file.note("surfaces that are single-sided are seen from both sides")
         return self._surfaces[number]
-
-    def in_one_frame(self, surface: GltfSurface, frame: tuple[int, tuple[float, ...]] | None) -> GltfSurface:
-        """Returns a surface whose pictures all have the texture coordinates of a frame; of others the mean counts.
-
-        frame: as of `Lookup`, or None where there are no texture coordinates.
-        """
-        material, maps = surface.material, {}
-        for name, used in surface.maps.items():
-            if used.lookup == EVEN or used.lookup.frame == frame:
-                maps[name] = used
-                continue
-            if frame is not None and name != "cutout":
-                self.file.note(
-                    f"material {material.name!r}: {name} has other texture coordinates than its first picture; its "
-                    "mean is taken"
-                )
-            if name != "cutout":
-                material = folded(material, name, self.pictures.mean(used.lookup.image, used.role))
-        return replace(surface, material=material, maps=maps)
 
     def colored(
         self, primitive: Primitive, mesh: Mesh, surface: GltfSurface, uvs: Doubles | None
@@ -138,31 +171,6 @@ class Dressing:
         assert picture is not None
         corners = used.lookup.moved(uvs)[mesh.triangles]
         return baked(mesh, (corners, colors), picture, used.lookup)
-
-    def painted(self, material: Material, texture: Texture) -> int:
-        """Returns the index of a material whose colour is a texture."""
-        number = self.document.add_texture(texture)
-        changed: dict[str, Any] = {color_map(material): number}
-        return self.index_of(replace(material, **changed))
-
-    def material(self, surface: GltfSurface, layout: Layout) -> int:
-        """Returns the index of the material of a surface, with its textures as they are laid out."""
-        fields: dict[str, Any] = {name: self.texture(used, layout) for name, used in surface.maps.items()}
-        return self.index_of(replace(surface.material, **fields))
-
-    def index_of(self, material: Material) -> int:
-        """Returns the index of a material, added if it is new."""
-        if material not in self._materials:
-            self._materials[material] = len(self.document.materials)
-            self.document.materials.append(material)
-        return self._materials[material]
-
-    def texture(self, used: Map, layout: Layout) -> int:
-        """Returns the index of a texture, added if it is new."""
-        key = (used, Layout() if used.lookup == EVEN else layout)
-        if key not in self._textures:
-            self._textures[key] = self.document.add_texture(self.pictures.texture(*key))
-        return self._textures[key]
 
 
 def color_map(material: Material) -> str:

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from scenes.document import Document, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
@@ -17,11 +16,11 @@ from scenes.gltf.container import GltfFile
 from scenes.gltf.deformation import Bending, Skin, skin_of, weights_of
 from scenes.gltf.extensions import INSTANCING
 from scenes.gltf.nodes import GltfNodes, PlacedNode, inside, track_name
-from scenes.gltf.primitive_materials import Dressing
+from scenes.gltf.primitive_materials import GltfDressing
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of
-from scenes.meshes.geometry import rewound
+from scenes.meshes.geometry import mirrors, rewound
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD, Transform, composed
 
@@ -77,9 +76,9 @@ class GltfReader:
         return GltfNodes(self.file, self.animations.tracks)
 
     @cached_property
-    def dressing(self) -> Dressing:
+    def dressing(self) -> GltfDressing:
         """Gives meshes their materials."""
-        return Dressing(self.file, self.document)
+        return GltfDressing(self.file, self.document)
 
     def read(self) -> None:
         """Reads everything."""
@@ -159,12 +158,6 @@ class GltfReader:
             raise primitive.item.place.error(f"expected {width} morph targets, as many as the weights that move them")
         bending = Bending(mesh, targets, still if weights is None else weights, skin)
         return bending if bending.is_moving else bending.mesh_at(0.0)
-
-
-def mirrors(matrices: Doubles) -> npt.NDArray[np.bool_]:
-    """Returns whether maps (..., 4, 4) turn the other side of triangles to the front, (...)."""
-    a, b, c = (matrices[..., row, :3] for row in range(3))
-    return np.sum(a * np.cross(b, c), axis=-1) < 0.0
 
 
 def instance_count(item: Item, accessors: Accessors) -> int:

@@ -267,6 +267,12 @@ def unit_scale(matrices: Doubles) -> Doubles:
     return matrices / np.where(sizes > 0.0, sizes, 1.0)
 
 
+def mirrors(matrices: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns whether maps (..., 4, 4) turn the other side of triangles to the front, (...)."""
+    a, b, c = (matrices[..., row, :3] for row in range(3))
+    return np.sum(a * np.cross(b, c), axis=-1) < 0.0
+
+
 def rewound(mesh: Mesh) -> Mesh:
     """Returns a mesh whose triangles show their other side."""
     return replace(

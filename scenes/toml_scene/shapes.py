@@ -10,6 +10,7 @@ import numpy as np
 from scenes.document import corner_indices
 from scenes.keys.place import Place
 from scenes.meshes.curves import Ball, Curve, Tube
+from scenes.meshes.geometry import rewound
 from scenes.meshes.shapes import arc, box, curve, grid, lathe, rectangle
 from scenes.model import Doubles, Indices, Mesh
 
@@ -55,9 +56,8 @@ def box_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
 
 def inside_out(mesh: Mesh) -> Mesh:
     """Returns a mesh with normals and texture coordinates whose front is its back."""
-    turned = {name: getattr(mesh, name)[:, ::-1] for name in ("triangles", "normal_triangles", "uv_triangles")}
     assert mesh.normals is not None
-    return replace(mesh, normals=-mesh.normals, **turned)
+    return replace(rewound(mesh), normals=-mesh.normals)
 
 
 def lathe_of(values: dict[str, Any], material: int, place: Place) -> Mesh:

@@ -2,18 +2,16 @@
 USD has for display."""
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom
 
 from scenes.document import Document
-from scenes.gltf.container import GltfFile
-from scenes.gltf.pictures import EVEN, Layout, Map
+from scenes.gltf.pictures import EVEN, Layout
 from scenes.gltf.primitive_materials import ONE_COLOR, Dressing, tinted
 from scenes.gltf.surfaces import GltfSurface
 from scenes.materials.vertex_colors import with_vertex_colors
-from scenes.model import Indices, Material, Mesh
+from scenes.model import Indices, Mesh
 from scenes.usd.file import UsdFile
 from scenes.usd.meshes import Channel, Polygons
 from scenes.usd.pictures import UsdPictures
@@ -24,16 +22,14 @@ DISPLAY_COLOR, DISPLAY_OPACITY = "displayColor", "displayOpacity"
 
 
 class UsdDressing(Dressing):
-    """Gives meshes materials and textures of a document, each there once. What is common with glTF is that of it."""
+    """Gives meshes materials and textures of a document, each there once."""
+
+    pictures: UsdPictures
 
     def __init__(self, file: UsdFile, document: Document) -> None:
-        self.file = cast("GltfFile", file)
-        self.usd = file
-        self.document = document
-        self.pictures = self.usd_pictures = UsdPictures(file)
-        self.looks = UsdSurfaces(file, self.usd_pictures)
-        self._materials: dict[Material, int] = {}
-        self._textures: dict[tuple[Map, Layout], int] = {}
+        super().__init__(document, UsdPictures(file))
+        self.file = file
+        self.looks = UsdSurfaces(file, self.pictures)
 
     def dressed(self, mesh: Mesh, polygons: Polygons, corners: Indices, path: Sdf.Path | None) -> Mesh:
         """Returns a mesh with its material.
@@ -60,17 +56,17 @@ class UsdDressing(Dressing):
         """Returns the look of a prim without a material; its primvar is the colour for display where that varies."""
         api = UsdGeom.PrimvarsAPI(prim)
         color, opacity = (api.FindPrimvarWithInheritance(name) for name in (DISPLAY_COLOR, DISPLAY_OPACITY))
-        opacities = self.usd.rows(opacity.GetAttr(), 1) if opacity else None
+        opacities = self.file.rows(opacity.GetAttr(), 1) if opacity else None
         share = 1.0 if opacities is None or not len(opacities) else float(np.clip(opacities, 0.0, 1.0).mean())
         if opacities is not None and len(opacities) and np.ptp(opacities) > ONE_COLOR:
-            self.usd.note("displayOpacity counts by its mean")
-        colors = self.usd.rows(color.GetAttr(), 3) if color else None
+            self.file.note("displayOpacity counts by its mean")
+        colors = self.file.rows(color.GetAttr(), 3) if color else None
         if colors is None or not len(colors):
             return Look(GltfSurface(displayed(None, share)))
         if np.ptp(colors, axis=0).max() <= ONE_COLOR:
             return Look(GltfSurface(displayed(triple(np.clip(colors[0], 0.0, 1.0)), share)))
         if not prim.IsA(UsdGeom.Mesh):
-            self.usd.note("colours for display that vary over a round shape count by their mean")
+            self.file.note("colours for display that vary over a round shape count by their mean")
             return Look(GltfSurface(displayed(triple(np.clip(colors, 0.0, 1.0).mean(axis=0)), share)))
         return Look(GltfSurface(displayed((1.0, 1.0, 1.0), share)), DISPLAY_COLOR)
 
@@ -89,7 +85,7 @@ class UsdDressing(Dressing):
         uvs = None if first is None else polygons.primvar(self.looks.names[first.texcoord], 2)
         if first is not None and uvs is None:
             name = self.looks.names[first.texcoord]
-            self.usd.note(f"{polygons.name} has no texture coordinates {name!r}: of pictures the mean is taken")
+            self.file.note(f"{polygons.name} has no texture coordinates {name!r}: of pictures the mean is taken")
         surface = self.in_one_frame(surface, None if uvs is None or first is None else first.frame)
         if uvs is None or first is None:
             return replace(mesh, material=self.material(surface, Layout()))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,7 @@ from scenes.colors.palette import srgb
 from scenes.colors.srgb import decoded, encoded
 from scenes.errors import SceneFileError
 from scenes.files.source_file import OutsideError, PixelsError, allow_folder, read_bytes, reason
-from scenes.gltf.container import GltfFile
-from scenes.gltf.pictures import COLOR, EVEN, FORMATS, GltfPictures, Map
+from scenes.gltf.pictures import COLOR, EVEN, FORMATS, Map, Pictures
 from scenes.model import Floats, Texture
 from scenes.pictures.environment_file import read_environment
 from scenes.pictures.texture_file import MAX_FILE_BYTES, OPAQUE, SizeError, image_texture, opened_picture
@@ -51,12 +50,12 @@ class Asked(NamedTuple):
     alpha: int = 3
 
 
-class UsdPictures(GltfPictures):
+class UsdPictures(Pictures):
     """Reads pictures, each once, by the numbers that `number` gives them. Layouts are as of glTF."""
 
     def __init__(self, file: UsdFile) -> None:
-        super().__init__(cast("GltfFile", file))
-        self.usd = file
+        super().__init__(file.note)
+        self.file = file
         self.asked: list[Asked] = []
         self.plain = cache(self._plain)
 
@@ -90,7 +89,7 @@ class UsdPictures(GltfPictures):
                 with file_of(name) as path:
                     colors = read_environment(path)
                 return Texture(name=path.name, pixels=srgb(colors.astype(np.float64)), colors=colors), False
-            with opened_picture(self.usd.path, bytes_of(name), FORMATS) as image:
+            with opened_picture(self.file.path, bytes_of(name), FORMATS) as image:
                 has_colors = image.mode in ("RGB", "RGBA", "P", "CMYK", "YCbCr")
                 return image_texture(Path(name.rstrip("]")).name, image), has_colors
         except (OutsideError, PixelsError, SizeError):
@@ -99,7 +98,7 @@ class UsdPictures(GltfPictures):
             message = error.message
         except Exception as error:  # Pillow raises many kinds on bad files
             message = f"expected a picture, {', '.join(FORMATS)}: {reason(error)}"
-        self.usd.lose(f"{Path(name).name}: {message}: numbers alone are used")
+        self.file.lose(f"{Path(name).name}: {message}: numbers alone are used")
         return None
 
     def _picture(self, index: int) -> Texture | None:

@@ -12,9 +12,8 @@ from scenes.errors import SceneFileError
 from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.nodes import inside
 from scenes.gltf.pictures import Layout
-from scenes.gltf.reader import mirrors
 from scenes.meshes.curves import Turned
-from scenes.meshes.geometry import rewound
+from scenes.meshes.geometry import mirrors, rewound
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD, Transform, scaling
 from scenes.playing.evaluator import scene_of
@@ -211,7 +210,7 @@ class UsdReader:
 
     def add_lamp(self, light: LightPrim, made: Lamp) -> None:
         """Adds a surface that glows."""
-        lamp = with_picture(light, made, self.dressing.usd_pictures)
+        lamp = with_picture(light, made, self.dressing.pictures)
         shape = mirrored(lamp.shape) if mirrors(light.matrix) else lamp.shape
         surface = lamp.surface
         if not (isinstance(shape, Mesh) and shape.uvs is not None):
