@@ -14,7 +14,7 @@ from tracecore.tracers.cpu import CpuTracer
 from tracecore.workers import threads
 from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
-from tracecore.workers.threads import run_in_thread
+from tracecore.threads import run_in_thread
 
 #: Seconds after which a test that waits for other threads has failed.
 LONG = 30.0

@@ -53,3 +53,12 @@ def half_area(lower: Any, upper: Any) -> float:
     y = np.float64(element(upper, 1)) - np.float64(element(lower, 1))
     z = np.float64(element(upper, 2)) - np.float64(element(lower, 2))
     return x * y + y * z + z * x
+
+
+@inlined
+def half_area_of(lower: Any, upper: Any, node: int) -> float:
+    """Returns half of the surface of a node's box, in float64. lower, upper: (n, 3) float32."""
+    x = np.float64(upper[node, 0]) - np.float64(lower[node, 0])
+    y = np.float64(upper[node, 1]) - np.float64(lower[node, 1])
+    z = np.float64(upper[node, 2]) - np.float64(lower[node, 2])
+    return x * y + y * z + z * x

@@ -4,17 +4,42 @@ After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through 
 programming from the leaves up finds the least cost of every subtree in every number of children.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.bvh.wide import CLOSED, TRIANGLE_COST, WideTree, fill_children, leaf_ranges
+from tracecore.bvh.wide import (
+    CLOSED,
+    EMPTY,
+    INNER,
+    TRIANGLE_COST,
+    Ints,
+    OpenChildren,
+    WideTree,
+    fill_children,
+    first_of_most,
+    leaf_ranges,
+)
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.threads import in_pieces
+
+#: Subtrees of at most so many triangles are not shared out between threads.
+PIECE = 1 << 12
+
+#: How many subtrees a thread takes at a time.
+TOP_PIECE = 4
 
 
 def optimal_collapse(
-    tree: BinaryTree, *, width: int = 8, max_leaf: int = 3, triangle_cost: float = TRIANGLE_COST
+    tree: BinaryTree,
+    *,
+    width: int = 8,
+    max_leaf: int = 3,
+    triangle_cost: float = TRIANGLE_COST,
+    place: OpenChildren | None = None,
 ) -> WideTree:
     """Returns the wide tree of least `sah_cost` among all whose nodes and leaves are subtrees of a binary tree.
 
@@ -23,96 +48,189 @@ def optimal_collapse(
     max_leaf: only subtrees of at most so many triangles may become one leaf; larger leaves of the binary tree stay, so
     build it with few.
     triangle_cost: cost of a triangle test, in visits to a wide node.
+    place: gives the children of opened nodes other places, before the inner ones are numbered.
     """
     leaf_indices = leaf_ranges(tree)
-    area = tree.half_area
-    fits = tree.is_leaf | (leaf_indices.count <= max_leaf)
-    leaf_cost = triangle_cost * leaf_indices.count
-    leaf_cost *= area
-    leaf_cost[~fits] = np.inf
-    is_leaf, share = np.zeros(len(area), np.bool_), np.zeros((len(area), width + 1), np.int8)
-    _find_costs(tree.child, area, leaf_cost, is_leaf, share)
-    del area, leaf_cost
-    child, rank = tree.child.copy(), np.zeros(len(is_leaf), np.int8)
-    _choose(child, rank, is_leaf, share)
-    del share
-    return fill_children(leaf_indices, child, rank, width)
+    share = np.zeros((len(tree.child), width + 1), np.int8)
+    subtrees = _Subtrees(tree.lower, tree.upper, tree.child, leaf_indices.count, (max_leaf, triangle_cost))
+    _share_out(subtrees, share)
+    open_children = partial(_open_by_share, tree.child, share)
+    return fill_children(leaf_indices, width, open_children if place is None else _both(open_children, place))
+
+
+def _both(one: OpenChildren, other: OpenChildren) -> OpenChildren:
+    def do_both(binary: Ints, wide: Ints, first: int, end: int) -> None:
+        one(binary, wide, first, end)
+        other(binary, wide, first, end)
+
+    return do_both
+
+
+class _Subtrees(NamedTuple):
+    """Holds a binary tree. count: triangles below each node. rules: the arguments `max_leaf` and `triangle_cost`."""
+
+    lower: Any
+    upper: Any
+    child: Any
+    count: Any
+    rules: Any
+
+
+class _Costs(NamedTuple):
+    """Holds the least costs of subtrees. least: (m, width + 1) float64, of each in at most so many of a wide node's
+    children, the last without the node itself. useful: (m,) int64, how many children it can make use of.
+    """
+
+    least: Any
+    useful: Any
+
+
+def _costs(subtrees: int, width: int) -> _Costs:
+    return _Costs(np.empty((subtrees, width + 1)), np.empty(subtrees, np.int64))
+
+
+def _share_out(subtrees: _Subtrees, share: Any) -> None:
+    """Finds the least costs of all subtrees, and keeps how their children are shared out: of the small ones by all
+    threads, then of those above.
+
+    share: (n, width + 1) int8, 0, written: how many of so many children go to the left child, 0 where the subtree takes
+    one child. The first says whether that costs least as a leaf.
+    """
+    most = 2 * MAX_DEPTH * (int(subtrees.count[0]) // PIECE) + 1  # of large ones and their children, level by level
+    top = np.empty((most, 2), np.int64)
+    top = top[: _list_top(subtrees, top)]
+    costs = _costs(len(top), share.shape[1] - 1)
+    in_pieces(partial(_share_out_small, subtrees, share, top, costs), len(top), TOP_PIECE)
+    _share_out_large(subtrees, share, top, costs)
 
 
 @compiled
-def _find_costs(child: Any, area: Any, leaf_cost: Any, is_leaf: Any, share: Any) -> None:
-    """Finds the least costs of all subtrees, children first, and keeps those that are still needed: of two siblings in
-    each level.
-
-    child: (n,) int32.
-    area, leaf_cost: (n,) float64.
-    is_leaf: (n,) bool, written: whether a subtree in one child costs least as a leaf.
-    share: (n, width + 1) int8, written: how many of so many children go to the left child, 0 where the subtree takes
-    one child.
+def _list_top(subtrees: Any, top: Any) -> int:
+    """Writes which subtrees are large, and their children: the node of each, and where its left child is listed, 0 for
+    a small one. Returns how many they are.
     """
-    # Rows are of a subtree in at most so many children, but of a wide node's children without the node in the last.
-    cost = np.empty((2 * MAX_DEPTH + 3, share.shape[1]))
+    top[0, 0], listed = 0, 1
+    at = np.int64(0)
+    while at < listed:
+        node = top[at, 0]
+        top[at, 1] = 0
+        if subtrees.child[node] > 0 and subtrees.count[node] > PIECE:
+            top[at, 1] = listed
+            for side in range(2):
+                top[listed + side, 0] = subtrees.child[node] + side
+            listed += 2
+        at += 1
+    return listed
+
+
+@compiled
+def _share_out_small(subtrees: Any, share: Any, top: Any, costs: Any, first: int, end: int) -> None:
+    """Finds the least costs of a piece of the listed subtrees, of the small ones."""
+    width = share.shape[1] - 1
+    here = _Costs(np.empty((2 * MAX_DEPTH + 3, width + 1)), np.empty(2 * MAX_DEPTH + 3, np.int64))
     stack = np.empty((2 * MAX_DEPTH + 3, 2), np.int64)  # a node, and the row of its costs; ~node once its children are
-    stack[0, 0], stack[0, 1] = 0, 0
+    for at in range(first, end):
+        if top[at, 1] == 0:
+            _find_costs(subtrees, share, top[at, 0], here, stack)
+            costs.least[at], costs.useful[at] = here.least[0], here.useful[0]
+
+
+@compiled
+def _share_out_large(subtrees: Any, share: Any, top: Any, costs: Any) -> None:
+    """Finds the least costs of the large ones of the listed subtrees."""
+    for at in range(len(top) - 1, -1, -1):
+        if top[at, 1] > 0:
+            _join(subtrees, share, top[at, 0], costs, (at, top[at, 1]))
+
+
+@inlined
+def _find_costs(subtrees: Any, share: Any, root: int, costs: Any, stack: Any) -> None:
+    """Finds the least costs of a subtree and of all below, children first, and keeps those that are still needed: of
+    two siblings in each level. Those of the root are in row 0 in the end.
+    """
+    stack[0, 0], stack[0, 1] = root, 0
     waiting = 1
     while waiting > 0:
         node, row = stack[waiting - 1]
-        if node >= 0 and child[node] > 0:
-            below = row + 2 - row % 2
+        below = row + 2 - row % 2
+        if node < 0:
+            _join(subtrees, share, ~node, costs, (row, below))
+            waiting -= 1
+        elif subtrees.child[node] > 0:
             stack[waiting - 1, 0] = ~node
             for side in range(2):
-                stack[waiting + side, 0], stack[waiting + side, 1] = child[node] + side, below + side
+                stack[waiting + side, 0], stack[waiting + side, 1] = subtrees.child[node] + side, below + side
             waiting += 2
-            continue
-        waiting -= 1
-        if node >= 0:
-            cost[row] = leaf_cost[node]
         else:
-            _join(cost, row, leaf_cost[~node], area[~node], share[~node])
-            is_leaf[~node] = leaf_cost[~node] <= area[~node] + cost[row, share.shape[1] - 1]
+            costs.useful[row] = 1
+            area = half_area_of(subtrees.lower, subtrees.upper, node)
+            for node_children in range(1, share.shape[1]):
+                costs.least[row, node_children] = subtrees.rules[1] * subtrees.count[node] * area
+            waiting -= 1
 
 
 @inlined
-def _join(cost: Any, row: int, leaf_cost: float, area: float, share: Any) -> None:
-    """Writes the costs of an inner node, and its shares, from the rows of its children."""
-    width, below = len(share) - 1, row + 2 - row % 2
+def _join(subtrees: Any, share: Any, node: int, costs: Any, rows: Any) -> None:
+    """Writes the costs of an inner node, and its shares.
+
+    rows: of its costs, and of those of its left child, which the right one's follow.
+    """
+    width, least = share.shape[1] - 1, costs.least
+    row, below = rows
+    useful = costs.useful[below] + costs.useful[below + 1]
     for node_children in range(2, width + 1):
-        cost[row, node_children], share[node_children] = _distribute(cost, below, node_children)
-    cost[row, 1] = min(leaf_cost, area + cost[row, width])
+        if node_children > useful:  # one more makes no difference
+            least[row, node_children] = least[row, node_children - 1]
+            share[node, node_children] = share[node, node_children - 1]
+        else:
+            shared = _distribute(least, below, node_children, costs.useful[below])
+            least[row, node_children], share[node, node_children] = shared
+    costs.useful[row] = min(useful, width)
+    max_leaf, triangle_cost = subtrees.rules
+    area = half_area_of(subtrees.lower, subtrees.upper, node)
+    leaf_cost = triangle_cost * subtrees.count[node] * area if subtrees.count[node] <= max_leaf else np.inf
+    inner_cost = area + least[row, width]
+    share[node, 0] = leaf_cost <= inner_cost
+    least[row, 1] = min(leaf_cost, inner_cost)
     for node_children in range(2, width):
-        if cost[row, 1] < cost[row, node_children]:
-            cost[row, node_children], share[node_children] = cost[row, 1], 0
+        if least[row, 1] < least[row, node_children]:
+            least[row, node_children], share[node, node_children] = least[row, 1], 0
 
 
 @inlined
-def _distribute(cost: Any, left: int, node_children: int) -> Any:
-    """Returns the least cost of two siblings in so many children, and how many of them go to the left one."""
-    least, share = np.inf, 0
-    for i in range(1, node_children):
-        both = cost[left, i] + cost[left + 1, node_children - i]
-        if both < least:
-            least, share = both, i
-    return least, share
+def _distribute(least: Any, left: int, node_children: int, useful: int) -> Any:
+    """Returns the least cost of two siblings in so many children, and how many of them go to the left one, which can
+    make use of some.
+    """
+    lowest, share = np.inf, 0
+    for i in range(1, min(node_children - 1, useful) + 1):
+        both = least[left, i] + least[left + 1, node_children - i]
+        if both < lowest:
+            lowest, share = both, i
+    return lowest, share
 
 
 @compiled
-def _choose(child: Any, rank: Any, is_leaf: Any, share: Any) -> None:
-    """Makes the shares into leaves, a `child` of 0, and wide nodes, a `rank` of `CLOSED`; parents first."""
-    width = share.shape[1] - 1
-    given = np.zeros(len(child), np.int8)
-    given[0] = width  # the root is a wide node, even if one leaf would do
-    for node in range(len(child)):
-        left = child[node]
-        if left == 0:
-            continue
-        if given[node] == 0:  # below a leaf
-            child[node] = 0
-            continue
-        if share[node, given[node]] == 0:
-            if is_leaf[node]:
-                child[node] = 0
-                continue
-            rank[node] = CLOSED
-            given[node] = width
-        given[left] = share[node, given[node]]
-        given[left + 1] = given[node] - given[left]
+def _open_by_share(child: Any, share: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+    """Opens children as they were shared out: an `OpenChildren`."""
+    width = binary.shape[1]
+    given, rank = np.empty(width, np.int64), np.empty(width)
+    for at in range(first, end):
+        given[0], filled = width, 1
+        rank[0] = CLOSED if child[binary[at, 0]] == 0 else 0.0
+        highest = first_of_most(rank, filled)
+        while highest != EMPTY:
+            node = binary[at, highest]
+            left_share = share[node, given[highest]]
+            given[filled], given[highest] = given[highest] - left_share, left_share
+            binary[at, highest], binary[at, filled] = child[node], child[node] + 1
+            for one in (highest, filled):
+                rank[one] = 0.0 if share[binary[at, one], given[one]] > 0 else CLOSED
+            filled += 1
+            highest = first_of_most(rank, filled)
+        for i in range(width):
+            if i >= filled:
+                binary[at, i] = wide[at, i] = EMPTY
+            else:
+                is_leaf = child[binary[at, i]] == 0 or share[binary[at, i], 0] != 0
+                wide[at, i] = EMPTY if is_leaf else INNER

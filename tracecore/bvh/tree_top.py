@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 
@@ -58,19 +59,11 @@ def _measure(lower: Any, upper: Any, child: Any, height: Any) -> float:
     """Writes how many levels are below each node. Returns half of the surface of all boxes."""
     area = 0.0
     for node in range(len(child) - 1, -1, -1):
-        area += _half_area(lower, upper, node)
+        area += half_area_of(lower, upper, node)
         left = child[node]
         if left > 0:
             height[node] = 1 + max(height[left], height[left + 1])
     return area
-
-
-@inlined
-def _half_area(lower: Any, upper: Any, node: int) -> float:
-    x = np.float64(upper[node, 0]) - np.float64(lower[node, 0])
-    y = np.float64(upper[node, 1]) - np.float64(lower[node, 1])
-    z = np.float64(upper[node, 2]) - np.float64(lower[node, 2])
-    return x * y + y * z + z * x
 
 
 @compiled
@@ -82,7 +75,7 @@ def _count_top(lower: Any, upper: Any, child: Any, limit: float) -> int:
         waiting -= 1
         node = stack[waiting]
         left = child[node]
-        if left > 0 and _half_area(lower, upper, node) > limit:
+        if left > 0 and half_area_of(lower, upper, node) > limit:
             stack[waiting], stack[waiting + 1] = left + 1, left
             waiting += 2
             count += 2
@@ -107,7 +100,7 @@ def _fill_top(lower: Any, upper: Any, child: Any, height: Any, limit: float, top
         top.height[number] = height[node]
         for axis in range(3):
             top.box[number, axis], top.box[number, axis + 4] = lower[node, axis], upper[node, axis]
-        top.area[number] = _half_area(lower, upper, node)
+        top.area[number] = half_area_of(lower, upper, node)
         left = child[node]
         if left > 0 and top.area[number] > limit:
             top.children[number, 0], top.children[number, 1] = count, count + 1

@@ -3,19 +3,29 @@
 Ways of collapse differ in which small subtrees become leaves and in the order in which a node's children are opened.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.threads import in_pieces
 
 EMPTY = -1
 
-#: Rank of a child that is never opened.
+#: `wide` of an inner child that has no number yet: the root is nobody's child.
+INNER = 0
+
+#: Rank of a child that is not opened.
 CLOSED = -1.0
+
+#: Nodes of a level that a thread opens at a time.
+LEVEL_PIECE = 1 << 10
 
 #: Cost of a triangle test in visits to a wide node, of Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on
 #: GPUs Through Compressed Wide BVHs, 2017.
@@ -23,13 +33,18 @@ TRIANGLE_COST = 0.3
 
 Ints = npt.NDArray[np.int32]
 
+#: Opens a piece of the wide nodes of a level, from one number to another: `binary`, of which the first child is the
+#: binary node that each stands for, and `wide`, each (m, width) int32; writes both, `INNER` for inner children.
+OpenChildren = Callable[[Ints, Ints, int, int], object]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WideTree:
     """Says which nodes of a binary tree are the children of each wide node; wide node 0 is the root, parents come
     first.
 
-    binary: (n, width) int32, the binary node that is each child, `EMPTY` for spare children, which come last.
+    binary: (n, width) int32, the binary node that is each child, `EMPTY` for spare children, which come last unless the
+    children have been given places.
     wide: (n, width) int32, the wide node that stands for an inner one, `EMPTY` for leaves.
     first, count: (n, width) int32, range of leaf indices below; a leaf is a node with `wide` of `EMPTY`.
     depth: levels of wide nodes.
@@ -49,7 +64,8 @@ def collapse(tree: BinaryTree, *, width: int = 8, max_leaf: int = 4) -> WideTree
     the node is full.
     """
     leaf_indices = leaf_ranges(tree)
-    return fill_children(leaf_indices, _merged(tree, leaf_indices, max_leaf), tree.half_area, width)
+    subtrees = _Subtrees(tree.lower, tree.upper, tree.child, leaf_indices.count, max_leaf)
+    return fill_children(leaf_indices, width, partial(_open_by_area, subtrees))
 
 
 def sah_cost(tree: BinaryTree, wide: WideTree, *, triangle_cost: float = TRIANGLE_COST) -> float:
@@ -91,34 +107,38 @@ def leaf_ranges(tree: BinaryTree) -> LeafRanges:
     return LeafRanges(first=first, count=count)
 
 
-def fill_children(leaf_indices: LeafRanges, child: Ints, rank: npt.NDArray[Any], width: int) -> WideTree:
-    """Returns the wide tree whose children are opened by rank.
+def fill_children(leaf_indices: LeafRanges, width: int, open_children: OpenChildren) -> WideTree:
+    """Returns the wide tree whose nodes are opened in some way, breadth first. All threads open nodes of a level.
 
     leaf_indices: the range below every binary node.
-    child: (n,) int32, left child of every binary node, 0 in what becomes a leaf.
-    rank: (n,) numbers, `CLOSED` or more: of a node's children the one of the highest rank gives way to its children,
-    until the node is full or all are closed.
     width: children of a wide node.
+    open_children: see `OpenChildren`.
     """
-    capacity = np.count_nonzero(child) + 1  # one for each inner node at most, or the root alone
-    binary, wide = np.empty((2, capacity, width), np.int32)  # most of it is never touched
-    level = np.empty(capacity, np.int32)
-    nodes = _fill_all(child, rank, binary, wide, level)
+    levels, nodes = [], 1
+    level = np.zeros((1, width), np.int32)
+    while len(level) > 0:
+        wide = np.empty_like(level)
+        in_pieces(partial(open_children, level, wide), len(level), LEVEL_PIECE)
+        levels.append((level, wide))
+        level = np.empty((np.count_nonzero(wide == INNER), width), np.int32)
+        _number_inner(*levels[-1], nodes, level)
+        nodes += len(level)
+    binary, wide = (np.concatenate(arrays) for arrays in zip(*levels, strict=True))
     if leaf_indices.count[0] == 0:
         binary[0, 0] = EMPTY
-    binary = binary[:nodes]
-    return WideTree(
-        binary=binary,
-        wide=wide[:nodes],
-        first=np.where(binary == EMPTY, 0, leaf_indices.first[binary]),
-        count=np.where(binary == EMPTY, 0, leaf_indices.count[binary]),
-        depth=int(level[:nodes].max()),
-    )
+    first, count = np.empty((2, *binary.shape), np.int32)
+    in_pieces(partial(_write_ranges, (leaf_indices.first, leaf_indices.count), binary, (first, count)), nodes)
+    return WideTree(binary=binary, wide=wide, first=first, count=count, depth=len(levels))
 
 
-def _merged(tree: BinaryTree, leaf_indices: LeafRanges, max_leaf: int) -> Ints:
-    """Returns the left children, (n,) int32, 0 in subtrees of at most `max_leaf` triangles."""
-    return np.where(leaf_indices.count > max_leaf, tree.child, 0)
+class _Subtrees(NamedTuple):
+    """Holds a binary tree. count: triangles below each node. max_leaf: subtrees of at most so many are leaves."""
+
+    lower: Any
+    upper: Any
+    child: Any
+    count: Any
+    max_leaf: Any
 
 
 @compiled
@@ -134,54 +154,67 @@ def _sum_ranges(child: Any, first: Any, count: Any) -> None:
 
 
 @compiled
-def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
-    """Fills the wide nodes, breadth first. Returns how many there are."""
-    _begin(binary, wide, 0, 0)
-    level[0] = nodes = 1
-    at = np.int64(0)
-    while at < nodes:  # the nodes are their own queue
-        filled = _open_children(child, rank, binary, at)
-        for i in range(filled):
-            if child[binary[at, i]] > 0:
-                wide[at, i] = nodes
-                _begin(binary, wide, nodes, binary[at, i])
-                level[nodes] = level[at] + 1
-                nodes += 1
-        at += 1
-    return nodes
+def _open_by_area(subtrees: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+    """Opens the children of the largest surface: an `OpenChildren`."""
+    width = binary.shape[1]
+    area = np.empty(width)
+    for at in range(first, end):
+        highest, filled = 0, 1
+        area[0] = _area_to_open(subtrees, binary[at, 0])
+        if area[0] == CLOSED:
+            highest = EMPTY
+        while highest != EMPTY and filled < width:
+            left = subtrees.child[binary[at, highest]]
+            binary[at, highest], binary[at, filled] = left, left + 1
+            area[highest], area[filled] = _area_to_open(subtrees, left), _area_to_open(subtrees, left + 1)
+            filled += 1
+            highest = first_of_most(area, filled)
+        for i in range(width):
+            wide[at, i] = INNER if i < filled and area[i] != CLOSED else EMPTY
+            if i >= filled:
+                binary[at, i] = EMPTY
 
 
 @inlined
-def _begin(binary: Any, wide: Any, at: int, node: int) -> None:
-    """Makes a wide node of one child."""
-    for i in range(binary.shape[1]):
-        binary[at, i] = wide[at, i] = EMPTY
-    binary[at, 0] = node
+def _area_to_open(subtrees: Any, node: int) -> float:
+    """Returns half of the surface of a node that may be opened, else `CLOSED`."""
+    if subtrees.child[node] == 0 or subtrees.count[node] <= subtrees.max_leaf:
+        return CLOSED
+    return half_area_of(subtrees.lower, subtrees.upper, node)
 
 
 @inlined
-def _open_children(child: Any, rank: Any, binary: Any, at: int) -> int:
-    """Fills the children of a wide node from the one binary node in the first. Returns how many are filled."""
-    highest = 0 if child[binary[at, 0]] > 0 else EMPTY
-    for filled in range(1, binary.shape[1]):
-        if highest == EMPTY:
-            return filled
-        left = child[binary[at, highest]]
-        binary[at, highest] = left
-        binary[at, filled] = left + 1
-        highest = _highest(child, rank, binary, at, filled + 1)
-    return binary.shape[1]
-
-
-@inlined
-def _highest(child: Any, rank: Any, binary: Any, at: int, filled: int) -> int:
-    """Returns the child to open next, the first of several; EMPTY if there is none."""
+def first_of_most(rank: Any, filled: int) -> int:
+    """Returns the first child of the highest rank; EMPTY if all are `CLOSED`."""
     highest, most = EMPTY, CLOSED
     for i in range(filled):
-        node = binary[at, i]
-        if child[node] > 0 and rank[node] > most:
-            highest, most = i, rank[node]
+        if rank[i] > most:
+            highest, most = i, rank[i]
     return highest
+
+
+@compiled
+def _number_inner(binary: Any, wide: Any, first: int, below: Any) -> None:
+    """Numbers the inner children of a level from `first` on, and begins their nodes. below: (m, width), written."""
+    made = 0
+    for node in range(len(binary)):
+        for i in range(binary.shape[1]):
+            if wide[node, i] == INNER:
+                wide[node, i] = first + made
+                below[made, 0] = binary[node, i]
+                made += 1
+
+
+@compiled
+def _write_ranges(of: Any, binary: Any, ranges: Any, first: int, end: int) -> None:
+    """Writes the ranges of leaf indices below the children of a piece of the nodes. of, ranges: `first` and `count`, of
+    binary nodes and of the children.
+    """
+    for node in range(first, end):
+        for i in range(binary.shape[1]):
+            own = binary[node, i]
+            ranges[0][node, i] = 0 if own == EMPTY else of[0][own]
+            ranges[1][node, i] = 0 if own == EMPTY else of[1][own]
 
 
 @compiled

@@ -41,7 +41,7 @@ from tracecore.dispatch.port import (
 from tracecore.dispatch.ring import DIRECTION_ROWS
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
-from tracecore.workers.threads import run_in_thread
+from tracecore.threads import run_in_thread
 
 #: Seconds between two looks at whether the co-processor still works.
 CHECK_SECONDS = 0.05

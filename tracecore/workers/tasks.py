@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tracecore.workers.lending import lent
 from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
-from tracecore.workers.threads import run_in_thread
+from tracecore.threads import run_in_thread
 
 T = TypeVar("T")
 U = TypeVar("U")
