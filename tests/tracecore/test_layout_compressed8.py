@@ -17,7 +17,7 @@ from tracecore.bvh.binned_sah import build
 from tracecore.checks.ray_cases import Floats, grid, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
-from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
+from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, pack
 from tracecore.layout.device_layout import PackedTree
 from tracecore.precision import padded
 
@@ -227,16 +227,18 @@ def test_slots_go_from_front_to_back(direction: tuple[int, int, int]) -> None:
 
 
 def test_no_assignment_of_slots_is_better() -> None:
-    random = np.random.default_rng(2)
-    gain = random.normal(0, 1, (3, WIDTH, WIDTH))
-    gain[1, 5:] = 0.0  # children to spare
-    node_children = np.empty((3, WIDTH), np.int32)
-    _assign(gain, node_children)
+    result = packed(soup(70))
+    nodes, found = result.arrays["nodes"], children(result.arrays["nodes"])
+    centre = np.sum(bounds_below(found, result.arrays["triangles"]), axis=0, dtype=np.float64)
+    sides = np.where(np.arange(WIDTH)[:, None] >> np.arange(3) & 1, 1.0, -1.0)
     slots_of = np.array(list(itertools.permutations(range(WIDTH))))
-    assert (np.sort(node_children, axis=1) == np.arange(WIDTH)).all()
-    for node in range(3):
-        best = gain[node, np.arange(WIDTH), slots_of].sum(axis=1).max()
-        assert gain[node, node_children[node], np.arange(WIDTH)].sum() == pytest.approx(best, abs=1e-12)
+    filled = [np.count_nonzero(found.node == node) for node in range(len(nodes))]
+    assert min(filled) < WIDTH == max(filled)
+    for node in {int(np.argmin(filled)), int(np.argmax(filled)), len(nodes) - 1}:
+        own = found.node == node
+        gain = (centre[own] - centre[own].mean(axis=0)) @ sides.T  # by child and slot; spare children gain nothing
+        best = gain[np.arange(len(gain)), slots_of[:, : len(gain)]].sum(axis=1).max()
+        assert gain[np.arange(len(gain)), found.position[own]].sum() == pytest.approx(best, abs=1e-6)
 
 
 # ----------------------------------------------------------------------------------------------------- limits and sizes

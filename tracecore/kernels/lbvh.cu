@@ -152,7 +152,7 @@ struct alignas(16) Subtree {
     unsigned count;     // of triangles
     unsigned inner;     // inner nodes down to the leaves, 0 of a leaf
     unsigned height;    // levels of inner nodes
-    long long surface;  // of the triangles: `surface_below` of tracecore/layout/occlusion_order.py
+    long long surface;  // of the triangles: `surface_before` of tracecore/layout/occlusion_order.py
     long long unused;
 };
 static_assert(sizeof(Subtree) == SUBTREE_BYTES, "Subtree differs from the SUBTREE of lbvh_records.py");

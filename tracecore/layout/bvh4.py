@@ -5,21 +5,25 @@ whether it goes up or down along the axis.
 After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kernels/bvh4.cuh` is the other side.
 """
 
+from functools import partial
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
-from tracecore.arrays import pieces
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, stack_need
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.boxes import MOST, pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
-from tracecore.layout.occlusion_order import surface_below
+from tracecore.layout.occlusion_order import sort_children, surface_before
 from tracecore.layout.packed_triangle import pack_triangles
-from tracecore.precision import padded
 from tracecore.rays import Floats
+from tracecore.threads import in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 4
@@ -41,23 +45,18 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
-    extent = float(extent_of(triangles))
-    wide = _by_surface(optimal_collapse(tree, width=WIDTH, max_leaf=1), surface_below(tree, triangles, extent))
+    wide = optimal_collapse(tree, width=WIDTH, max_leaf=1)
     _check_limits(wide, triangles)
+    extent = float(extent_of(triangles))
     return PackedTree(
-        arrays={"nodes": _pack_nodes(tree, wide), "triangles": pack_triangles(tree.order, triangles)},
+        arrays={
+            "nodes": _pack_nodes(tree, wide, surface_before(tree, triangles, extent)),
+            "triangles": pack_triangles(tree.order, triangles),
+        },
         scalars={"extent": extent},
         nodes=len(wide.binary),
         stack=stack_need(wide) + WIDTH - 1,  # before a visit there is room for all children but one
     )
-
-
-def _by_surface(wide: WideTree, surface: npt.NDArray[np.int64]) -> WideTree:
-    """Returns the tree with the children of each node by their surface, ascending."""
-    order = np.argsort(np.where(wide.binary == EMPTY, -1, surface[wide.binary]), axis=1, kind="stable")
-    arrays = (wide.binary, wide.wide, wide.first, wide.count)
-    binary, links, first, count = (np.take_along_axis(array, order, axis=1) for array in arrays)
-    return WideTree(binary=binary, wide=links, first=first, count=count, depth=wide.depth)
 
 
 def _check_limits(wide: WideTree, triangles: Floats) -> None:
@@ -70,16 +69,65 @@ def _check_limits(wide: WideTree, triangles: Floats) -> None:
         raise KernelError(f"layout bvh4: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
 
 
-def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
-    nodes = np.zeros(len(wide.binary), NODE)
-    for piece in pieces(len(nodes)):
-        binary = wide.binary[piece]
-        lower, upper = padded(tree.lower[binary], tree.upper[binary])
-        lower[binary == EMPTY], upper[binary == EMPTY] = np.finfo(np.float32).max, np.finfo(np.float32).min
-        for row, plane in enumerate((lower, upper, lower)):
-            nodes["planes"][piece, :, row] = plane.transpose(0, 2, 1)
-    nodes["child"] = np.where(wide.wide == EMPTY, ~(wide.first << LEAF_COUNT_BITS | wide.count), wide.wide)
+def _pack_nodes(tree: BinaryTree, wide: WideTree, surface: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
+    """Returns nodes whose children are in the order of their surface, ascending, after the spare ones.
+
+    surface: (t + 1,) int64, of all triangles before each leaf index.
+    """
+    nodes = np.empty(len(wide.binary), NODE)
+    children = _Children(wide.binary, wide.wide, wide.first, wide.count, surface)
+    write = partial(_write_nodes, (tree.lower, tree.upper), children, (nodes["planes"], nodes["child"]))
+    in_pieces(write, len(nodes))
     return nodes
+
+
+class _Children(NamedTuple):
+    """Holds the children of all nodes as in `WideTree`, and the surface as `_pack_nodes` takes it."""
+
+    binary: Any
+    wide: Any
+    first: Any
+    count: Any
+    surface: Any
+
+
+@compiled
+def _write_nodes(boxes: Any, children: Any, fields: Any, first: int, end: int) -> None:
+    """Writes a piece of the nodes.
+
+    boxes: corners of all of the binary tree, (n, 3) float32 each.
+    fields: planes and children of the nodes.
+    """
+    planes, child = fields
+    surface, child_of_place = np.empty(WIDTH, np.int64), np.empty(WIDTH, np.int64)
+    for node in range(first, end):
+        for i in range(WIDTH):
+            surface[i] = _surface(children, node, i)
+        sort_children(surface, child_of_place)
+        for place in range(WIDTH):
+            i = child_of_place[place]
+            _write_planes(boxes, children.binary[node, i], planes[node], place)
+            code = ~(children.first[node, i] << LEAF_COUNT_BITS | children.count[node, i])
+            child[node, place] = code if children.wide[node, i] == EMPTY else children.wide[node, i]
+
+
+@inlined
+def _surface(children: Any, node: int, i: int) -> int:
+    """Returns the surface below a child, -1 of a spare one."""
+    if children.binary[node, i] == EMPTY:
+        return -1
+    first = children.first[node, i]
+    return children.surface[first + children.count[node, i]] - children.surface[first]
+
+
+@inlined
+def _write_planes(boxes: Any, own: int, planes: Any, place: int) -> None:
+    """Writes the planes of a child: of a node of the binary tree, or of none."""
+    lower, upper = boxes
+    pad = np.float32(0.0) if own == EMPTY else pad_of(lower, upper, own)
+    for axis in range(3):
+        low, high = (MOST, -MOST) if own == EMPTY else (lower[own, axis] - pad, upper[own, axis] + pad)
+        planes[axis, 0, place], planes[axis, 1, place], planes[axis, 2, place] = low, high, low
 
 
 LAYOUT = DeviceLayout(

@@ -1,16 +1,21 @@
 """Lays out an 8-wide tree for vector instructions: eight boxes in one node, the triangles of a leaf side by side."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.arrays import pieces
+from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import BinaryTree
-from tracecore.bvh.wide import EMPTY, Ints, WideTree
+from tracecore.bvh.wide import EMPTY, WideTree
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
-from tracecore.precision import padded
-from tracecore.rays import Floats, Ids
+from tracecore.layout.boxes import pad_of
+from tracecore.layout.occlusion_order import sort_children
+from tracecore.rays import Floats
+from tracecore.threads import in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 8
@@ -25,6 +30,9 @@ NODE = np.dtype(
 TRIANGLES = np.dtype([("corner", "<f4", (3, 3, BLOCK)), ("prim_id", "<u4", BLOCK)])
 
 CACHE_LINE = 64
+
+#: Nodes that a thread writes at a time.
+NODE_PIECE = 1 << 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,49 +64,104 @@ def pack(tree: BinaryTree, wide: WideTree, triangles: Floats) -> Bvh8:
             f"bvh8 takes {WIDTH} children and leaves of at most {BLOCK} triangles, got {wide.binary.shape[1]} children "
             f"and leaves of {wide.count[wide.wide == EMPTY].max(initial=0)}; collapse the tree to these"
         )
-    wide = _sorted_for_any_hit(tree, wide)
-    filled = wide.binary != EMPTY
-    is_leaf = filled & (wide.wide == EMPTY)
-    nodes = _aligned(len(wide.binary), NODE)
-    for piece in pieces(len(nodes)):
-        lower, upper = padded(tree.lower[wide.binary[piece]], tree.upper[wide.binary[piece]])
-        nodes["lower"][piece] = np.where(filled[piece, None], lower.transpose(0, 2, 1), np.inf)
-        nodes["upper"][piece] = np.where(filled[piece, None], upper.transpose(0, 2, 1), -np.inf)
-    nodes["child"] = wide.wide  # an empty child links to the first block, should a ray ever follow it
-    nodes["child"][is_leaf] = ~np.arange(is_leaf.sum())
+    is_leaf = (wide.binary != EMPTY) & (wide.wide == EMPTY)
+    leaves = np.cumsum(is_leaf.sum(axis=1))
+    nodes, blocks = _aligned(len(wide.binary), NODE), _aligned(max(int(leaves[-1]), 1), TRIANGLES)
+    if leaves[-1] == 0:
+        blocks["corner"] = np.nan
+    children = _Children(wide.binary, wide.wide, wide.first, wide.count, leaves)
+    source = _Source(tree.lower, tree.upper, tree.order, triangles)
+    fields = _Fields(nodes["lower"], nodes["upper"], nodes["child"], blocks["corner"], blocks["prim_id"])
+    in_pieces(partial(_write_nodes, source, children, fields), len(nodes), NODE_PIECE)
     return Bvh8(
         nodes=nodes,
-        blocks=_pack_blocks(wide.first[is_leaf], wide.count[is_leaf], tree.order, triangles),
+        blocks=blocks,
         stack=wide.depth * (WIDTH - 1) + 1,  # a visit takes one entry and leaves up to eight
         extent=extent_of(triangles),
     )
 
 
-def _pack_blocks(first: Ints, count: Ints, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """Returns one block for every range of leaf indices, or one of NaN if there are none."""
-    blocks = _aligned(max(len(first), 1), TRIANGLES)
-    blocks["corner"] = np.nan
-    child_index = np.arange(BLOCK)
-    for piece in pieces(len(first)):
-        used = child_index < count[piece, None]
-        prim_id = order[np.where(used, first[piece, None] + child_index, 0)]
-        blocks["prim_id"][piece][: len(prim_id)] = prim_id
-        blocks["corner"][piece].transpose(0, 3, 1, 2)[: len(prim_id)][used] = triangles[prim_id[used]]
-    return blocks
+class _Source(NamedTuple):
+    """Holds what is packed: the binary tree's boxes and leaf indices, and the triangles."""
+
+    lower: Any
+    upper: Any
+    order: Any
+    triangles: Any
 
 
-def _sorted_for_any_hit(tree: BinaryTree, wide: WideTree) -> WideTree:
-    """Returns the tree with children sorted by surface area per triangle, the most last: a ray that wants any hit finds
-    one there at the least work.
+class _Children(NamedTuple):
+    """Holds the children of all nodes as in `WideTree`. leaves: (n,) int64, of all nodes up to each, itself too."""
 
-    Traversal for any hit visits the last child first; traversal for the nearest goes by distance anyway.
+    binary: Any
+    wide: Any
+    first: Any
+    count: Any
+    leaves: Any
+
+
+class _Fields(NamedTuple):
+    """Holds what is written, by field: nodes, and the blocks of leaves."""
+
+    lower: Any
+    upper: Any
+    child: Any
+    corner: Any
+    prim_id: Any
+
+
+@compiled
+def _write_nodes(source: Any, children: Any, fields: Any, first: int, end: int) -> None:
+    """Writes a piece of the nodes, and the blocks of their leaves.
+
+    Children are sorted by surface per triangle, the most last: a ray that wants any hit finds one there at the least
+    work. Traversal for any hit visits the last child first; traversal for the nearest goes by distance anyway.
     """
-    worth = np.where(wide.binary == EMPTY, np.inf, tree.half_area[wide.binary] / np.maximum(wide.count, 1))
-    node_children = np.argsort(worth, axis=1, kind="stable")
-    binary, links, first, count = (
-        np.take_along_axis(value, node_children, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
-    )
-    return WideTree(binary=binary, wide=links, first=first, count=count, depth=wide.depth)
+    worth, child_of_place = np.empty(WIDTH), np.empty(WIDTH, np.int64)
+    block = np.int64(0) if first == 0 else children.leaves[first - 1]
+    for node in range(first, end):
+        for i in range(WIDTH):
+            worth[i] = _worth(source, children.binary[node, i], children.count[node, i])
+        sort_children(worth, child_of_place)
+        for place in range(WIDTH):
+            i = child_of_place[place]
+            own, link = children.binary[node, i], children.wide[node, i]
+            _write_box(source, own, fields, (node, place))
+            fields.child[node, place] = link  # an empty child links to the first block, should a ray ever follow it
+            if own != EMPTY and link == EMPTY:
+                fields.child[node, place] = ~block
+                _write_block(source, (children.first[node, i], children.count[node, i]), fields, block)
+                block += 1
+
+
+@inlined
+def _worth(source: Any, own: int, count: int) -> float:
+    """Returns half of the surface of a child for each of its triangles; a spare one comes last."""
+    return np.inf if own == EMPTY else half_area_of(source.lower, source.upper, own) / max(count, 1)
+
+
+@inlined
+def _write_box(source: Any, own: int, fields: Any, place: Any) -> None:
+    """Writes the box of a child: of a node of the binary tree, or of none. place: the packed node, and the child."""
+    node, child_index = place
+    infinity = np.float32(np.inf)
+    pad = np.float32(0.0) if own == EMPTY else pad_of(source.lower, source.upper, own)
+    for axis in range(3):
+        fields.lower[node, axis, child_index] = infinity if own == EMPTY else source.lower[own, axis] - pad
+        fields.upper[node, axis, child_index] = -infinity if own == EMPTY else source.upper[own, axis] + pad
+
+
+@inlined
+def _write_block(source: Any, leaf: Any, fields: Any, block: int) -> None:
+    """Writes the triangles of a leaf. leaf: its first leaf index, and how many there are."""
+    first, count = leaf
+    for i in range(BLOCK):
+        own = source.order[first + i if i < count else 0]
+        fields.prim_id[block, i] = own
+        for corner in range(3):
+            for axis in range(3):
+                coordinate = source.triangles[own, corner, axis] if i < count else np.float32(np.nan)
+                fields.corner[block, corner, axis, i] = coordinate
 
 
 def _aligned(count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:

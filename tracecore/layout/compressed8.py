@@ -4,23 +4,25 @@ After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through 
 `kernels/compressed8.cuh` is the other side.
 """
 
-from typing import Any
+import math
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tracecore import cutouts
-from tracecore.arrays import pieces
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
-from tracecore.bvh.wide import EMPTY, Ints, WideTree
+from tracecore.bvh.wide import EMPTY, WideTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
-from tracecore.layout.packed_triangle import pack_triangles
-from tracecore.precision import padded
-from tracecore.rays import Floats, Ids
+from tracecore.layout.packed_triangle import PACKED_TRIANGLE, rows_of, write_triangle
+from tracecore.rays import Floats
+from tracecore.threads import in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 8
@@ -57,7 +59,14 @@ EXTENT_BITS = 39
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH
 
-Doubles = npt.NDArray[np.float64]
+#: Of each set of positions, the last of as many children.
+LAST_CHILD = np.bitwise_count(np.arange(SETS)).astype(np.int64) - 1
+
+#: Nodes whose children are placed side by side.
+LANES = 8
+
+#: Nodes that a thread writes at a time.
+NODE_PIECE = 1 << 10
 
 
 def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
@@ -68,15 +77,15 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     Raises `KernelError` where a leaf of the tree has more triangles than a node can name.
     """
     _check_limits(tree)
-    wide = _in_positions(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
+    place = partial(_place_children, (tree.lower, tree.upper))
+    wide = optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF, place=place)
     extent = float(extent_of(triangles))
-    nodes, order, stack = _pack_nodes(tree, wide, extent), _order(tree, wide), _stack_need(wide.wide)
-    del wide  # its memory is for the triangles
+    nodes, packed_triangles = _pack_all(tree, wide, triangles, extent)
     return PackedTree(
-        arrays={"nodes": nodes, "triangles": pack_triangles(order, triangles)},
+        arrays={"nodes": nodes, "triangles": packed_triangles},
         scalars={"extent": extent},
         nodes=len(nodes),
-        stack=stack,
+        stack=int(_stack_need(wide.wide)),
     )
 
 
@@ -91,96 +100,95 @@ def _check_limits(tree: BinaryTree) -> None:
 # ------------------------------------------------------------------------------------------------------------ the order
 
 
-def _in_positions(tree: BinaryTree, wide: WideTree) -> WideTree:
-    """Returns the same tree with children at positions, any of which may be spare.
-
-    Nodes are breadth first, in the order of positions.
-    """
-    node_children = _children_of_positions(tree, wide)
-    nodes = _breadth_first(np.take_along_axis(wide.wide, node_children, axis=1))
-    node_children = node_children[nodes]
-
-    def placed(values: Ints) -> Ints:
-        return np.take_along_axis(values[nodes], node_children, axis=1)
-
-    is_inner = placed(wide.wide) != EMPTY
-    number = np.cumsum(is_inner, dtype=np.int32).reshape(is_inner.shape)
-    return WideTree(
-        binary=placed(wide.binary),
-        wide=np.where(is_inner, number, EMPTY),
-        first=placed(wide.first),
-        count=placed(wide.count),
-        depth=wide.depth,
-    )
-
-
-def _breadth_first(links: Ints) -> Ints:
-    levels = [np.zeros(1, np.int32)]
-    while len(levels[-1]) > 0:
-        children = links[levels[-1]]
-        levels.append(children[children != EMPTY])
-    return np.concatenate(levels)
-
-
-def _children_of_positions(tree: BinaryTree, wide: WideTree) -> Ints:
-    """Returns (n, 8) int32: which child goes to each position, so that a ray that takes positions in the order of its
-    octant goes from front to back.
-
-    Bit 0 of a position is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
-    """
-    node_children = np.empty(wide.binary.shape, np.int32)
-    for piece in pieces(len(node_children)):
-        _assign(_gains(tree, wide.binary[piece]), node_children[piece])
-    return node_children
-
-
-def _gains(tree: BinaryTree, binary: Ints) -> Doubles:
-    """Returns how far each child lies towards the side of each position, from the mean of all: (n, child, position).
-
-    binary: (n, 8) int32, the binary nodes that are the children.
-    """
-    filled = (binary != EMPTY)[:, :, None]
-    centre = np.where(filled, tree.lower[binary].astype(np.float64) + tree.upper[binary], 0.0)
-    mean = centre.sum(axis=1, keepdims=True) / np.maximum(filled.sum(axis=1, keepdims=True), 1)
-    offset = np.where(filled, centre - mean, 0.0)
-    gains: Doubles = sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3))
-    return gains
-
-
 @compiled
-def _assign(gain: Any, node_children: Any) -> None:
-    """Finds the assignment of children to positions with the largest sum of gains, by the best one for every set of
-    positions. The paper finds it by an auction.
+def _place_children(boxes: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+    """Gives the children of a piece of the nodes positions, so that a ray that takes these in the order of its octant
+    goes from front to back; any may be spare. Bit 0 of a position is set where the child lies towards positive x, bit 1
+    of y, bit 2 of z. It goes on from an `OpenChildren`.
 
-    gain: (n, child, position) float64.
-    node_children: (n, position) int32, written.
+    Of all assignments it is the one with the largest sum of gains, by the best one for every set of positions. The
+    paper finds it by an auction.
+
+    boxes: corners of all of the binary tree, (n, 3) float32 each.
     """
-    size = np.zeros(SETS, np.int64)
-    worth = np.zeros(SETS, np.float64)
-    last = np.zeros(SETS, np.int64)
-    for positions in range(1, SETS):
-        size[positions] = size[positions >> 1] + (positions & 1)
-    for node in range(len(gain)):
-        for positions in range(1, SETS):
-            worth[positions], last[positions] = _best_last(gain, node, size[positions] - 1, positions, worth)
-        positions = SETS - 1
-        for child_index in range(WIDTH - 1, -1, -1):
-            node_children[node, last[positions]] = child_index
-            positions ^= 1 << last[positions]
+    gain, worth = np.empty((WIDTH, WIDTH, LANES)), np.empty((SETS, LANES))
+    child_of_position = np.empty(WIDTH, np.int64)
+    for begin in range(first, end, LANES):
+        for lane in range(LANES):
+            _write_gains(boxes, binary[min(begin + lane, end - 1)], gain, lane)
+        find_worth(gain, worth)
+        for lane in range(min(LANES, end - begin)):
+            best_positions(gain, worth, lane, child_of_position)
+            _place(binary[begin + lane], child_of_position)
+            _place(wide[begin + lane], child_of_position)
 
 
 @inlined
-def _best_last(gain: Any, node: int, child_index: int, positions: int, worth: Any) -> Any:
-    """Returns the worth of a set of positions, and which of them the last child takes; the children before it take the
-    others.
+def _write_gains(boxes: Any, binary: Any, gain: Any, lane: int) -> None:
+    """Writes how far each child of a node lies towards the side of each position, from the mean of all.
+
+    binary: (8,) int32, the binary nodes that are the children.
+    gain: (child, position, lane) float64.
     """
-    most, chosen = -np.inf, 0
+    filled = 0
+    for i in range(WIDTH):
+        filled += binary[i] != EMPTY
+        for position in range(WIDTH):
+            gain[i, position, lane] = 0.0
+    lower, upper = boxes
+    for axis in range(3):
+        total = 0.0
+        for i in range(WIDTH):
+            if binary[i] != EMPTY:
+                total += np.float64(lower[binary[i], axis]) + np.float64(upper[binary[i], axis])
+        mean = total / max(filled, 1)
+        for i in range(WIDTH):
+            if binary[i] != EMPTY:
+                centre = np.float64(lower[binary[i], axis]) + np.float64(upper[binary[i], axis])
+                for position in range(WIDTH):
+                    gain[i, position, lane] += (centre - mean) * SIDES[axis, position]
+
+
+@inlined
+def find_worth(gain: Any, worth: Any) -> None:
+    """Writes the largest sum of gains by which as many children as a set has positions, the first ones, can be in it:
+    (set, lane) float64. Lanes are nodes side by side, for vector instructions.
+    """
+    for lane in range(LANES):
+        worth[0, lane] = 0.0
+    for positions in range(1, SETS):
+        for lane in range(LANES):
+            worth[positions, lane] = -np.inf
+        for position in range(WIDTH):
+            if positions >> position & 1:
+                others = positions ^ 1 << position
+                for lane in range(LANES):
+                    total = worth[others, lane] + gain[LAST_CHILD[positions], position, lane]
+                    most = worth[positions, lane]
+                    worth[positions, lane] = total if total > most else most
+
+
+@inlined
+def best_positions(gain: Any, worth: Any, lane: int, child_of_position: Any) -> None:
+    """Writes which child goes to each position of the node in a lane, from the last child to the first."""
+    positions = np.int64(SETS - 1)
+    for child_index in range(WIDTH - 1, -1, -1):
+        most, chosen = -np.inf, 0
+        for position in range(WIDTH):
+            if positions >> position & 1:
+                total = worth[positions ^ 1 << position, lane] + gain[child_index, position, lane]
+                if total > most:
+                    most, chosen = total, position
+        child_of_position[chosen] = child_index
+        positions ^= 1 << chosen
+
+
+@inlined
+def _place(row: Any, child_of_position: Any) -> None:
+    """Puts the elements of a row at their positions."""
+    copy = row.copy()
     for position in range(WIDTH):
-        if positions >> position & 1:
-            total = worth[positions ^ 1 << position] + gain[node, child_index, position]
-            if total > most:
-                most, chosen = total, position
-    return most, chosen
+        row[position] = copy[child_of_position[position]]
 
 
 @compiled
@@ -199,71 +207,139 @@ def _stack_need(links: Any) -> int:
     return need[0]
 
 
-def _order(tree: BinaryTree, wide: WideTree) -> Ids:
-    """Returns the `prim_id` of every packed triangle, leaf by leaf, (t,) uint32."""
-    is_leaf = _is_leaf(wide)
-    count = wide.count[is_leaf]
-    return tree.order[np.repeat(wide.first[is_leaf] - _before(count), count) + np.arange(count.sum())]
-
-
-def _is_leaf(wide: WideTree) -> npt.NDArray[np.bool_]:
-    return (wide.binary != EMPTY) & (wide.wide == EMPTY)
-
-
-def _before(count: Ints) -> npt.NDArray[np.int64]:
-    """Returns for each number the sum of all before it."""
-    return np.cumsum(count, dtype=np.int64) - count
-
-
 # ------------------------------------------------------------------------------------------------------------ the bytes
 
 
-def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[np.void]:
-    nodes = np.zeros(len(wide.binary), NODE)
-    if len(tree.order) == 0:
-        return nodes
-    is_inner = wide.wide != EMPTY
-    count = np.where(_is_leaf(wide), wide.count, 0)
-    nodes["inner"] = np.packbits(is_inner, axis=1, bitorder="little")[:, 0]
-    nodes["child_base"] = 1 + _before(is_inner.sum(axis=1, dtype=np.int32))
-    nodes["triangle_base"] = _before(count.sum(axis=1, dtype=np.int32))
-    for piece in pieces(len(nodes)):
-        nodes["triangles"][piece] = (((1 << count[piece]) - 1) << MAX_LEAF * np.arange(WIDTH)).sum(axis=1)
-        _set_boxes(nodes[piece], tree, wide.binary[piece], extent)
-    return nodes
+def _pack_all(
+    tree: BinaryTree, wide: WideTree, triangles: Floats, extent: float
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+    """Returns the nodes, and the triangles leaf by leaf."""
+    nodes, packed = np.zeros(len(wide.binary), NODE), np.empty(len(triangles), PACKED_TRIANGLE)
+    if len(triangles) == 0:
+        return nodes, packed
+    fields = _Fields(*(nodes[name] for name in _Fields._fields))
+    children = _Children(wide.binary, wide.wide, wide.first, wide.count)
+    _write_bases(children, fields)
+    source = _Source(tree.lower, tree.upper, tree.order, triangles, _least_exponent(extent))
+    in_pieces(partial(_write_nodes, source, children, fields, rows_of(packed)), len(nodes), NODE_PIECE)
+    return nodes, packed
 
 
-def _set_boxes(nodes: npt.NDArray[np.void], tree: BinaryTree, binary: Ints, extent: float) -> None:
-    """Writes origins, steps and the children's boxes. binary: (n, 8) int32, the binary nodes that are the children."""
-    filled = (binary != EMPTY)[:, :, None]
-    lower, upper = (planes.astype(np.float64) for planes in padded(tree.lower[binary], tree.upper[binary]))
-    origin = np.where(filled, lower, np.inf).min(axis=1, keepdims=True)
-    end = np.where(filled, upper, -np.inf).max(axis=1, keepdims=True)
-    exponent = _exponents(end - origin, extent)
-    step = np.ldexp(1.0, exponent)
-    nodes["origin"] = origin[:, 0]
-    nodes["exponent"] = exponent[:, 0] + EXPONENT_BIAS
-    nodes["lower"] = np.where(filled, _steps_within(lower, origin, step), 0).transpose(0, 2, 1)
-    nodes["upper"] = np.where(filled, -_steps_within(-upper, -origin, step), 0).transpose(0, 2, 1)
+def _least_exponent(extent: float) -> int:
+    """Returns the exponent of the shortest step that the kernel can take."""
+    return max(int(np.frexp(extent)[1]) - 1 - EXTENT_BITS, LEAST_EXPONENT)
 
 
-def _exponents(size: Doubles, extent: float) -> npt.NDArray[np.int32]:
-    """Returns the exponents of the shortest steps, powers of two, of which 255 cover a size; none are shorter than the
-    kernel can take.
+class _Source(NamedTuple):
+    """Holds what is packed: the binary tree's boxes and leaf indices, the triangles, and the least exponent."""
+
+    lower: Any
+    upper: Any
+    order: Any
+    triangles: Any
+    least_exponent: Any
+
+
+class _Children(NamedTuple):
+    """Holds the children of all nodes as in `WideTree`."""
+
+    binary: Any
+    wide: Any
+    first: Any
+    count: Any
+
+
+class _Fields(NamedTuple):
+    """Holds the nodes by the fields of `NODE`."""
+
+    origin: Any
+    exponent: Any
+    inner: Any
+    child_base: Any
+    triangle_base: Any
+    triangles: Any
+    lower: Any
+    upper: Any
+
+
+@compiled
+def _write_bases(children: Any, fields: Any) -> None:
+    """Writes how many inner nodes and how many triangles come before those of each node."""
+    nodes, triangles = 1, 0
+    for node in range(len(children.binary)):
+        fields.child_base[node], fields.triangle_base[node] = nodes, triangles
+        for position in range(WIDTH):
+            if children.wide[node, position] != EMPTY:
+                nodes += 1
+            else:
+                triangles += children.count[node, position]
+
+
+@compiled
+def _write_nodes(source: Any, children: Any, fields: Any, rows: Any, first: int, end: int) -> None:
+    """Writes a piece of the nodes, and the triangles of their leaves."""
+    for node in range(first, end):
+        inner, bits, place = 0, 0, np.int64(fields.triangle_base[node])
+        for position in range(WIDTH):
+            if children.wide[node, position] != EMPTY:
+                inner |= 1 << position
+                continue
+            count = children.count[node, position]
+            bits |= ((1 << count) - 1) << MAX_LEAF * position
+            for leaf_index in range(children.first[node, position], children.first[node, position] + count):
+                write_triangle(rows, place, source.triangles, source.order[leaf_index])
+                place += 1
+        fields.inner[node], fields.triangles[node] = inner, bits
+        for axis in range(3):
+            _write_axis(source, children.binary[node], fields, (node, axis))
+
+
+@inlined
+def _write_axis(source: Any, binary: Any, fields: Any, place: Any) -> None:
+    """Writes origin, step and planes of a node along an axis.
+
+    binary: (8,) int32, the binary nodes that are the children.
+    place: the packed node, and the axis.
     """
-    least = max(int(np.frexp(extent)[1]) - 1 - EXTENT_BITS, LEAST_EXPONENT)
+    node, axis = place
+    origin, end = np.inf, -np.inf
+    for position in range(WIDTH):
+        own = binary[position]
+        if own != EMPTY:
+            pad = pad_of(source.lower, source.upper, own)
+            origin = min(origin, np.float64(source.lower[own, axis] - pad))
+            end = max(end, np.float64(source.upper[own, axis] + pad))
+    exponent = _exponent(end - origin, source.least_exponent)
+    fields.origin[node, axis], fields.exponent[node, axis] = origin, exponent + EXPONENT_BIAS
+    steps_per_unit = math.ldexp(1.0, -exponent)
+    for position in range(WIDTH):
+        own = binary[position]
+        lower, upper = 0, 0
+        if own != EMPTY:
+            pad = pad_of(source.lower, source.upper, own)
+            lower = np.int64(_steps_within(np.float64(source.lower[own, axis] - pad), origin, steps_per_unit))
+            upper = -np.int64(_steps_within(-np.float64(source.upper[own, axis] + pad), -origin, steps_per_unit))
+        fields.lower[node, axis, position], fields.upper[node, axis, position] = lower, upper
+
+
+@inlined
+def _exponent(size: float, least: int) -> int:
+    """Returns the exponent of the shortest steps, powers of two, of which 255 cover a size. least: the lowest."""
     # frexp's power of two is above the quotient. Rounding keeps order: 255 such steps are above the exact size as well.
-    return np.maximum(np.where(size > 0.0, np.frexp(size / MOST_STEPS)[1], least), least)
+    return max(math.frexp(size / MOST_STEPS)[1], least) if size > 0.0 else least
 
 
-def _steps_within(value: Doubles, origin: Doubles, step: Doubles) -> Doubles:
-    """Returns the most whole steps that do not lead from the origin beyond a value, exactly."""
+@inlined
+def _steps_within(value: float, origin: float, steps_per_unit: float) -> float:
+    """Returns the most whole steps that do not lead from the origin beyond a value, exactly. steps_per_unit: a power of
+    two.
+    """
     distance = value - origin
     # What the rounding of the difference lost. Knuth: The Art of Computer Programming, volume 2, section 4.2.2, 1969.
     shift = distance - value
     lost = (value - (distance - shift)) - (origin + shift)
-    steps = np.floor(distance / step)
-    return steps - ((steps * step == distance) & (lost < 0.0))
+    steps = np.floor(distance * steps_per_unit)
+    return steps - 1.0 if steps == distance * steps_per_unit and lost < 0.0 else steps
 
 
 LAYOUT = DeviceLayout(

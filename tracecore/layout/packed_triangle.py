@@ -4,13 +4,15 @@ A row for each axis holds that component of the three corners, so that a ray loa
 and has nothing to exchange. `kernels/packed_row.cuh` is the other side.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.rays import Floats, Ids
+from tracecore.threads import in_pieces
 
 #: One component of a triangle's three corners.
 ROW = np.dtype([("component", "<f4", 3), ("prim_id", "<u4")])
@@ -26,17 +28,34 @@ def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
     order: (t,) uint32, leaf index -> `prim_id`.
     triangles: (t, 3, 3) float32, in the caller's order.
     """
-    packed = np.zeros(len(order), PACKED_TRIANGLE)
-    _write_triangles(order, triangles, packed["rows"]["component"], packed["rows"]["prim_id"])
+    packed = np.empty(len(order), PACKED_TRIANGLE)
+    in_pieces(partial(_write_triangles, order, triangles, rows_of(packed)), len(order))
     return packed
 
 
+class Rows(NamedTuple):
+    """Holds records of triangles by field. component: (t, 3, 3) float32, axis by corner. prim_id: (t, 3) uint32."""
+
+    component: Any
+    prim_id: Any
+
+
+def rows_of(packed: npt.NDArray[np.void]) -> Rows:
+    """Returns the fields of records, the same memory. packed: (t,) `PACKED_TRIANGLE`."""
+    return Rows(packed["rows"]["component"], packed["rows"]["prim_id"])
+
+
 @compiled
-def _write_triangles(order: Any, triangles: Any, component: Any, prim_id: Any) -> None:
-    """Writes the records. component: (t, 3, 3) float32, axis by corner. prim_id: (t, 3) uint32."""
-    for leaf_index in range(len(order)):
-        own = order[leaf_index]
-        for axis in range(3):
-            prim_id[leaf_index, axis] = own
-            for corner in range(3):
-                component[leaf_index, axis, corner] = triangles[own, corner, axis]
+def _write_triangles(order: Any, triangles: Any, rows: Any, first: int, end: int) -> None:
+    """Writes the records of a piece of the leaf indices."""
+    for leaf_index in range(first, end):
+        write_triangle(rows, leaf_index, triangles, order[leaf_index])
+
+
+@inlined
+def write_triangle(rows: Any, place: int, triangles: Any, prim_id: int) -> None:
+    """Writes the record of a triangle at a place among others."""
+    for axis in range(3):
+        rows.prim_id[place, axis] = prim_id
+        for corner in range(3):
+            rows.component[place, axis, corner] = triangles[prim_id, corner, axis]

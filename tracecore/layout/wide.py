@@ -4,6 +4,7 @@ After Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018. `ke
 """
 
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +12,23 @@ import numpy.typing as npt
 from tracecore import cutouts
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, stack_need
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
+from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import ROW
-from tracecore.precision import padded
-from tracecore.rays import Floats, Ids
+from tracecore.rays import Floats
+from tracecore.threads import in_pieces
 from tracecore.triangles import extent_of
 
 WIDTHS = (2, 4, 8, 16, 32)
 LEAF_COUNT_BITS = 6
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
+
+#: Nodes that a thread writes at a time.
+NODE_PIECE = 1 << 10
 
 #: A leaf has the rows of all its triangles along x, then all along y, then all along z, so that lanes with a triangle
 #: each load words side by side.
@@ -49,10 +55,11 @@ def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedTree:
     """
     wide = collapse(tree, width=width, max_leaf=width)
     _check_limits(wide, triangles)
+    nodes, rows = _pack_all(tree, wide, triangles)
     return PackedTree(
-        arrays={"nodes": _pack_nodes(tree, wide), "rows": _pack_rows(wide, tree.order, triangles)},
+        arrays={"nodes": nodes, "rows": rows},
         scalars={"extent": float(extent_of(triangles))},
-        nodes=len(wide.binary),
+        nodes=len(nodes),
         stack=stack_need(wide),
     )
 
@@ -66,34 +73,82 @@ def _check_limits(wide: WideTree, triangles: Floats) -> None:
         raise KernelError(f"{name}: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
 
 
-def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
-    filled = (wide.binary != EMPTY)[:, :, None]
-    boxes = padded(tree.lower[wide.binary], tree.upper[wide.binary])
-    lower, upper = (np.where(filled, planes, np.inf) for planes in boxes)
-    nodes = np.zeros(len(wide.binary), node_of(wide.binary.shape[1]))
-    nodes["xy"] = np.stack([lower[:, :, 0], upper[:, :, 0], lower[:, :, 1], upper[:, :, 1]], axis=-1)
-    nodes["z"]["lower"], nodes["z"]["upper"] = lower[:, :, 2], upper[:, :, 2]
-    nodes["z"]["child"] = np.where(wide.wide == EMPTY, ~(wide.first << LEAF_COUNT_BITS | wide.count), wide.wide)
-    return nodes
+def _pack_all(tree: BinaryTree, wide: WideTree, triangles: Floats) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+    """Returns the nodes and (3 * t,) `ROW` records."""
+    nodes, rows = np.zeros(len(wide.binary), node_of(wide.binary.shape[1])), np.empty(3 * len(triangles), ROW)
+    children = _Children(wide.binary, wide.wide, wide.first, wide.count)
+    source = _Source(tree.lower, tree.upper, tree.order, triangles)
+    z = nodes["z"]
+    fields = _Fields(nodes["xy"], (z["lower"], z["upper"]), z["child"], rows["component"], rows["prim_id"])
+    in_pieces(partial(_write_nodes, source, children, fields), len(nodes), NODE_PIECE)
+    return nodes, rows
 
 
-def _pack_rows(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """Returns (3 * t,) `ROW` records."""
-    first, count = _leaf_of_index(wide)
-    index = 2 * first + np.arange(len(order))  # of the row along x: behind all rows of the leaves before
-    rows = np.zeros(3 * len(order), ROW)
+class _Source(NamedTuple):
+    """Holds what is packed: the binary tree's boxes and leaf indices, and the triangles."""
+
+    lower: Any
+    upper: Any
+    order: Any
+    triangles: Any
+
+
+class _Children(NamedTuple):
+    """Holds the children of all nodes as in `WideTree`."""
+
+    binary: Any
+    wide: Any
+    first: Any
+    count: Any
+
+
+class _Fields(NamedTuple):
+    """Holds what is written: of nodes the boxes along x and y, along z, and the children, and of rows all."""
+
+    xy: Any
+    z: Any
+    child: Any
+    component: Any
+    prim_id: Any
+
+
+@compiled
+def _write_nodes(source: Any, children: Any, fields: Any, first: int, end: int) -> None:
+    """Writes a piece of the nodes, and the triangles of their leaves."""
+    for node in range(first, end):
+        for i in range(children.binary.shape[1]):
+            begin, count = children.first[node, i], children.count[node, i]
+            _write_box(source, children.binary[node, i], fields, (node, i))
+            if children.wide[node, i] == EMPTY:
+                fields.child[node, i] = ~(begin << LEAF_COUNT_BITS | count)
+                _write_rows(source, begin, count, fields)
+            else:
+                fields.child[node, i] = children.wide[node, i]
+
+
+@inlined
+def _write_box(source: Any, own: int, fields: Any, place: Any) -> None:
+    """Writes the box of a child: of a node of the binary tree, or of none. place: the packed node, and the child."""
+    infinity = np.float32(np.inf)
+    pad = np.float32(0.0) if own == EMPTY else pad_of(source.lower, source.upper, own)
     for axis in range(3):
-        rows["component"][index + axis * count] = triangles[order, :, axis]
-        rows["prim_id"][index + axis * count] = order
-    return rows
+        low = infinity if own == EMPTY else source.lower[own, axis] - pad
+        high = infinity if own == EMPTY else source.upper[own, axis] + pad
+        if axis == 2:
+            fields.z[0][place], fields.z[1][place] = low, high
+        else:
+            fields.xy[place][2 * axis], fields.xy[place][2 * axis + 1] = low, high
 
 
-def _leaf_of_index(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Returns for every leaf index the first leaf index and the number of leaf indices of its leaf, (t,) int32 each."""
-    is_leaf = wide.wide == EMPTY
-    first, count = wide.first[is_leaf], wide.count[is_leaf]
-    by_leaf_index = np.argsort(first)
-    return np.repeat(first[by_leaf_index], count[by_leaf_index]), np.repeat(count[by_leaf_index], count[by_leaf_index])
+@inlined
+def _write_rows(source: Any, begin: int, count: int, fields: Any) -> None:
+    """Writes the rows of a leaf, behind all rows of the leaves before."""
+    for axis in range(3):
+        for triangle in range(count):
+            row, own = 3 * begin + axis * count + triangle, source.order[begin + triangle]
+            fields.prim_id[row] = own
+            for corner in range(3):
+                fields.component[row, corner] = source.triangles[own, corner, axis]
 
 
 def _layout(width: int) -> DeviceLayout:

@@ -22,9 +22,9 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.threads import run_in_thread
 from tracecore.workers.lending import lent
 from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
-from tracecore.threads import run_in_thread
 
 T = TypeVar("T")
 U = TypeVar("U")

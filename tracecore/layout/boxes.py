@@ -1,8 +1,13 @@
-"""Makes boxes of centres and half extents: the struct Box of `kernels/box.cuh`."""
+"""Makes boxes as kernels read them: with their pads, and of centres and half extents (the struct Box of
+`kernels/box.cuh`).
+"""
+
+from typing import Any
 
 import numpy as np
 
 from tracecore.compilation.cached import inlined
+from tracecore.precision import PAD
 
 #: The largest number of float32.
 MOST = np.finfo(np.float32).max
@@ -19,3 +24,12 @@ def centre_and_half(lower: np.float32, upper: np.float32) -> tuple[np.float32, n
     above = np.nextafter(half, np.inf) if half > 0.0 else half  # the difference was rounded, unless it is 0
     rounded = np.float32(above)
     return centre, np.nextafter(rounded, MOST) if np.float64(rounded) < above else rounded
+
+
+@inlined
+def pad_of(lower: Any, upper: Any, node: int) -> np.float32:
+    """Returns by how much the box of a node is widened, as `precision.padded` does it. lower, upper: (n, 3) float32."""
+    reach = abs(lower[node, 0])
+    for axis in range(3):
+        reach = max(reach, abs(lower[node, axis]), abs(upper[node, axis]))
+    return PAD * reach
