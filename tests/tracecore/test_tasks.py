@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tracecore import threads
 from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
+from tracecore.threads import run_in_thread
 from tracecore.tracers.cpu import CpuTracer
-from tracecore.workers import threads
 from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
-from tracecore.threads import run_in_thread
 
 #: Seconds after which a test that waits for other threads has failed.
 LONG = 30.0

@@ -12,7 +12,6 @@ import numpy as np
 from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import (
-    CLOSED,
     EMPTY,
     INNER,
     TRIANGLE_COST,
@@ -20,10 +19,10 @@ from tracecore.bvh.wide import (
     OpenChildren,
     WideTree,
     fill_children,
-    first_of_most,
     leaf_ranges,
 )
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import lowest_bit
 from tracecore.threads import in_pieces
 
 #: Subtrees of at most so many triangles are not shared out between threads.
@@ -205,8 +204,8 @@ def _distribute(least: Any, left: int, node_children: int, useful: int) -> Any:
     lowest, share = np.inf, 0
     for i in range(1, min(node_children - 1, useful) + 1):
         both = least[left, i] + least[left + 1, node_children - i]
-        if both < lowest:
-            lowest, share = both, i
+        share = i if both < lowest else share
+        lowest = both if both < lowest else lowest
     return lowest, share
 
 
@@ -214,23 +213,21 @@ def _distribute(least: Any, left: int, node_children: int, useful: int) -> Any:
 def _open_by_share(child: Any, share: Any, binary: Any, wide: Any, first: int, end: int) -> None:
     """Opens children as they were shared out: an `OpenChildren`."""
     width = binary.shape[1]
-    given, rank = np.empty(width, np.int64), np.empty(width)
+    given = np.empty(width, np.int64)
     for at in range(first, end):
         given[0], filled = width, 1
-        rank[0] = CLOSED if child[binary[at, 0]] == 0 else 0.0
-        highest = first_of_most(rank, filled)
-        while highest != EMPTY:
-            node = binary[at, highest]
-            left_share = share[node, given[highest]]
-            given[filled], given[highest] = given[highest] - left_share, left_share
-            binary[at, highest], binary[at, filled] = child[node], child[node] + 1
-            for one in (highest, filled):
-                rank[one] = 0.0 if share[binary[at, one], given[one]] > 0 else CLOSED
+        to_open = np.int64(child[binary[at, 0]] > 0)  # a bit for each child
+        while to_open:
+            one = lowest_bit(to_open)
+            node = binary[at, one]
+            left, left_share = child[node], share[node, given[one]]
+            binary[at, one], binary[at, filled] = left, left + 1
+            given[filled], given[one] = given[one] - left_share, left_share
+            to_open ^= np.int64(share[left, left_share] == 0) << one
+            to_open |= np.int64(share[left + 1, given[filled]] > 0) << filled
             filled += 1
-            highest = first_of_most(rank, filled)
-        for i in range(width):
-            if i >= filled:
-                binary[at, i] = wide[at, i] = EMPTY
-            else:
-                is_leaf = child[binary[at, i]] == 0 or share[binary[at, i], 0] != 0
-                wide[at, i] = EMPTY if is_leaf else INNER
+        for i in range(filled):
+            is_leaf = (child[binary[at, i]] == 0) | (share[binary[at, i], 0] != 0)
+            wide[at, i] = EMPTY if is_leaf else INNER
+        for i in range(filled, width):
+            binary[at, i] = wide[at, i] = EMPTY

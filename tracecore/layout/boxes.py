@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.vector import bits_float, float_bits
 from tracecore.precision import PAD
 
 #: The largest number of float32.
@@ -21,9 +22,10 @@ def centre_and_half(lower: np.float32, upper: np.float32) -> tuple[np.float32, n
     """
     centre = np.float32((np.float64(lower) + np.float64(upper)) / 2.0)
     half = max(np.float64(centre) - np.float64(lower), np.float64(upper) - np.float64(centre))
-    above = np.nextafter(half, np.inf) if half > 0.0 else half  # the difference was rounded, unless it is 0
-    rounded = np.float32(above)
-    return centre, np.nextafter(rounded, MOST) if np.float64(rounded) < above else rounded
+    rounded = np.float32(half)
+    if half > 0.0 and np.float64(rounded) <= half and rounded < MOST:  # above it: the difference was rounded
+        rounded = bits_float(float_bits(rounded) + 1)
+    return centre, rounded
 
 
 @inlined

@@ -59,11 +59,21 @@ EXTENT_BITS = 39
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH
 
-#: Of each set of positions, the last of as many children.
-LAST_CHILD = np.bitwise_count(np.arange(SETS)).astype(np.int64) - 1
+#: Of each set of positions, two by two (an odd one twice), the positions that may be the last child's: the set, that
+#: child, and both. Unsigned: no index counts from the end.
+BIT = np.uint64(1)
+PAIRS = np.array(
+    [
+        (positions, len(held) - 1, *held[i : i + 2], *held[i : i + 1])[:4]
+        for positions in range(1, SETS)
+        for held in [[position for position in range(WIDTH) if positions >> position & 1]]
+        for i in range(0, len(held), 2)
+    ],
+    np.uint64,
+)
 
 #: Nodes whose children are placed side by side.
-LANES = 8
+LANES = 64
 
 #: Nodes that a thread writes at a time.
 NODE_PIECE = 1 << 10
@@ -111,84 +121,91 @@ def _place_children(boxes: Any, binary: Any, wide: Any, first: int, end: int) ->
 
     boxes: corners of all of the binary tree, (n, 3) float32 each.
     """
-    gain, worth = np.empty((WIDTH, WIDTH, LANES)), np.empty((SETS, LANES))
-    child_of_position = np.empty(WIDTH, np.int64)
+    offset, gain, worth = np.empty((3, WIDTH, LANES)), np.empty((WIDTH, WIDTH, LANES)), np.empty((SETS, LANES))
+    child_of_position, row = np.empty((WIDTH, LANES), np.int64), np.empty(WIDTH, np.int32)
     for begin in range(first, end, LANES):
-        for lane in range(LANES):
-            _write_gains(boxes, binary[min(begin + lane, end - 1)], gain, lane)
-        find_worth(gain, worth)
-        for lane in range(min(LANES, end - begin)):
-            best_positions(gain, worth, lane, child_of_position)
-            _place(binary[begin + lane], child_of_position)
-            _place(wide[begin + lane], child_of_position)
-
-
-@inlined
-def _write_gains(boxes: Any, binary: Any, gain: Any, lane: int) -> None:
-    """Writes how far each child of a node lies towards the side of each position, from the mean of all.
-
-    binary: (8,) int32, the binary nodes that are the children.
-    gain: (child, position, lane) float64.
-    """
-    filled = 0
-    for i in range(WIDTH):
-        filled += binary[i] != EMPTY
-        for position in range(WIDTH):
-            gain[i, position, lane] = 0.0
-    lower, upper = boxes
-    for axis in range(3):
-        total = 0.0
-        for i in range(WIDTH):
-            if binary[i] != EMPTY:
-                total += np.float64(lower[binary[i], axis]) + np.float64(upper[binary[i], axis])
-        mean = total / max(filled, 1)
-        for i in range(WIDTH):
-            if binary[i] != EMPTY:
-                centre = np.float64(lower[binary[i], axis]) + np.float64(upper[binary[i], axis])
+        lanes = min(LANES, end - begin)
+        _write_offsets(boxes, binary, begin, offset, lanes)
+        _write_gains(offset, gain, lanes)
+        _write_worth(gain, worth, lanes)
+        _write_best(gain, worth, child_of_position, lanes)
+        for lane in range(lanes):
+            for links in (binary, wide):
                 for position in range(WIDTH):
-                    gain[i, position, lane] += (centre - mean) * SIDES[axis, position]
+                    row[position] = links[begin + lane, child_of_position[position, lane]]
+                for position in range(WIDTH):
+                    links[begin + lane, position] = row[position]
 
 
 @inlined
-def find_worth(gain: Any, worth: Any) -> None:
-    """Writes the largest sum of gains by which as many children as a set has positions, the first ones, can be in it:
-    (set, lane) float64. Lanes are nodes side by side, for vector instructions.
+def _write_offsets(boxes: Any, binary: Any, begin: int, offset: Any, lanes: int) -> None:
+    """Writes how far the children of nodes lie from the mean of all of a node, twice, and 0 for spare ones. Lanes are
+    nodes side by side, for vector instructions.
+
+    binary: (m, 8) int32, the binary nodes that are the children; from `begin` on they are looked at.
+    offset: (axis, child, lane) float64.
     """
-    for lane in range(LANES):
-        worth[0, lane] = 0.0
-    for positions in range(1, SETS):
-        for lane in range(LANES):
-            worth[positions, lane] = -np.inf
-        for position in range(WIDTH):
-            if positions >> position & 1:
-                others = positions ^ 1 << position
-                for lane in range(LANES):
-                    total = worth[others, lane] + gain[LAST_CHILD[positions], position, lane]
-                    most = worth[positions, lane]
-                    worth[positions, lane] = total if total > most else most
+    lower, upper = boxes
+    for lane in range(lanes):  # nothing but loads, many at a time, and no branches
+        for i in range(WIDTH):
+            own = max(binary[begin + lane, i], 0)
+            for axis in range(3):
+                offset[axis, i, lane] = np.float64(lower[own, axis]) + np.float64(upper[own, axis])
+    for lane in range(lanes):
+        filled = 0
+        for i in range(WIDTH):
+            filled += binary[begin + lane, i] != EMPTY
+        for axis in range(3):
+            total = 0.0
+            for i in range(filled):
+                total += offset[axis, i, lane]
+            for i in range(WIDTH):  # spare ones come last
+                offset[axis, i, lane] = offset[axis, i, lane] - total / max(filled, 1) if i < filled else 0.0
 
 
 @inlined
-def best_positions(gain: Any, worth: Any, lane: int, child_of_position: Any) -> None:
-    """Writes which child goes to each position of the node in a lane, from the last child to the first."""
-    positions = np.int64(SETS - 1)
+def _write_gains(offset: Any, gain: Any, lanes: int) -> None:
+    """Writes how far children lie towards the sides of positions: (child, position, lane) float64."""
+    for i in range(WIDTH):
+        for position in range(WIDTH):
+            x, y, z = SIDES[0, position], SIDES[1, position], SIDES[2, position]
+            for lane in range(lanes):
+                across = offset[0, i, lane] * x + offset[1, i, lane] * y
+                gain[i, position, lane] = across + offset[2, i, lane] * z
+
+
+@inlined
+def _write_worth(gain: Any, worth: Any, lanes: int) -> None:
+    """Writes the largest sum of gains by which as many children as a set has positions, the first ones, can be in it:
+    (set, lane) float64.
+    """
+    worth[:] = -np.inf
+    worth[0] = 0.0
+    for pair in range(len(PAIRS)):
+        positions, last, one, other = PAIRS[pair]
+        without_one, without_other = positions ^ BIT << one, positions ^ BIT << other
+        for lane in range(lanes):
+            total = worth[without_one, lane] + gain[last, one, lane]
+            second = worth[without_other, lane] + gain[last, other, lane]
+            total = total if total > second else second
+            most = worth[positions, lane]
+            worth[positions, lane] = total if total > most else most
+
+
+@inlined
+def _write_best(gain: Any, worth: Any, child_of_position: Any, lanes: int) -> None:
+    """Writes which child goes to each position, from the last child to the first: (position, lane) int64."""
+    left = np.full(LANES, SETS - 1)
     for child_index in range(WIDTH - 1, -1, -1):
-        most, chosen = -np.inf, 0
-        for position in range(WIDTH):
-            if positions >> position & 1:
-                total = worth[positions ^ 1 << position, lane] + gain[child_index, position, lane]
-                if total > most:
-                    most, chosen = total, position
-        child_of_position[chosen] = child_index
-        positions ^= 1 << chosen
-
-
-@inlined
-def _place(row: Any, child_of_position: Any) -> None:
-    """Puts the elements of a row at their positions."""
-    copy = row.copy()
-    for position in range(WIDTH):
-        row[position] = copy[child_of_position[position]]
+        for lane in range(lanes):
+            positions, most, chosen = left[lane], -np.inf, 0
+            for position in range(WIDTH):  # without branches, which no processor could foretell
+                total = worth[positions & ~(1 << position), lane] + gain[child_index, position, lane]
+                is_better = (positions >> position & 1) & (total > most)
+                most = total if is_better else most
+                chosen = position if is_better else chosen
+            child_of_position[chosen, lane] = child_index
+            left[lane] = positions ^ 1 << chosen
 
 
 @compiled
@@ -278,48 +295,86 @@ def _write_bases(children: Any, fields: Any) -> None:
 @compiled
 def _write_nodes(source: Any, children: Any, fields: Any, rows: Any, first: int, end: int) -> None:
     """Writes a piece of the nodes, and the triangles of their leaves."""
-    for node in range(first, end):
-        inner, bits, place = 0, 0, np.int64(fields.triangle_base[node])
-        for position in range(WIDTH):
-            if children.wide[node, position] != EMPTY:
-                inner |= 1 << position
-                continue
-            count = children.count[node, position]
-            bits |= ((1 << count) - 1) << MAX_LEAF * position
-            for leaf_index in range(children.first[node, position], children.first[node, position] + count):
-                write_triangle(rows, place, source.triangles, source.order[leaf_index])
-                place += 1
-        fields.inner[node], fields.triangles[node] = inner, bits
+    planes, prim_ids = np.empty((3, 2, WIDTH, LANES)), np.empty((LANES * WIDTH + 1) * MAX_LEAF, np.uint32)
+    for begin in range(first, end, LANES):
+        lanes = min(LANES, end - begin)
+        triangles = 0
+        for node in range(begin, begin + lanes):
+            triangles = _write_bits(source, children, fields, node, (prim_ids, triangles))
+        for triangle in range(triangles):
+            place = np.int64(fields.triangle_base[begin]) + triangle
+            write_triangle(rows, place, source.triangles, prim_ids[triangle])
+        _load_planes(source, children.binary, begin, planes, lanes)
         for axis in range(3):
-            _write_axis(source, children.binary[node], fields, (node, axis))
+            _write_axis(planes[axis], source.least_exponent, fields, axis, (begin, lanes))
 
 
 @inlined
-def _write_axis(source: Any, binary: Any, fields: Any, place: Any) -> None:
-    """Writes origin, step and planes of a node along an axis.
-
-    binary: (8,) int32, the binary nodes that are the children.
-    place: the packed node, and the axis.
+def _write_bits(source: Any, children: Any, fields: Any, node: int, listed: Any) -> int:
+    """Writes which positions of a node hold inner nodes and triangles, and lists these. Returns how many are listed
+    then. listed: room for them, and how many are before.
     """
-    node, axis = place
-    origin, end = np.inf, -np.inf
-    for position in range(WIDTH):
-        own = binary[position]
-        if own != EMPTY:
+    prim_ids, triangles = listed
+    inner, bits, last = 0, 0, len(source.order) - 1
+    for position in range(WIDTH):  # without branches, which no processor could foretell
+        is_inner = np.int64(children.wide[node, position] != EMPTY)
+        begin, count = children.first[node, position], children.count[node, position] * (1 - is_inner)
+        inner |= is_inner << position
+        bits |= ((1 << count) - 1) << MAX_LEAF * position
+        for i in range(MAX_LEAF):  # those beyond the count are overwritten
+            prim_ids[triangles + i] = source.order[min(begin + i, last)]
+        triangles += count
+    fields.inner[node], fields.triangles[node] = inner, bits
+    return triangles
+
+
+@inlined
+def _load_planes(source: Any, binary: Any, begin: int, planes: Any, lanes: int) -> None:
+    """Loads lower and upper planes of the children of nodes, with their pads: infinite, and the wrong way round, of
+    spare ones. planes: (3, 2, child, lane) float64, written.
+    """
+    for lane in range(lanes):
+        for position in range(WIDTH):
+            own = binary[begin + lane, position]
+            is_spare, own = own == EMPTY, max(own, 0)
             pad = pad_of(source.lower, source.upper, own)
-            origin = min(origin, np.float64(source.lower[own, axis] - pad))
-            end = max(end, np.float64(source.upper[own, axis] + pad))
-    exponent = _exponent(end - origin, source.least_exponent)
-    fields.origin[node, axis], fields.exponent[node, axis] = origin, exponent + EXPONENT_BIAS
-    steps_per_unit = math.ldexp(1.0, -exponent)
+            for axis in range(3):
+                lower, upper = source.lower[own, axis] - pad, source.upper[own, axis] + pad
+                planes[axis, 0, position, lane] = np.inf if is_spare else np.float64(lower)
+                planes[axis, 1, position, lane] = -np.inf if is_spare else np.float64(upper)
+
+
+@inlined
+def _write_axis(planes: Any, least_exponent: int, fields: Any, axis: int, nodes: Any) -> None:
+    """Writes origins, steps and planes of nodes along an axis.
+
+    planes: (2, child, lane) float64, as of `_load_planes`.
+    nodes: the first, and how many there are.
+    """
+    begin, lanes = nodes
+    origin, steps_per_unit, steps = np.full(LANES, np.inf), np.empty(LANES), np.empty(LANES)
+    end = np.full(LANES, -np.inf)
     for position in range(WIDTH):
-        own = binary[position]
-        lower, upper = 0, 0
-        if own != EMPTY:
-            pad = pad_of(source.lower, source.upper, own)
-            lower = np.int64(_steps_within(np.float64(source.lower[own, axis] - pad), origin, steps_per_unit))
-            upper = -np.int64(_steps_within(-np.float64(source.upper[own, axis] + pad), -origin, steps_per_unit))
-        fields.lower[node, axis, position], fields.upper[node, axis, position] = lower, upper
+        for lane in range(lanes):
+            lower, upper = planes[0, position, lane], planes[1, position, lane]
+            origin[lane] = lower if lower < origin[lane] else origin[lane]
+            end[lane] = upper if upper > end[lane] else end[lane]
+    for lane in range(lanes):
+        exponent = _exponent(end[lane] - origin[lane], least_exponent)
+        steps_per_unit[lane] = math.ldexp(1.0, -exponent)
+        fields.origin[begin + lane, axis] = origin[lane]
+        fields.exponent[begin + lane, axis] = exponent + EXPONENT_BIAS
+    for position in range(WIDTH):
+        for lane in range(lanes):
+            lower = planes[0, position, lane]
+            steps[lane] = _steps_within(lower, origin[lane], steps_per_unit[lane]) if lower < np.inf else 0.0
+        for lane in range(lanes):
+            fields.lower[begin + lane, axis, position] = np.int64(steps[lane])
+        for lane in range(lanes):
+            upper = planes[1, position, lane]
+            steps[lane] = -_steps_within(-upper, -origin[lane], steps_per_unit[lane]) if upper > -np.inf else 0.0
+        for lane in range(lanes):
+            fields.upper[begin + lane, axis, position] = np.int64(steps[lane])
 
 
 @inlined
@@ -339,7 +394,7 @@ def _steps_within(value: float, origin: float, steps_per_unit: float) -> float:
     shift = distance - value
     lost = (value - (distance - shift)) - (origin + shift)
     steps = np.floor(distance * steps_per_unit)
-    return steps - 1.0 if steps == distance * steps_per_unit and lost < 0.0 else steps
+    return steps - 1.0 if (steps == distance * steps_per_unit) & (lost < 0.0) else steps
 
 
 LAYOUT = DeviceLayout(
