@@ -12,8 +12,8 @@ from tracecore.dispatch.tracer import Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.choice import AUTO
 from tracecore.on_demand import OnDemand
-from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
-from tracecore.triangles import checked_triangles
+from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Hits, Query, as_records, make_rays
+from tracecore.triangles import checked_triangles, chosen_triangles
 
 Device = Literal["auto", "cpu", "gpu", "emulator", "brute"]
 
@@ -24,6 +24,7 @@ __all__ = [
     "RAY",
     "Cutouts",
     "Device",
+    "Hits",
     "Query",
     "Tracer",
     "TracerLimits",
@@ -47,8 +48,10 @@ def __dir__() -> list[str]:
 
 
 def open_tracer(
-    triangles: Array,
+    triangles: Array | None = None,
     *,
+    vertices: Array | None = None,
+    faces: Array | None = None,
     device: Device | str = "auto",
     kernel: str | None = None,
     threads: int | None = None,
@@ -62,6 +65,8 @@ def open_tracer(
 
     triangles: (t, 3, 3), finite, world units; `prim_id` counts them. An array of another library is taken too, if it is
     in the machine's memory and has `__array__` or `__dlpack__`.
+    vertices, faces: an indexed mesh in place of triangles: (v, 3) numbers, and (t, 3) integers, the vertices of each
+    triangle from 0 on.
     device: cpu, gpu, emulator (the GPU's kernels run by the CPU, slow), brute (slower still: it defines what is right)
     or auto, which is the GPU if there is a usable one and else the CPU. gpu is the calling thread's current GPU, gpu:1
     the one of index 1; it becomes the thread's current one.
@@ -77,7 +82,7 @@ def open_tracer(
     one raises WrongHitError. A whole array counts as batches of `BATCH_RAYS`. On the CPU itself nothing is compared.
     Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
-    checked = checked_triangles(triangles)
+    checked = checked_triangles(chosen_triangles(triangles, vertices, faces))
     if tree is not None and len(tree.order) != len(checked):
         raise TriangleError(f"a tree of {len(tree.order)} triangles is not for {len(checked)}")
     surfaces = _Surfaces(checked, tree, builder, tables_of(cutouts, len(checked)))

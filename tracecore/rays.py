@@ -1,6 +1,7 @@
 """Rays in, hits out: the two records that cross the border of the co-processor, and the size of a batch."""
 
 import enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,46 @@ HIT_FLOATS = HIT.itemsize // 4
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.uint32]
+
+
+class Hits(np.ndarray[Any, np.dtype[np.float32]]):
+    """Holds hits as an array like any other, (n, 4) float32, the bytes of `HIT` records, whose columns have names. A
+    part of the rows has them too; any other part, and what is calculated, is a plain array.
+    """
+
+    @property
+    def t(self) -> Floats:
+        """Returns where along the rays they hit, in lengths of the direction, (n,) float32; infinite for a miss."""
+        return self.view(np.ndarray)[:, 0]
+
+    @property
+    def u(self) -> Floats:
+        """Returns the share of the triangle's second corner in the point that is hit, (n,) float32."""
+        return self.view(np.ndarray)[:, 1]
+
+    @property
+    def v(self) -> Floats:
+        """Returns the share of the triangle's third corner, (n,) float32."""
+        return self.view(np.ndarray)[:, 2]
+
+    @property
+    def prim_id(self) -> Ids:
+        """Returns the triangles that are hit, (n,) uint32; `MISS` where there is none."""
+        return self.view(np.ndarray)[:, 3].view(np.uint32)
+
+    @property
+    def hit(self) -> npt.NDArray[np.bool_]:
+        """Returns whether there is one, (n,) bool."""
+        return self.prim_id != MISS
+
+    def __getitem__(self, part: Any) -> Any:
+        """Returns a part."""
+        found = self.view(np.ndarray)[part]
+        return found.view(Hits) if isinstance(found, np.ndarray) and found.shape[1:] == (HIT_FLOATS,) else found
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Returns what NumPy has calculated of hits."""
+        return array[()] if return_scalar else array
 
 
 def make_rays(origin: Array, direction: Array, t_min: Array = 0.0, t_max: Array = np.inf) -> Floats:
@@ -53,12 +94,18 @@ def make_rays(origin: Array, direction: Array, t_min: Array = 0.0, t_max: Array 
     return rays
 
 
-def checked_rays(rays: npt.NDArray[np.float32] | npt.NDArray[np.void]) -> Floats:
+def checked_rays(rays: Array) -> Floats:
     """Returns rays as the tracers take them: (n, 8) float32, C-contiguous, writable.
 
-    rays: (n, 8) float32 or (n,) `RAY` records; the result is the same memory where it already is as it should be.
-    Raises RayError for any other shape or type; values are not looked at.
+    rays: (n, 8) float32 or (n,) `RAY` records, an array of NumPy or of a library that lends its memory, as
+    `arrays.as_numpy` does it; the result is the same memory where it already is as it should be.
+    Raises RayError for any other shape or type, and for memory of a GPU; values are not looked at.
     """
+    if hasattr(rays, "__dlpack__") and not isinstance(rays, np.ndarray):
+        try:
+            rays = as_numpy(rays)
+        except TypeError as error:
+            raise RayError(f"rays: {error}") from error
     if isinstance(rays, np.ndarray) and rays.dtype == RAY and rays.ndim == 1:
         rays = np.ascontiguousarray(rays).view(np.float32).reshape(len(rays), RAY_FLOATS)
     if not isinstance(rays, np.ndarray) or rays.dtype != np.float32 or rays.ndim != 2 or rays.shape[1] != RAY_FLOATS:
@@ -74,7 +121,7 @@ def offset_of(record: np.dtype[np.void], name: str) -> int:
 
 def as_records(array: Floats, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
     """Returns the same bytes seen as `RAY` or `HIT` records: (n, 8) or (n, 4) float32 become (n,)."""
-    return array.view(dtype).reshape(len(array))
+    return np.asarray(array).view(dtype).reshape(len(array))
 
 
 class Query(enum.IntEnum):

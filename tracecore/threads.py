@@ -45,10 +45,14 @@ def run_in_thread(work: Callable[[], object]) -> None:
     thread.work.put(work)
 
 
-def in_pieces(work: Callable[[int, int], object], items: int, size: int = 1 << 12) -> None:
+#: Where a piece of a range begins, and where it ends.
+Piece = tuple[int, int]
+
+
+def in_pieces(work: Callable[[Piece], object], items: int, size: int = 1 << 12) -> None:
     """Has all usable cores work on pieces of a range, and returns once all are done.
 
-    work: called with where a piece begins and where it ends, by several threads at once, in no order.
+    work: called with pieces, by several threads at once, in no order.
     items: how many there are.
     size: how many a piece has at most.
 
@@ -66,13 +70,14 @@ def in_pieces(work: Callable[[int, int], object], items: int, size: int = 1 << 1
         helper.result()
 
 
-def _take_pieces(work: Callable[[int, int], object], starts: Iterator[int], items: int, size: int) -> None:
+def _take_pieces(work: Callable[[Piece], object], starts: Iterator[int], items: int, size: int) -> None:
     for first in starts:
-        work(first, min(first + size, items))
+        work((first, min(first + size, items)))
 
 
 def _help(helper: Future[None], work: Callable[[], None]) -> None:
     try:
-        helper.set_result(work())
+        work()
+        helper.set_result(None)
     except BaseException as error:
         helper.set_exception(error)

@@ -1,5 +1,7 @@
 """Checks the triangles given to a tracer, once."""
 
+from typing import cast
+
 import numpy as np
 
 from tracecore.arrays import Array, as_numpy
@@ -54,3 +56,28 @@ def checked_triangles(triangles: Array) -> Floats:
             "remove it or scale the scene"
         )
     return np.ascontiguousarray(array, np.float32)
+
+
+def chosen_triangles(triangles: Array | None, vertices: Array | None, faces: Array | None) -> Array:
+    """Returns triangles as they were given: as such, or as an indexed mesh.
+
+    triangles: (t, 3, 3), or None for those of a mesh.
+    vertices, faces: (v, 3), and (t, 3) integers from 0 to v - 1; None where triangles are given.
+    Raises TriangleError where both or neither are given, and for other shapes, types and integers.
+    """
+    if (triangles is None) == (vertices is None) or (vertices is None) != (faces is None):
+        raise TriangleError("give triangles, or else both vertices and faces")
+    if vertices is None or faces is None:
+        return cast("Array", triangles)
+    try:
+        points, corners = as_numpy(vertices), as_numpy(faces)
+    except (TypeError, ValueError) as error:
+        raise TriangleError(f"vertices and faces must be arrays: {error}") from error
+    if points.shape[1:] != (3,) or corners.shape[1:] != (3,) or not np.issubdtype(corners.dtype, np.integer):
+        got = f"{points.shape} and {corners.shape} {corners.dtype}"
+        raise TriangleError(f"vertices must have shape (v, 3), faces (t, 3) of integers, got {got}")
+    is_good = ((corners >= 0) & (corners < len(points))).all(axis=1)
+    if not is_good.all():
+        first = int(np.argmin(is_good))
+        raise TriangleError(f"face {first} is {corners[first].tolist()}, but there are vertices 0 to {len(points) - 1}")
+    return points[corners]

@@ -2,13 +2,15 @@
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tracecore
 from tracecore.checks.ray_cases import box_room, random_rays
-from tracecore.errors import KernelError, RayError
+from tracecore.dispatch.ring import RingMemory
+from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.rays import Query
 
 DEVICES = ["cpu", "brute", "emulator", pytest.param("gpu", marks=pytest.mark.gpu)]
@@ -79,6 +81,28 @@ def test_what_does_not_fit_is_refused(device: str) -> None:
                 queue.submit(rays)
         with pytest.raises(RayError):
             queue.submit(np.zeros((3, 7), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [
+        (10**9, r"1,000,000,000 slots of 256 rays take 12,288\.0 GB, and this machine has [0-9.,]+; ask for fewer"),
+        (10**30, "take [0-9,.]+ GB, and this machine has"),
+        (0, "at least 1 slot, got 0"),
+        (2.5, "whole numbers, got 2.5 slots of 256 rays"),
+    ],
+)
+def test_a_depth_that_no_memory_has_room_for_is_refused(depth: Any, reason: str) -> None:
+    with open_on("cpu") as tracer, pytest.raises(DeviceError, match=reason):
+        tracer.open_queue(depth=depth, batch_rays=256)
+
+
+def test_memory_that_runs_out_is_an_error_of_the_tracer() -> None:
+    def allocate(shape: tuple[int, ...], kind: Any) -> Any:
+        raise MemoryError
+
+    with pytest.raises(DeviceError, match=r"4 slots of 256 rays take 0\.0 GB"):
+        RingMemory(4, 256, allocate)
 
 
 def test_what_is_closed_refuses() -> None:

@@ -14,7 +14,7 @@ from tracecore.compilation.cache_folder import has_cached_code
 from tracecore.dispatch import direct
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
-from tracecore.rays import HIT, RAY, Floats, Query, as_records, make_rays
+from tracecore.rays import HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -140,7 +140,7 @@ def test_other_shapes_are_no_triangles(triangles: Any) -> None:
 class Lent:
     """An array of a library that has DLPack and nothing else of NumPy's."""
 
-    def __init__(self, array: Floats, failure: Exception | None = None) -> None:
+    def __init__(self, array: Any, failure: Exception | None = None) -> None:
         self.array, self.failure = array, failure
 
     def __dlpack__(self, **asked: Any) -> Any:
@@ -158,6 +158,7 @@ def test_arrays_that_lend_their_memory_are_triangles_and_rays() -> None:
     assert np.array_equal(rays, TOWARDS)
     with tracecore.open_tracer(Lent(CORNER), device="brute") as tracer:
         assert as_records(tracer.closest_hit(rays), HIT)["t"] == 1.0
+        assert tracer.closest_hit(Lent(rays)).t == tracer.any_hit(Lent(rays)).t + 1.0 == 1.0
 
 
 @pytest.mark.parametrize("failure", [BufferError("on a GPU"), RuntimeError("on a GPU")])
@@ -166,6 +167,60 @@ def test_arrays_that_lie_elsewhere_are_refused(failure: Exception) -> None:
         tracecore.open_tracer(Lent(CORNER, failure), device="brute")
     with pytest.raises(TypeError, match="copy it there first"):
         make_rays(Lent(CORNER[0], failure), CORNER[0])
+    with open_on("brute") as tracer, pytest.raises(RayError, match="copy it there first"):
+        tracer.closest_hit(Lent(TOWARDS, failure))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_hits_have_names(device: str) -> None:
+    rays = np.concatenate([TOWARDS, make_rays([[9, 9, 9], [0.5, 0.25, 1]], [0, 0, -1])])
+    with open_on(device, np.concatenate([CORNER - np.float32([0, 0, 5]), CORNER])) as tracer:
+        hits = tracer.closest_hit(rays)
+        with tracer.open_queue() as queue:
+            queue.submit(rays)
+            assert queue.drain()[0].hits.hit.tolist() == [True, False, True]
+    assert hits.t.tolist() == [1.0, np.inf, 1.0]
+    assert hits.prim_id.tolist() == [1, MISS, 1]
+    assert (hits.u.tolist(), hits.v.tolist()) == ([0.25, 0.0, 0.5], [0.25, 0.0, 0.25])
+    assert hits[hits.hit].u.tolist() == [0.25, 0.5]
+    assert as_records(hits, HIT)["prim_id"].tolist() == hits.prim_id.tolist()
+    plain = (hits.t, hits.prim_id, hits[:, 0], hits + 1, as_records(hits, HIT))
+    assert {type(one) for one in plain} == {np.ndarray}
+    assert isinstance(hits[0, 0], np.float32)
+
+
+def test_a_mesh_of_vertices_and_faces_is_its_triangles() -> None:
+    vertices, faces = np.float32([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.int32([[0, 0, 1], [1, 2, 3]])
+    with tracecore.open_tracer(vertices=vertices, faces=Lent(faces), device="cpu") as tracer:
+        assert tracer.closest_hit(TOWARDS).prim_id == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({}, "give triangles, or else both vertices and faces"),
+        ({"vertices": CORNER[0]}, "both vertices and faces"),
+        ({"triangles": CORNER, "vertices": CORNER[0], "faces": [[0, 1, 2]]}, "give triangles, or else"),
+        (
+            {"vertices": CORNER[0], "faces": [[0, 1, 2], [0, 1, 3]]},
+            r"face 1 is \[0, 1, 3\], but there are vertices 0 to 2",
+        ),
+        ({"vertices": CORNER[0], "faces": [[0, 1, -1]]}, "face 0 is"),
+        ({"vertices": CORNER[0], "faces": [[0.0, 1, 2]]}, r"got \(3, 3\) and \(1, 3\) float64"),
+        ({"vertices": CORNER, "faces": [[0, 1, 2]]}, r"vertices must have shape \(v, 3\)"),
+    ],
+)
+def test_meshes_that_are_none_are_refused(given: Any, reason: str) -> None:
+    with pytest.raises(TriangleError, match=reason):
+        tracecore.open_tracer(**given, device="cpu")
+
+
+def test_a_tracer_shows_what_it_is() -> None:
+    with open_on("cpu") as tracer:
+        expected = (
+            f"<CpuTracer on cpu: kernel 'bvh8', dispatch 'direct', threads 2, nodes 1, bytes {tracer.bvh.bytes:,}>"
+        )
+        assert repr(tracer) == expected
 
 
 def test_what_is_given_once_is_that_of_all_rays() -> None:

@@ -23,7 +23,7 @@ from tracecore.bvh.wide import (
 )
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import lowest_bit
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 
 #: Subtrees of at most so many triangles are not shared out between threads.
 PIECE = 1 << 12
@@ -43,7 +43,7 @@ def optimal_collapse(
     """Returns the wide tree of least `sah_cost` among all whose nodes and leaves are subtrees of a binary tree.
 
     tree: the binary tree.
-    width: children of a node, 2 to 127.
+    width: children of a node, 2 to 63.
     max_leaf: only subtrees of at most so many triangles may become one leaf; larger leaves of the binary tree stay, so
     build it with few.
     triangle_cost: cost of a triangle test, in visits to a wide node.
@@ -58,9 +58,9 @@ def optimal_collapse(
 
 
 def _both(one: OpenChildren, other: OpenChildren) -> OpenChildren:
-    def do_both(binary: Ints, wide: Ints, first: int, end: int) -> None:
-        one(binary, wide, first, end)
-        other(binary, wide, first, end)
+    def do_both(binary: Ints, wide: Ints, piece: Piece) -> None:
+        one(binary, wide, piece)
+        other(binary, wide, piece)
 
     return do_both
 
@@ -123,12 +123,12 @@ def _list_top(subtrees: Any, top: Any) -> int:
 
 
 @compiled
-def _share_out_small(subtrees: Any, share: Any, top: Any, costs: Any, first: int, end: int) -> None:
+def _share_out_small(subtrees: Any, share: Any, top: Any, costs: Any, piece: Piece) -> None:
     """Finds the least costs of a piece of the listed subtrees, of the small ones."""
     width = share.shape[1] - 1
     here = _Costs(np.empty((2 * MAX_DEPTH + 3, width + 1)), np.empty(2 * MAX_DEPTH + 3, np.int64))
     stack = np.empty((2 * MAX_DEPTH + 3, 2), np.int64)  # a node, and the row of its costs; ~node once its children are
-    for at in range(first, end):
+    for at in range(piece[0], piece[1]):
         if top[at, 1] == 0:
             _find_costs(subtrees, share, top[at, 0], here, stack)
             costs.least[at], costs.useful[at] = here.least[0], here.useful[0]
@@ -210,11 +210,11 @@ def _distribute(least: Any, left: int, node_children: int, useful: int) -> Any:
 
 
 @compiled
-def _open_by_share(child: Any, share: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+def _open_by_share(child: Any, share: Any, binary: Any, wide: Any, piece: Piece) -> None:
     """Opens children as they were shared out: an `OpenChildren`."""
     width = binary.shape[1]
     given = np.empty(width, np.int64)
-    for at in range(first, end):
+    for at in range(piece[0], piece[1]):
         given[0], filled = width, 1
         to_open = np.int64(child[binary[at, 0]] > 0)  # a bit for each child
         while to_open:

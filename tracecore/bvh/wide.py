@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tracecore.bvh.boxes import half_area_of
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 
 EMPTY = -1
 
@@ -33,9 +33,9 @@ TRIANGLE_COST = 0.3
 
 Ints = npt.NDArray[np.int32]
 
-#: Opens a piece of the wide nodes of a level, from one number to another: `binary`, of which the first child is the
+#: Opens a piece of the wide nodes of a level: `binary`, of which the first child is the
 #: binary node that each stands for, and `wide`, each (m, width) int32; writes both, `INNER` for inner children.
-OpenChildren = Callable[[Ints, Ints, int, int], object]
+OpenChildren = Callable[[Ints, Ints, Piece], object]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -154,11 +154,11 @@ def _sum_ranges(child: Any, first: Any, count: Any) -> None:
 
 
 @compiled
-def _open_by_area(subtrees: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+def _open_by_area(subtrees: Any, binary: Any, wide: Any, piece: Piece) -> None:
     """Opens the children of the largest surface: an `OpenChildren`."""
     width = binary.shape[1]
     area = np.empty(width)
-    for at in range(first, end):
+    for at in range(piece[0], piece[1]):
         highest, filled = 0, 1
         area[0] = _area_to_open(subtrees, binary[at, 0])
         if area[0] == CLOSED:
@@ -206,11 +206,11 @@ def _number_inner(binary: Any, wide: Any, first: int, below: Any) -> None:
 
 
 @compiled
-def _write_ranges(of: Any, binary: Any, ranges: Any, first: int, end: int) -> None:
+def _write_ranges(of: Any, binary: Any, ranges: Any, piece: Piece) -> None:
     """Writes the ranges of leaf indices below the children of a piece of the nodes. of, ranges: `first` and `count`, of
     binary nodes and of the children.
     """
-    for node in range(first, end):
+    for node in range(piece[0], piece[1]):
         for i in range(binary.shape[1]):
             own = binary[node, i]
             ranges[0][node, i] = 0 if own == EMPTY else of[0][own]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cores import usable_cores
 from tracecore.cpu.traversal import CpuTree
-from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     DIRECT,
     POLLED,
@@ -26,9 +26,9 @@ from tracecore.dispatch.port import (
 )
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, TracerLimits, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
 from tracecore.errors import KernelError
-from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
+from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Hits, Query, checked_rays
 
 #: Seconds after which a port that nobody answers would raise an error; nothing here is ever late.
 NO_TIMEOUT = 3600.0
@@ -98,7 +98,7 @@ class DirectPort:
         self._tracer.retire(self)
 
 
-class DirectTracer(Closing, ABC):
+class DirectTracer(OpenTracer, ABC):
     """A tracer that works in the calling thread; whole arrays are spread over a pool of threads.
 
     A subclass gives `name`, `device`, `bvh` and `_trace`, which may be called from many threads at once.
@@ -160,26 +160,28 @@ class DirectTracer(Closing, ABC):
                 self._in_use.remove(user)
                 self._retired.add(user.counts)
 
-    def closest_hit(self, rays: Floats) -> Floats:
+    def closest_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
         return self._trace_all(rays, Query.CLOSEST)
 
-    def any_hit(self, rays: Floats) -> Floats:
+    def any_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
         return self._trace_all(rays, Query.ANY)
 
-    def _trace_all(self, rays: Floats, query: Query) -> Floats:
+    def _trace_all(self, given: Array, query: Query) -> Hits:
         self.check_open()
-        rays = checked_rays(rays)
+        rays = checked_rays(given)
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
-        starts = iter(range(0, len(rays), BATCH_RAYS))  # shared: each thread takes the next batch
-        if len(rays) <= BATCH_RAYS or self.threads == 1:
+        batches = range(0, len(rays), BATCH_RAYS)
+        starts = iter(batches)  # shared: each thread takes the next batch
+        threads = min(self.threads, len(batches))
+        if threads <= 1:
             self._trace_batches(rays, hits, query, starts)
         else:
-            workers = [self._pool.submit(self._trace_batches, rays, hits, query, starts) for _ in range(self.threads)]
+            workers = [self._pool.submit(self._trace_batches, rays, hits, query, starts) for _ in range(threads)]
             for worker in workers:
                 worker.result()
-        return hits
+        return hits.view(Hits)
 
     def _trace_batches(self, rays: Floats, hits: Floats, query: Query, starts: Iterator[int]) -> None:
         counts = Counts()

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracecore.arrays import Array
 from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     ANY_HIT,
@@ -36,7 +37,7 @@ from tracecore.dispatch.port import (
     submit,
 )
 from tracecore.errors import KernelError, RayError
-from tracecore.rays import HIT_FLOATS, Floats, Query, checked_rays
+from tracecore.rays import HIT_FLOATS, Hits, Query, checked_rays
 
 #: How long a queue looks for an answer before it sees to it that somebody still works on it, in nanoseconds.
 LOOK_NANOSECONDS = 50_000_000
@@ -50,7 +51,7 @@ class Completed(NamedTuple):
     """
 
     number: int
-    hits: Floats
+    hits: Hits
 
 
 class RayQueue(Closing):
@@ -86,7 +87,7 @@ class RayQueue(Closing):
         """The port whose slots the queue uses, as long as it is open."""
         return self._opened.port
 
-    def submit(self, rays: Floats, query: Query = Query.CLOSEST) -> int:
+    def submit(self, rays: Array, query: Query = Query.CLOSEST) -> int:
         """Start to trace a batch, and wait for the oldest one first where `depth` batches are in flight.
 
         rays: (n, 8) float32, the bytes of `RAY` records, n from 1 to `batch_rays`. They are copied.
@@ -97,15 +98,15 @@ class RayQueue(Closing):
         """
         self._check_open()
         self._attempt(self._opened.check)
-        rays = checked_rays(rays)
-        if not 1 <= len(rays) <= self.batch_rays:
-            raise RayError(f"a batch has 1 to {self.batch_rays} rays, got {len(rays)}")
+        batch = checked_rays(rays)
+        if not 1 <= len(batch) <= self.batch_rays:
+            raise RayError(f"a batch has 1 to {self.batch_rays} rays, got {len(batch)}")
         if len(self._in_flight) == self.depth:
             self._await_oldest()
         number, slot = self._submitted, self._submitted % self.depth
-        self._port.rays[slot, :, : len(rays)] = rays.T
-        submit(self._port, slot, len(rays), ANY_HIT if query == Query.ANY else NO_OPTIONS)
-        self._in_flight.append((number, slot, len(rays)))
+        self._port.rays[slot, :, : len(batch)] = batch.T
+        submit(self._port, slot, len(batch), ANY_HIT if query == Query.ANY else NO_OPTIONS)
+        self._in_flight.append((number, slot, len(batch)))
         self._submitted += 1
         return number
 
@@ -212,4 +213,4 @@ class RayQueue(Closing):
         hits = np.empty((count, HIT_FLOATS), np.float32)
         hits[:] = self._port.hits[slot, :, :count].T
         raise_status(status, self._port, self._kernel)
-        self._completed.append(Completed(number, hits))
+        self._completed.append(Completed(number, hits.view(Hits)))

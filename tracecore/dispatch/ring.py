@@ -9,6 +9,8 @@ itself; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Ra
 and read in any way, also by NumPy, in the thread that rings and looks.
 """
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,7 +30,7 @@ from tracecore.kernels.ring_records import (
     RING,
     RING_STATE,
 )
-from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
+from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS
 
 #: Rows of the rays' directions, as `RAY` has them.
 DIRECTION_ROWS = slice(4, 7)
@@ -101,7 +103,8 @@ class RingMemory:
     request's number in the high half.
 
     slots: how many. slot_rays: a power of two. allocate: makes arrays of a shape and type, with anything in them, in
-    memory that both can reach. Raises `DeviceError` for another slot_rays, and without slots.
+    memory that both can reach. Raises `DeviceError` for another slot_rays, without slots, and for more than memory has
+    room for.
     """
 
     def __init__(self, slots: int, slot_rays: int, allocate: Allocate) -> None:
@@ -110,8 +113,11 @@ class RingMemory:
         self.slot_rays = slot_rays
         self.places = 1 << (2 * slots - 1).bit_length()
         column = slot_rays + COLUMN_PAD
-        self.rays = allocate((slots, RAY_FLOATS, column), np.float32)
-        self.hits = allocate((slots, HIT_FLOATS, column), np.float32)
+        try:
+            self.rays = allocate((slots, RAY_FLOATS, column), np.float32)
+            self.hits = allocate((slots, HIT_FLOATS, column), np.float32)
+        except MemoryError:
+            raise _no_room(slots, slot_rays) from None
         self.doorbells: Words = allocate((slots,), np.uint64)
         self.flags: Words = allocate((slots,), np.uint64)
         self.stop: Words = allocate((1,), np.uint64)
@@ -182,9 +188,26 @@ class RingMemory:
 
 
 def _check(slots: int, slot_rays: int) -> None:
+    if not all(isinstance(number, int | np.integer) for number in (slots, slot_rays)):
+        raise DeviceError(f"slots and their rays are whole numbers, got {slots!r} slots of {slot_rays!r} rays")
     if not LEAST_SLOT_RAYS <= slot_rays <= MOST_SLOT_RAYS or slot_rays & (slot_rays - 1):
         raise DeviceError(
             f"a slot has a power of two of rays from {LEAST_SLOT_RAYS} to {MOST_SLOT_RAYS}, got {slot_rays}"
         )
     if slots < 1:
         raise DeviceError(f"a ring needs at least 1 slot, got {slots}")
+    if slots * slot_rays * (RAY.itemsize + HIT.itemsize) > _memory_bytes():
+        raise _no_room(slots, slot_rays)
+
+
+def _no_room(slots: int, slot_rays: int) -> DeviceError:
+    taken, there = slots * slot_rays * (RAY.itemsize + HIT.itemsize) / 1e9, _memory_bytes() / 1e9
+    return DeviceError(
+        f"{slots:,} slots of {slot_rays} rays take {taken:,.1f} GB, and this machine has {there:,.1f}; ask for fewer: "
+        "for a queue of less depth"
+    )
+
+
+def _memory_bytes() -> int:
+    """Returns how much memory this machine has; where it does not tell, as much as can be addressed."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else sys.maxsize

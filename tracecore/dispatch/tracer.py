@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
-from tracecore.rays import BATCH_RAYS, Floats
+from tracecore.dispatch.closing import Closing
+from tracecore.rays import BATCH_RAYS, Floats, Hits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from tracecore.arrays import Array
     from tracecore.bvh.tree import BinaryTree
     from tracecore.dispatch.port import OpenPort
     from tracecore.dispatch.queue import RayQueue
@@ -87,6 +89,7 @@ class Tracer(Protocol):
 
         depth: how many batches can be in flight.
         batch_rays: how many rays a batch holds at most, a power of two from 256 to 65536.
+        Raises `DeviceError` for other numbers, and where there is no memory for so many.
         """
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> Sequence[OpenPort]:
@@ -98,14 +101,15 @@ class Tracer(Protocol):
         log_rows: how many rows the log of a port has.
         """
 
-    def closest_hit(self, rays: Floats) -> Floats:
+    def closest_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
 
-        `rays.as_records(hits, HIT)` names the columns. A ray with NaN or infinite parts or without a direction misses
-        and is counted in `statistics().invalid_rays`.
+        Rays are an array of NumPy or of a library that lends its memory (`rays.checked_rays`). The hits' columns have
+        names; `rays.as_records(hits, HIT)` are the same as records. A ray with NaN or infinite parts or without a
+        direction misses and is counted in `statistics().invalid_rays`.
         """
 
-    def any_hit(self, rays: Floats) -> Floats:
+    def any_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
 
     def statistics(self) -> TracerStatistics:
@@ -127,3 +131,20 @@ class Tracer(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closes the tracer."""
+
+
+class OpenTracer(Closing):
+    """Gives a tracer its `with` block, and shows it by what it is."""
+
+    name: str
+    device: str
+    dispatch: str
+    threads: int
+    bvh: BvhStatistics
+
+    def __repr__(self) -> str:
+        """Returns a line about it."""
+        return (
+            f"<{type(self).__name__} on {self.device}: kernel {self.name!r}, dispatch {self.dispatch!r}, "
+            f"threads {self.threads}, nodes {self.bvh.nodes:,}, bytes {self.bvh.bytes:,}>"
+        )

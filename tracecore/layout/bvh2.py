@@ -20,7 +20,7 @@ from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import surface_before
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
 
 LEAF_COUNT_BITS = 6
@@ -130,9 +130,9 @@ class _Children(NamedTuple):
 
 
 @compiled
-def _write_nodes(boxes: Any, children: Any, inner: Any, fields: Any, first: int, end: int) -> None:
+def _write_nodes(boxes: Any, children: Any, inner: Any, fields: Any, piece: Piece) -> None:
     """Writes a piece of the nodes. boxes: corners of all of the tree, (n, 3) float32 each."""
-    for node in range(first, end):
+    for node in range(piece[0], piece[1]):
         left = children.child[inner[node]]
         is_swapped = _surface(children, left + 1) < _surface(children, left)
         for side in range(2):

@@ -23,7 +23,7 @@ from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import sort_children, surface_before
 from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 4
@@ -92,7 +92,7 @@ class _Children(NamedTuple):
 
 
 @compiled
-def _write_nodes(boxes: Any, children: Any, fields: Any, first: int, end: int) -> None:
+def _write_nodes(boxes: Any, children: Any, fields: Any, piece: Piece) -> None:
     """Writes a piece of the nodes.
 
     boxes: corners of all of the binary tree, (n, 3) float32 each.
@@ -100,7 +100,7 @@ def _write_nodes(boxes: Any, children: Any, fields: Any, first: int, end: int) -
     """
     planes, child = fields
     surface, child_of_place = np.empty(WIDTH, np.int64), np.empty(WIDTH, np.int64)
-    for node in range(first, end):
+    for node in range(piece[0], piece[1]):
         for i in range(WIDTH):
             surface[i] = _surface(children, node, i)
         sort_children(surface, child_of_place)

@@ -15,7 +15,7 @@ from tracecore.errors import KernelError
 from tracecore.layout.boxes import pad_of
 from tracecore.layout.occlusion_order import sort_children
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 8
@@ -111,15 +111,15 @@ class _Fields(NamedTuple):
 
 
 @compiled
-def _write_nodes(source: Any, children: Any, fields: Any, first: int, end: int) -> None:
+def _write_nodes(source: Any, children: Any, fields: Any, piece: Piece) -> None:
     """Writes a piece of the nodes, and the blocks of their leaves.
 
     Children are sorted by surface per triangle, the most last: a ray that wants any hit finds one there at the least
     work. Traversal for any hit visits the last child first; traversal for the nearest goes by distance anyway.
     """
     worth, child_of_place = np.empty(WIDTH), np.empty(WIDTH, np.int64)
-    block = np.int64(0) if first == 0 else children.leaves[first - 1]
-    for node in range(first, end):
+    block = np.int64(0) if piece[0] == 0 else children.leaves[piece[0] - 1]
+    for node in range(piece[0], piece[1]):
         for i in range(WIDTH):
             worth[i] = _worth(source, children.binary[node, i], children.count[node, i])
         sort_children(worth, child_of_place)

@@ -22,7 +22,7 @@ from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE, rows_of, write_triangle
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
 
 WIDTH = 8
@@ -111,7 +111,7 @@ def _check_limits(tree: BinaryTree) -> None:
 
 
 @compiled
-def _place_children(boxes: Any, binary: Any, wide: Any, first: int, end: int) -> None:
+def _place_children(boxes: Any, binary: Any, wide: Any, piece: Piece) -> None:
     """Gives the children of a piece of the nodes positions, so that a ray that takes these in the order of its octant
     goes from front to back; any may be spare. Bit 0 of a position is set where the child lies towards positive x, bit 1
     of y, bit 2 of z. It goes on from an `OpenChildren`.
@@ -123,8 +123,8 @@ def _place_children(boxes: Any, binary: Any, wide: Any, first: int, end: int) ->
     """
     offset, gain, worth = np.empty((3, WIDTH, LANES)), np.empty((WIDTH, WIDTH, LANES)), np.empty((SETS, LANES))
     child_of_position, row = np.empty((WIDTH, LANES), np.int64), np.empty(WIDTH, np.int32)
-    for begin in range(first, end, LANES):
-        lanes = min(LANES, end - begin)
+    for begin in range(piece[0], piece[1], LANES):
+        lanes = min(LANES, piece[1] - begin)
         _write_offsets(boxes, binary, begin, offset, lanes)
         _write_gains(offset, gain, lanes)
         _write_worth(gain, worth, lanes)
@@ -293,11 +293,11 @@ def _write_bases(children: Any, fields: Any) -> None:
 
 
 @compiled
-def _write_nodes(source: Any, children: Any, fields: Any, rows: Any, first: int, end: int) -> None:
+def _write_nodes(source: Any, children: Any, fields: Any, rows: Any, piece: Piece) -> None:
     """Writes a piece of the nodes, and the triangles of their leaves."""
     planes, prim_ids = np.empty((3, 2, WIDTH, LANES)), np.empty((LANES * WIDTH + 1) * MAX_LEAF, np.uint32)
-    for begin in range(first, end, LANES):
-        lanes = min(LANES, end - begin)
+    for begin in range(piece[0], piece[1], LANES):
+        lanes = min(LANES, piece[1] - begin)
         triangles = 0
         for node in range(begin, begin + lanes):
             triangles = _write_bits(source, children, fields, node, (prim_ids, triangles))
@@ -315,7 +315,7 @@ def _write_bits(source: Any, children: Any, fields: Any, node: int, listed: Any)
     then. listed: room for them, and how many are before.
     """
     prim_ids, triangles = listed
-    inner, bits, last = 0, 0, len(source.order) - 1
+    inner, bits, last = np.int64(0), np.int64(0), len(source.order) - 1
     for position in range(WIDTH):  # without branches, which no processor could foretell
         is_inner = np.int64(children.wide[node, position] != EMPTY)
         begin, count = children.first[node, position], children.count[node, position] * (1 - is_inner)

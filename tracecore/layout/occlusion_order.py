@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 
 #: The unit of a surface is 2^-30 of a square that is as wide as the scene's largest coordinate, or up to twice as wide.
 #: So a triangle has less than 2^34 of them, and 2^27 triangles have less than 2^61.
@@ -35,9 +35,9 @@ def surface_before(tree: BinaryTree, triangles: Floats, extent: float) -> npt.ND
 
 
 @compiled
-def _write_surfaces(triangles: Any, order: Any, scale: float, surface: Any, first: int, end: int) -> None:
+def _write_surfaces(triangles: Any, order: Any, scale: float, surface: Any, piece: Piece) -> None:
     """Writes the surfaces of a piece of the triangles. surface: (t,) int64, by leaf index."""
-    for leaf_index in range(first, end):
+    for leaf_index in range(piece[0], piece[1]):
         prim_id, squares = order[leaf_index], 0.0
         for axis in range(3):
             left, right = (axis + 1) % 3, (axis + 2) % 3

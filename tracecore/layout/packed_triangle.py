@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.rays import Floats, Ids
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 
 #: One component of a triangle's three corners.
 ROW = np.dtype([("component", "<f4", 3), ("prim_id", "<u4")])
@@ -46,9 +46,9 @@ def rows_of(packed: npt.NDArray[np.void]) -> Rows:
 
 
 @compiled
-def _write_triangles(order: Any, triangles: Any, rows: Any, first: int, end: int) -> None:
+def _write_triangles(order: Any, triangles: Any, rows: Any, piece: Piece) -> None:
     """Writes the records of a piece of the leaf indices."""
-    for leaf_index in range(first, end):
+    for leaf_index in range(piece[0], piece[1]):
         write_triangle(rows, leaf_index, triangles, order[leaf_index])
 
 

@@ -19,7 +19,7 @@ from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import ROW
 from tracecore.rays import Floats
-from tracecore.threads import in_pieces
+from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
 
 WIDTHS = (2, 4, 8, 16, 32)
@@ -113,9 +113,9 @@ class _Fields(NamedTuple):
 
 
 @compiled
-def _write_nodes(source: Any, children: Any, fields: Any, first: int, end: int) -> None:
+def _write_nodes(source: Any, children: Any, fields: Any, piece: Piece) -> None:
     """Writes a piece of the nodes, and the triangles of their leaves."""
-    for node in range(first, end):
+    for node in range(piece[0], piece[1]):
         for i in range(children.binary.shape[1]):
             begin, count = children.first[node, i], children.count[node, i]
             _write_box(source, children.binary[node, i], fields, (node, i))

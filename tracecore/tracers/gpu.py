@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracecore.analysis.steps import StepCounts
+from tracecore.arrays import Array
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cores import usable_cores
@@ -30,17 +31,16 @@ from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.cuda.device_lbvh import DeviceTree
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, PORT_RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, TracerLimits, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
 from tracecore.dispatch.whole_arrays import CopiedRays, LaunchContext, WorkCounters
 from tracecore.errors import KernelError, TraceError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Query, checked_rays
+from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Hits, Query, checked_rays
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -60,7 +60,7 @@ LAUNCH_RAYS = 1 << 21
 LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
 
 
-class GpuTracer(Closing):
+class GpuTracer(OpenTracer):
     """Traces on a GPU.
 
     The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
@@ -196,18 +196,18 @@ class GpuTracer(Closing):
             self._port_counters += [port.port.counters for port in ports]
         return ports
 
-    def closest_hit(self, rays: Floats) -> Floats:
+    def closest_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
         return self._trace_all(rays, Query.CLOSEST)
 
-    def any_hit(self, rays: Floats) -> Floats:
+    def any_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
         return self._trace_all(rays, Query.ANY)
 
-    def _trace_all(self, rays: Floats, query: Query) -> Floats:
+    def _trace_all(self, given: Array, query: Query) -> Hits:
         self.launch_context.check()
-        rays = checked_rays(rays)
-        hits = np.empty((len(rays), HIT_FLOATS), np.float32)
+        rays = checked_rays(given)
+        hits = np.empty((len(rays), HIT_FLOATS), np.float32).view(Hits)
         if len(rays) == 0:
             return hits
         with self.gpu.device_lock.vacant():

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
-from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     LATE,
     LISTENING,
@@ -28,10 +28,10 @@ from tracecore.dispatch.port import (
     waiting_slots,
 )
 from tracecore.dispatch.queue import RayQueue
-from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Tracer, TracerLimits, TracerStatistics
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import WrongHitError
 from tracecore.kernels.ring_records import FAULT_SHIFT
-from tracecore.rays import BATCH_RAYS, MISS, Floats, Query, checked_rays
+from tracecore.rays import BATCH_RAYS, MISS, Floats, Hits, Query, checked_rays
 
 #: Batches are spread over all of them by multiples of the golden ratio, which fill 0..1 evenly (Weyl, 1916).
 GOLDEN_RATIO = 0.6180339887498949
@@ -104,7 +104,7 @@ class Judge:
         return len(looked_at)
 
 
-def trace(tracer: Tracer, rays: Floats, query: Query) -> Floats:
+def trace(tracer: Tracer, rays: Floats, query: Query) -> Hits:
     """Returns the hits of a query, (n, 4) float32."""
     return tracer.any_hit(rays) if query == Query.ANY else tracer.closest_hit(rays)
 
@@ -192,7 +192,7 @@ class VerifiedPort:
         self._inner.close()
 
 
-class VerifiedTracer(Closing):
+class VerifiedTracer(OpenTracer):
     """Traces as another tracer does, whose batches it looks at. Closing it closes both.
 
     tracer: not one that answers in the loops themselves, as the CPU's.
@@ -224,16 +224,16 @@ class VerifiedTracer(Closing):
         self._ports += ports
         return ports
 
-    def closest_hit(self, rays: Floats) -> Floats:
+    def closest_hit(self, rays: Array) -> Hits:
         """Returns what the tracer within does. Raises `WrongHitError` where it is wrong."""
         return self._checked(rays, Query.CLOSEST)
 
-    def any_hit(self, rays: Floats) -> Floats:
+    def any_hit(self, rays: Array) -> Hits:
         """Returns what the tracer within does. Raises `WrongHitError` where it is wrong."""
         return self._checked(rays, Query.ANY)
 
-    def _checked(self, rays: Floats, query: Query) -> Floats:
-        rays = checked_rays(rays)
+    def _checked(self, given: Array, query: Query) -> Hits:
+        rays = checked_rays(given)
         hits = trace(self._tracer, rays, query)
         with self._lock:
             first = self._array_batches
