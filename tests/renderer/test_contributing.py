@@ -16,6 +16,9 @@ from renderer import cli
 from renderer.drivers import register_driver
 from scenes.errors import SceneFileError
 from shaders.bsdfs.bsdf import Bsdf
+from tracecore.checks.ray_cases import random_rays, soup
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 ROOT = Path(cli.__file__).parents[1]
 
@@ -42,6 +45,7 @@ def test_each_addition_is_files_of_its_own_and_rows() -> None:
     assert {Path(path).name for path in new} == {
         "direct.py",
         "leaf_first.cu",
+        "pairs.py",
         "velvet.py",
         "raw.py",
         "cache.py",
@@ -65,6 +69,12 @@ def test_the_additions_are_what_they_are_to_be(tmp_path: Path, capsys: pytest.Ca
         driver = register_driver(new_file("renderer/drivers/direct.py")["DirectDriver"])
     assert driver.summary
     assert isinstance(new_file("shaders/bsdfs/velvet.py")["BSDF"], Bsdf)
+    triangles = soup(100)
+    tree = new_file("tracecore/bvh/pairs.py")["build"](triangles, max_leaf=8)
+    assert sorted(tree.order) == list(range(100))
+    assert tree.count.max() <= 8
+    with CpuTracer(triangles, tree=tree) as tracer, BruteForceTracer(triangles) as judge:
+        assert tracer.closest_hit(random_rays(0, 100)).tobytes() == judge.closest_hit(random_rays(0, 100)).tobytes()
     command = new_file("renderer/commands/cache.py")
     assert command["run"](argparse.Namespace()) == 0
     assert Path(capsys.readouterr().out.strip()).is_dir()
