@@ -11,7 +11,7 @@ import pytest
 from tracecore import threads
 from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
-from tracecore.threads import run_in_thread
+from tracecore.threads import in_pieces, run_in_thread
 from tracecore.tracers.cpu import CpuTracer
 from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
@@ -322,3 +322,32 @@ def test_a_thread_that_is_done_does_the_next_work() -> None:
             time.sleep(1e-3)
         assert len(idents) == count
     assert len(set(idents)) == 1
+
+
+def test_pieces_are_done_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "usable_cores", lambda: 3)
+    for items in (0, 1, 7, 8, 25):
+        done = np.zeros(items, int)
+
+        def count(piece: threads.Piece, done: npt.NDArray[np.int64] = done) -> None:
+            assert piece[1] - piece[0] <= 7
+            done[piece[0] : piece[1]] += 1
+
+        in_pieces(count, items, 7)
+        assert (done == 1).all()
+
+
+def test_an_error_of_a_piece_is_raised_when_all_threads_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "usable_cores", lambda: 2)
+    caller, is_raised, ended = threading.get_ident(), threading.Event(), []
+
+    def fail_in_the_helper(piece: threads.Piece) -> None:
+        if threading.get_ident() != caller:
+            is_raised.set()
+            raise ValueError(f"piece {piece[0]}")
+        assert is_raised.wait(LONG)
+        ended.append(piece)
+
+    with pytest.raises(ValueError, match=r"piece \d"):
+        in_pieces(fail_in_the_helper, 4, 1)
+    assert len(ended) == 3
