@@ -23,9 +23,9 @@ from renderer.scene.projection import (
 )
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
 from renderer.simd.columns import (
-    CHUNK,
     ELEMENTS,
     WORD_BYTES,
+    chunk_room,
     column,
     each,
     each_pair,
@@ -155,8 +155,9 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple
     key, aimed = hash_key(task.seed, task.sequence, STREAM_EMISSION), 0
     if ahead > 0:
         aimed += launch_chunk(scene, task, batch, (first, photon, ahead), key)
-    for done in range(ahead, fresh, CHUNK):
-        aimed += launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+    for done in range(ahead, fresh, chunk_room()):
+        part = (first + done, photon + done, min(chunk_room(), fresh - done))
+        aimed += launch_chunk(scene, task, batch, part, key)
     return aimed
 
 

@@ -73,11 +73,13 @@ from renderer.simd.columns import (
     COLUMN_BYTES,
     LINE_BYTES,
     WORD_BYTES,
+    add_to,
     close_gaps,
     column,
     column_of,
     copy_line,
     each,
+    each_alone,
     get_word,
     list_indices,
     pack_chunk,
@@ -86,6 +88,7 @@ from renderer.simd.columns import (
     put,
     rows,
     set_column,
+    sum_of_words,
     three,
     whole,
 )
@@ -162,18 +165,24 @@ def shade_rays(
         task.is_corrected,
     )
     places = places_of(batch)
-    output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
+    count_up(output, PHOTONS_ESCAPED, active - count_hits(triangles_of(places), active))
     is_alike = is_all_alike(scene.photon_scene)
     alike = (is_alike, only_light(scene.photon_scene, task).flux if is_alike else (ZERO, ZERO, ZERO))
     hits = Hits(scene, limits, batch.fresh, alike, output)
     walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
     kept = shade_queues(shade_chunk, hits, walk)
     photon, fresh = take(supply, batch.capacity - kept)
-    output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    count_up(output, PHOTONS_AIMED, launch(scene.photon_scene, task, batch, (kept, photon, fresh)))
     rays = kept + fresh
-    output.counters[PHOTONS_EMITTED] += fresh
-    output.counters[PHOTON_RAYS] += rays
+    count_up(output, PHOTONS_EMITTED, fresh)
+    count_up(output, PHOTON_RAYS, rays)
     return rays
+
+
+@inlined
+def count_up(output: PhotonOutput, counter: int, number: int) -> None:
+    """Add to a counter."""
+    add_to(address(output.counters) + 8 * counter, number)
 
 
 @inlined
@@ -242,11 +251,9 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, vie
     gather_textures(address(photon_scene.textures), chunk, textured)
     each(draw_texel, whole(textured), chunk)
     ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
-    for k in range(bent):  # one by one, here and below: vectors would gather and scatter most numbers
-        bend_normal(k, view)
+    each_alone(bend_normal, bent, view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
-    for k in range(textured):
-        paint(k, view)
+    each_alone(paint, textured, view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
     if flags & BENT and limits.is_corrected:
@@ -371,8 +378,8 @@ def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -
     waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
-        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)
-        output.filled[0] += 1
+        block = fetch_add(address(output.filled), 1)
+        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * block, waits)
     output.waits[0] = waits
 
 
@@ -396,11 +403,9 @@ def move_photon(i: int, waiting: int) -> None:
 @inlined
 def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Count what became of the hits of a chunk."""
-    total = NO_FATE
-    for i in range(count):
-        total = np.uint32(total + chunk.counters[i])
+    total = sum_of_words(address(chunk.counters), count)
     for counter in (PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_TERMINATED):
-        output.counters[counter] += np.int64(total & FATE_MASK)
+        count_up(output, counter, np.int64(total & FATE_MASK))
         total >>= FATE_BITS
 
 

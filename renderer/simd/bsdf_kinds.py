@@ -28,6 +28,7 @@ from shaders.bsdfs.bsdf import BENT_NORMALS, Bsdf, Drawn, Seen, Value, sizes_of
 from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
 from tracecore.compilation.code_hash import code_hash
+from tracecore.compilation.lanes import for_warp, loops
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.units import Unit
@@ -151,14 +152,18 @@ def check_functions(bsdf: Bsdf) -> None:
 
 def _calling(name: str, kind: Any, typing: Any, *arguments: Any) -> Any:
     """Returns the type and the code of a call of a function of the BSDF."""
-    function = getattr(kind.row, name)._numba_type_
-    called = typing.resolve_function_type(function, arguments, {})
+
+    def resolved() -> tuple[Any, Any]:
+        """Returns the types of the function and of the call: for a warp, whose code is another, not the same."""
+        function = getattr(kind.row, name)._numba_type_
+        return function, typing.resolve_function_type(function, arguments, {})
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        function, called = resolved()
         result = context.get_function(function, called)(builder, values[1:])
         return context.cast(builder, result, called.return_type, signature.return_type)
 
-    return called.return_type(kind, *arguments), emit
+    return resolved()[1].return_type(kind, *arguments), emit
 
 
 @emitting
@@ -271,13 +276,16 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         convention, (where, others) = context.call_conv, values
-        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
-            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
-        function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
         unpacked = [
             context.cast(builder, one, own, types.unliteral(own))
             for one, own in zip(cgutils.unpack_tuple(builder, others), arguments.types, strict=True)
         ]
+        if for_warp():
+            _call_numbered(typing, context, builder, where, (kinds[1:], unpacked))
+            return context.get_dummy_value()
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
+            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
+        function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
         passed = [context.get_constant_null(kinds[0]), *unpacked]
         status, _ = convention.call_function(builder, function, types.none, kinds, passed)
         with cgutils.if_unlikely(builder, status.is_error):
@@ -285,3 +293,24 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, arguments), emit
+
+
+def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed: tuple[Any, Any]) -> None:
+    """Calls one of a warp's loops (`tracecore.compilation.lanes.loops`) by its number: of those that take such arguments.
+
+    passed: Numba's types of the arguments but for the kind, and their values.
+    """
+    kinds, values = passed
+    done = builder.append_basic_block("loops.done")
+    choice = builder.switch(number, done)
+    for own, (unit, arguments) in enumerate(loops()):
+        if arguments[1:] != kinds:
+            continue
+        function = unit._numba_type_
+        call = typing.resolve_function_type(function, arguments, {})
+        block = builder.append_basic_block("loop")
+        choice.add_case(I64(own), block)
+        builder.position_at_end(block)
+        context.get_function(function, call)(builder, [context.get_constant_null(arguments[0]), *values])
+        builder.branch(done)
+    builder.position_at_end(done)

@@ -15,8 +15,10 @@ from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 
+from renderer.simd import in_lanes
 from shaders.vector import Vec3
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.lanes import LANES, for_warp, in_first_lane
 from tracecore.compilation.merging import has_widest_vectors
 from tracecore.compilation.vector import address, all_elements, emitting
 from tracecore.compilation.vector import get as get
@@ -107,6 +109,9 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, last, value = arguments
+        if for_warp():
+            in_lanes.loop(builder, last, lambda i: context.get_function(body, called)(builder, (i, value)))
+            return context.get_dummy_value()
         entry, loop = builder.block, builder.append_basic_block("each")
         done = builder.append_basic_block("each.done")
         blocks = len(builder.function.blocks)
@@ -118,23 +123,54 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
         following = builder.add(i, I64(1), flags=["nsw"])
         i.add_incoming(following, builder.block)
         jump = builder.cbranch(builder.icmp_signed("<", following, last), loop, done)
-        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump, vectors)
+        if vectors > 0:
+            _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump, vectors)
         builder.position_at_end(done)
         return context.get_dummy_value()
 
     return types.void(body, types.int64, data), emit
 
 
+@emitting
+def each_alone(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Does what `each` does, one by one where that is faster than vectors which would gather and scatter most of their
+    numbers: the elements of a list. The body may do anything with what belongs to its own element."""
+    return _loop(typing, body, data, vectors=0)
+
+
+def _constant(of_vectors: int, of_lanes: int) -> Any:
+    """Returns the type and the code of a number that differs for the lanes of a warp."""
+    return types.int64(), lambda *_: I64(of_lanes if for_warp() else of_vectors)
+
+
+@emitting
+def width(typing: Any) -> Any:
+    """Returns how many elements of a column are looked at together."""
+    return _constant(VECTOR_WIDTH, LANES)
+
+
+@emitting
+def chunk_room(typing: Any) -> Any:
+    """Returns how many hits are brought to scratch together, no more than CHUNK."""
+    return _constant(CHUNK, in_lanes.CHUNK_IN_LANES)
+
+
+@emitting
+def _longest(typing: Any) -> Any:
+    """Returns what counts are rounded up to: lanes write no more than they are asked to."""
+    return _constant(ELEMENTS, 1)
+
+
 @inlined
 def whole(count: int) -> int:
     """Returns a count rounded up to whole vectors, for columns that may be written behind the last element."""
-    return (count + (ELEMENTS - 1)) & -ELEMENTS
+    return (count + (_longest() - 1)) & -_longest()
 
 
 @inlined
 def whole_pairs(count: int) -> int:
     """Returns a count rounded up to whole pairs of vectors."""
-    return (count + (2 * ELEMENTS - 1)) & (-2 * ELEMENTS)
+    return whole(count) if _longest() == 1 else (count + (2 * ELEMENTS - 1)) & (-2 * ELEMENTS)
 
 
 def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
@@ -202,6 +238,8 @@ def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source, mask, bits = arguments
+        if for_warp():
+            return in_lanes.matches(builder, source, mask, bits)
         loaded = builder.load(builder.inttoptr(source, WIDE.as_pointer()), align=WORD_BYTES)
         masked = builder.and_(loaded, all_elements(builder, mask, VECTOR_WIDTH))
         equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, VECTOR_WIDTH))
@@ -248,6 +286,8 @@ def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, elements, first = arguments
+        if for_warp():
+            return in_lanes.put_elements(builder, target, elements, first)
         numbers = builder.add(
             _numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), VECTOR_WIDTH)
         )
@@ -272,6 +312,8 @@ def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         elements, sources, index, targets, packed = arguments
+        if for_warp():
+            return in_lanes.pack_elements(builder, elements, sources, index, targets, packed)
         numbers = _numbers_of(builder, elements)
         numbers = [builder.extract_element(numbers, I32(k)) for k in range(VECTOR_WIDTH)]
         for source, target in zip(
@@ -309,6 +351,9 @@ def copy_line(typing: Any, source: Any, target: Any) -> Any:
     line = ir.VectorType(I32, ELEMENTS)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if for_warp():
+            in_lanes.copy_line(builder, arguments[0], arguments[1], ELEMENTS)
+            return context.get_dummy_value()
         loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
         stored = builder.store(loaded, builder.inttoptr(arguments[1], line.as_pointer()), align=LINE_BYTES)
         stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
@@ -327,6 +372,8 @@ def prefetching(is_written: bool) -> Any:
     """Returns the type and the code of what asks for a line at an address."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if for_warp():  # where one warp waits, another has its turn
+            return context.get_dummy_value()
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, I32, I32, I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -364,19 +411,55 @@ def column_of(scratch: Floats) -> tuple[int, int, int]:
 
 @inlined
 def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
-    """Returns which of VECTOR_WIDTH words from i on, of a column of `count`, have the wanted bits of a mask.
+    """Returns which of `width()` words from i on, of a column of `count`, have the wanted bits of a mask.
 
     wanted: mask and bits.
     """
     mask, bits = wanted
-    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + VECTOR_WIDTH - count))
+    return matches(words + WORD_BYTES * i, mask, bits) & (((1 << width()) - 1) >> max(0, i + width() - count))
+
+
+@emitting
+def sum_of_words(typing: Any, words: Any, count: Any) -> Any:
+    """Returns the sum of the first `count` words of a column, uint32."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words, count = arguments
+        if for_warp():
+            return in_lanes.sum_of_words(builder, words, count)
+        total = cgutils.alloca_once_value(builder, I32(0))
+        with cgutils.for_range(builder, count) as loop:
+            word = builder.load(builder.gep(builder.inttoptr(words, I32.as_pointer()), [loop.index]), align=WORD_BYTES)
+            builder.store(builder.add(builder.load(total), word), total)
+        return builder.load(total)
+
+    return types.uint32(types.int64, types.int64), emit
+
+
+@emitting
+def add_to(typing: Any, where: Any, number: Any) -> Any:
+    """Adds to the int64 at an address, which nobody else changes meanwhile."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], I64.as_pointer())
+
+        def add() -> None:
+            builder.store(builder.add(builder.load(place), arguments[1]), place)
+
+        if for_warp():
+            in_first_lane(builder, add)
+        else:
+            add()
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
 
 
 @inlined
 def count_words(words: int, wanted: tuple[np.uint32, np.uint32], count: int) -> int:
     """Returns how many words of a column of `count` have the wanted bits of a mask."""
     found = 0
-    for i in range(0, count, VECTOR_WIDTH):
+    for i in range(0, count, width()):
         found += count_elements(elements_of(words, wanted, i, count))
     return found
 
@@ -396,7 +479,7 @@ def pack_columns(
     Returns how many elements are copied.
     """
     packed = 0
-    for i in range(0, count, VECTOR_WIDTH):
+    for i in range(0, count, width()):
         packed = pack_elements(elements_of(words, wanted, i, count), sources, i, targets, packed)
     return packed
 
@@ -410,11 +493,11 @@ def pack_chunk(
     Returns how many elements are copied, and how many were looked at.
     """
     packed, i = 0, 0
-    while i < count and packed <= CHUNK - VECTOR_WIDTH:
+    while i < count and packed <= chunk_room() - width():
         elements = elements_of(words, wanted, i, count)
         if elements != 0:  # where few are wanted, most lines of the other columns need not be read
             packed = pack_elements(elements, sources, i, targets, packed)
-        i += VECTOR_WIDTH
+        i += width()
     return packed, min(i, count)
 
 
@@ -432,12 +515,12 @@ def pack_numbered(
     columns: sources and targets.
     """
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
-    while i < count and packed <= CHUNK - VECTOR_WIDTH:
+    while i < count and packed <= chunk_room() - width():
         elements = elements_of(words, wanted, i, count)
         if elements != 0:
             put_elements(target + WORD_BYTES * packed, elements, number + i)
             packed = pack_elements(elements, sources, i, targets, packed)
-        i += VECTOR_WIDTH
+        i += width()
     return packed, min(i, count)
 
 
@@ -445,7 +528,7 @@ def pack_numbered(
 def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
     """Packs columns as `pack_columns` does, each into itself: what lies in front of the first gap stays where it is."""
     packed = 0
-    for i in range(0, count, VECTOR_WIDTH):
+    for i in range(0, count, width()):
         elements = elements_of(words, wanted, i, count)
         if packed == i and elements & (elements + 1) == 0:  # none is missing before the last one
             packed += count_elements(elements)
@@ -463,7 +546,7 @@ def list_indices(words: int, wanted: tuple[np.uint32, np.uint32], count: int, in
     indices: address of the list, int32, which has room for ELEMENTS indices more than it may have.
     """
     length = 0
-    for i in range(0, count, VECTOR_WIDTH):
+    for i in range(0, count, width()):
         length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
     close_list(indices, length)
     return length
