@@ -10,7 +10,7 @@ photons and eye paths are compiled once for all BSDFs, also for those that are y
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -105,6 +105,12 @@ def number_of(bsdf: Bsdf) -> int:
     if kind not in _numbers and len(_numbers) == MOST_KINDS:
         raise ShaderError(f"expected no more than {MOST_KINDS} BSDFs in one process")
     return _numbers.setdefault(kind, len(_numbers))
+
+
+def kinds_of(bsdfs: Iterable[int]) -> list[BsdfKind]:
+    """Returns the kinds of BSDFs that have these rows in `ADDRESSES`."""
+    kinds = list(_numbers)
+    return [kinds[number] for number in bsdfs]
 
 
 def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tuple[Any, ...]]]) -> None:
@@ -296,7 +302,7 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
 
 
 def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed: tuple[Any, Any]) -> None:
-    """Calls one of a warp's loops (`tracecore.compilation.lanes.loops`) by its number: of those that take such arguments.
+    """Calls one of a warp's loops (`tracecore.compilation.lanes.loops`) by its number.
 
     passed: Numba's types of the arguments but for the kind, and their values.
     """

@@ -70,7 +70,9 @@ def pack_elements(builder: Any, elements: Any, sources: Any, index: Any, targets
     before, after = builder.block, builder.append_basic_block("read.done")
     builder.cbranch(mine, read, after)
     builder.position_at_end(read)
-    loaded = [builder.load(_word(builder, one, own), align=WORD_BYTES) for one in cgutils.unpack_tuple(builder, sources)]
+    loaded = [
+        builder.load(_word(builder, one, own), align=WORD_BYTES) for one in cgutils.unpack_tuple(builder, sources)
+    ]
     builder.branch(after)
     builder.position_at_end(after)
     for one in loaded:

@@ -97,7 +97,9 @@ def _alone(text: str) -> str:
         text = re.sub(rf"^define [^\n]*@{name}\([^\n]*\n(.*\n)*?}}\n", "", text, flags=re.M)
     text = re.sub(r"^declare .*@llvm\.x86\..*\n", "", text, flags=re.M)
     text = re.sub(r"^define (linkonce_odr |internal |private )?", "define internal ", text, flags=re.M)
-    text = re.sub(r"= (common |linkonce |linkonce_odr )(local_unnamed_addr |unnamed_addr )?global", "= internal global", text)
+    text = re.sub(
+        r"= (common |linkonce |linkonce_odr )(local_unnamed_addr |unnamed_addr )?global", "= internal global", text
+    )
     return text + SUPPORT
 
 

@@ -95,9 +95,7 @@ def vote(builder: Any, answer: Any) -> Any:
 def from_first(builder: Any, value: Any) -> Any:
     """Returns the int64 that lane 0 has."""
     halves = [builder.trunc(value, I32), builder.trunc(builder.lshr(value, I64(32)), I32)]
-    shuffled = [
-        _call(builder, "llvm.nvvm.shfl.sync.idx.i32", I32, [ALL_LANES, one, I32(0), I32(31)]) for one in halves
-    ]
+    shuffled = [_call(builder, "llvm.nvvm.shfl.sync.idx.i32", I32, [ALL_LANES, one, I32(0), I32(31)]) for one in halves]
     low, high = shuffled
     return builder.or_(builder.zext(low, I64), builder.shl(builder.zext(high, I64), I64(32)))
 

@@ -89,6 +89,9 @@ class CudaDriver(Hashable, Protocol):
     def compile_program(self, program: Program, arch: str) -> CompiledKernel:
         """Compiles a program, see `nvrtc.compile_program`."""
 
+    def assemble(self, ptx: str) -> bytes:
+        """Machine code of PTX, for the calling thread's current device."""
+
     def load_module(self, cubin: bytes) -> Any:
         """Loads machine code for as long as the process lives: to unload it waits for all that runs on the device, and
         on one that has failed is an error of its own.
@@ -263,6 +266,15 @@ class CupyDriver:
         from tracecore.cuda.nvrtc import compile_program
 
         return compile_program(program, arch)
+
+    def assemble(self, ptx: str) -> bytes:
+        """As `CudaDriver` says."""
+        from cupy.cuda.function import LinkState
+
+        self._runtime.free(0)  # which makes the device's context, if there is none
+        link = LinkState()
+        link.add_ptr_data(ptx, "warp.ptx")
+        return bytes(link.complete())
 
     def load_module(self, cubin: bytes) -> Any:
         """As `CudaDriver` says."""

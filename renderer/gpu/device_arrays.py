@@ -1,0 +1,80 @@
+"""Named tuples of arrays in a GPU's memory, where compiled functions find them as on the host."""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from tracecore.compilation.borrowing import uncounted
+from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import emitting
+from tracecore.cuda.device import CudaDevice, DeviceMemory
+
+#: Arrays begin at multiples of so many bytes: lines of the cache.
+ALIGNMENT = 256
+
+#: More bytes than any tuple has.
+MOST_BYTES = 1 << 16
+
+
+class DeviceArrays:
+    """Keeps copies of arrays on a device, as long as it lives.
+
+    device: the GPU; the calling thread is attached to it.
+    """
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+        self._memory: list[DeviceMemory] = []
+
+    def copied(self, value: Any) -> Any:
+        """Returns a value whose arrays, at any depth, are on the device. Nobody reads them on the host."""
+        if isinstance(value, np.ndarray):
+            memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
+            self._memory.append(memory)
+            return _array_at(memory.address, value.shape, value.dtype)
+        if isinstance(value, tuple):
+            parts = [self.copied(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Returns an array of zeros on the device."""
+        memory = DeviceMemory.zeros(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        self._memory.append(memory)
+        return _array_at(memory.address, shape, np.dtype(dtype))
+
+    def structure(self, value: Any) -> DeviceMemory:
+        """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
+        content = np.zeros(MOST_BYTES, np.uint8)
+        lay_out(value, content.ctypes.data)
+        return DeviceMemory.holding(self._device, content)
+
+
+def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Returns an array at an address, which is none of the host's."""
+    count = int(np.prod(shape))
+    memory = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
+    return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
+
+
+@emitting
+def _store(typing: Any, value: Any, where: Any) -> Any:
+    """Writes a value to an address. Its arrays have no owner there."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lent = uncounted(context, builder, value, arguments[0])
+        builder.store(lent, builder.inttoptr(arguments[1], lent.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(value, types.int64), emit
+
+
+@compiled
+def lay_out(value: Any, where: int) -> None:
+    """Writes a named tuple to an address, as compiled functions borrow it."""
+    _store(value, where)
