@@ -273,7 +273,7 @@ class CupyDriver:
 
         self._runtime.free(0)  # which makes the device's context, if there is none
         link = LinkState()
-        link.add_ptr_data(ptx, "warp.ptx")
+        link.add_ptr_data(ptx.encode() + b"\0", "warp.ptx")
         return bytes(link.complete())
 
     def load_module(self, cubin: bytes) -> Any:
