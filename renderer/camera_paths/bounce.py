@@ -78,9 +78,9 @@ from renderer.shading.scattering import (
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
 from renderer.simd.columns import (
-    COLUMN_BYTES,
     WORD_BYTES,
     column,
+    column_bytes,
     column_of,
     each,
     list_indices,
@@ -341,7 +341,7 @@ def keep_paths(view: View, hits: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step = view.chunk, view.step
-    path = (address(chunk.pixel),) + rows(address(chunk.next_state), COLUMN_BYTES, NEXT_COLUMNS)
+    path = (address(chunk.pixel),) + rows(address(chunk.next_state), column_bytes(), NEXT_COLUMNS)
     sources = column_of(chunk.start) + column_of(chunk.wi) + path
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, EYE_MEDIA)
     return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)

@@ -2,19 +2,23 @@
 
 from typing import NamedTuple
 
-from renderer.photons.batch import PhotonBatch, PhotonScratch, PhotonTask
+from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PhotonBatch, PhotonScratch, PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import shade_rays
 from renderer.photons.store import PhotonOutput
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import Records
-from renderer.simd.columns import WORD_BYTES, each, get, get_word, put
+from renderer.simd.columns import WORD_BYTES, each_ray, for_lanes, get, get_word, put
 from shaders.float32 import INFINITY, ONE, ZERO, Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
-from tracecore.compilation.lanes import warp_index
+from tracecore.compilation.lanes import beside_core, warp_index
 from tracecore.compilation.vector import address
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
+
+#: Columns of scratch of a warp: of hits, and of photons that leave lights; the ones are not needed while the others are.
+WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
+SCRATCH_BYTES = max(WARP_HITS.itemsize, WARP_LAUNCH.itemsize)
 
 
 class PhotonWave(NamedTuple):
@@ -25,7 +29,7 @@ class PhotonWave(NamedTuple):
     fresh: (warps, 2) int64, of `PhotonBatch`.
     rays, hits, paths: (warps, rows, column), of `PhotonBatch`.
     spare: (warps, rows, column) uint32, of `PhotonScratch`.
-    chunks: (warps,) HIT_COLUMNS. launches: (warps,) LAUNCH_COLUMNS.
+    chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
     waiting, waits: (warps, ...), of `PhotonOutput`.
     blocks, filled: of all warps, as those of `PhotonOutput`.
     counters: (warps, PHOTON_COUNTERS) int64.
@@ -42,8 +46,8 @@ class PhotonWave(NamedTuple):
     hits: Floats
     paths: Words
     spare: Words
-    chunks: Records
-    launches: Records
+    chunk: Records
+    launch: Records
     waiting: Words
     waits: Longs
     blocks: Words
@@ -59,15 +63,16 @@ def shade_wave(wave: PhotonWave) -> None:
     own = warp_index()
     if own >= len(wave.active):
         return
-    scratch = PhotonScratch(wave.chunks[own : own + 1], wave.launches[own : own + 1], wave.spare[own])
+    chunk, launch = beside_core(wave.chunk, SCRATCH_BYTES), beside_core(wave.launch, SCRATCH_BYTES)
+    scratch = PhotonScratch(chunk, launch, wave.spare[own])
     batch = PhotonBatch(wave.rays[own], wave.hits[own], wave.paths[own], wave.fresh[own], scratch, wave.capacity)
     output = PhotonOutput(wave.waiting[own], wave.waits[own], wave.blocks, wave.filled, wave.counters[own])
     step, active = WORD_BYTES * wave.rays.shape[2], wave.active[own]
     answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * wave.capacity * own
-    each(take_answer, active, (answers, address(batch.hits), step))
+    each_ray(take_answer, active, (answers, address(batch.hits), step))
     rays = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
     traced = address(wave.traced) + WORD_BYTES * RAY_FLOATS * wave.capacity * own
-    each(hand_over, wave.capacity, (address(batch.rays), step, traced, rays))
+    each_ray(hand_over, wave.capacity, (address(batch.rays), step, traced, rays))
     wave.active[own] = rays
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numba import types
 
 from renderer.gpu.device_arrays import DeviceArrays
-from renderer.gpu.photon_kernel import PhotonWave, shade_wave
-from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PATH_WORDS, PhotonTask
+from renderer.gpu.photon_kernel import SCRATCH_BYTES, WARP_HITS, WARP_LAUNCH, PhotonWave, shade_wave
+from renderer.photons.batch import PATH_WORDS, PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import _landing, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, WAITING_COLUMN
@@ -25,7 +25,8 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
 
 #: Rays of a warp's batch, and room behind them that nothing is read from.
-CAPACITY, PAD = 512, 32
+import os
+CAPACITY, PAD = int(os.environ.get('TC_CAP','512')), 32
 
 #: Waves that are launched before the host looks what became of them.
 AHEAD = 8
@@ -33,7 +34,7 @@ AHEAD = 8
 
 def numbered_loops(scene: PackedScene) -> tuple[PackedScene, list[tuple[Any, tuple[Any, ...]]]]:
     """Returns a scene that knows the loops of its BSDFs by their numbers, and these loops."""
-    table, chunk, landing = scene.bsdfs, numba.from_dtype(HIT_COLUMNS), numba.typeof(_landing())
+    table, chunk, landing = scene.bsdfs, numba.from_dtype(WARP_HITS), numba.typeof(_landing())
     own, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
     for number, bsdf in enumerate(own):
         numbers[bsdf, PHOTONS] = number
@@ -53,7 +54,7 @@ class PhotonWaves:
         warps = warps or self._device.multiprocessors * 16
         blocks = 3 * AHEAD * warps
         self.wave = self._new_wave(self._arrays.copied(numbered), task, warps, blocks)
-        self.kernel = WarpKernel(self._device, shade_wave, Borrowed(numba.typeof(self.wave)), loops)
+        self.kernel = WarpKernel(self._device, shade_wave, Borrowed(numba.typeof(self.wave)), loops, SCRATCH_BYTES)
         self.launches = [tracer.launch_at(self.wave.traced, self.wave.answers) for _ in range(AHEAD)]
 
     def _new_wave(self, scene: PackedScene, task: PhotonTask, warps: int, blocks: int) -> PhotonWave:
@@ -68,8 +69,8 @@ class PhotonWaves:
             hits=zeros((warps, HIT_FLOATS, column), np.float32),
             paths=zeros((warps, PATH_WORDS, column), np.uint32),
             spare=zeros((warps, RAY_FLOATS + PATH_WORDS + 1, column), np.uint32),
-            chunks=zeros((warps,), HIT_COLUMNS),
-            launches=zeros((warps,), LAUNCH_COLUMNS),
+            chunk=zeros((1,), WARP_HITS),
+            launch=zeros((1,), WARP_LAUNCH),
             waiting=zeros((warps, STORE_COLUMNS, WAITING_COLUMN), np.uint32),
             waits=zeros((warps, 1), np.int64),
             blocks=zeros((blocks, STORE_COLUMNS, CHUNK), np.uint32),

@@ -23,12 +23,13 @@ from renderer.scene.projection import (
 )
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
 from renderer.simd.columns import (
-    ELEMENTS,
     WORD_BYTES,
     chunk_room,
     column,
     each,
+    each_listed,
     each_pair,
+    fill_up,
     get,
     get3,
     get_int,
@@ -284,10 +285,10 @@ def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, PhotonLaunc
     chunk = data.chunk
     count = list_words(address(chunk.kind), kind, fresh, data)
     if count > 0:
-        each(take_owner, whole(count), data)
+        each_listed(take_owner, whole(count), data)
         columns = (EMITTER_QUADS, address(chunk.corner))
         gather_columns(address(scene.emitters), EMITTER_BYTES, address(chunk.owner), whole(count), columns)
-        each(leave_listed, whole(count), (way, sky_of(scene.lights.environment), data))
+        each_listed(leave_listed, whole(count), (way, sky_of(scene.lights.environment), data))
 
 
 @inlined
@@ -296,8 +297,7 @@ def list_words(words: int, word: int, fresh: int, data: PhotonLaunch) -> int:
     is the first one again."""
     listed = address(data.chunk.listed)
     count = list_indices(words, (ALL_BITS, np.uint32(word)), fresh, listed)
-    for k in range(ELEMENTS):
-        put(listed, count + k, get_int(listed, 0))
+    fill_up(listed, count, get_int(listed, 0))
     return count
 
 

@@ -37,7 +37,7 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
-from renderer.simd.columns import COLUMN_BYTES, column, each, get3, put, put3, set_column, whole
+from renderer.simd.columns import column, column_bytes, each, get3, put, put3, set_column, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.float32 import ONE, ZERO, Int
 from shaders.octahedral import pack_unit
@@ -86,7 +86,7 @@ def scatter_photon(i: int, data: Landed) -> None:
         weight = scale(weight, shading_normal_correction(above, below))
     ahead_depth = depth_after(depth, ahead.is_straight)
     is_cut = bool(bounces_of(ahead_depth) >= limits.max_bounces)
-    left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, COLUMN_BYTES, i)
+    left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, column_bytes(), i)
     goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
     fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
     stores = ((chunk.kind[i] & STORES) != 0) & (bounces_of(depth) >= limits.min_bounces)

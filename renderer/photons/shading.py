@@ -70,16 +70,18 @@ from renderer.shading.texels import draw_texel, paint
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import (
     CHUNK,
-    COLUMN_BYTES,
     LINE_BYTES,
     WORD_BYTES,
     add_to,
     close_gaps,
     column,
+    column_bytes,
     column_of,
     copy_line,
     each,
     each_alone,
+    each_listed,
+    each_ray,
     get_word,
     list_indices,
     pack_chunk,
@@ -249,7 +251,7 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, vie
     ask_for_normals(bent, view)
     each(land, whole(hits), chunk)
     gather_textures(address(photon_scene.textures), chunk, textured)
-    each(draw_texel, whole(textured), chunk)
+    each_listed(draw_texel, whole(textured), chunk)
     ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
     each_alone(bend_normal, bent, view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
@@ -313,7 +315,7 @@ def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
     """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
     rays, hits = columns_of_hits(view)
     sources = rays + rows(view.paths, view.step, PATH_MEDIA)
-    targets = hits + rows(address(view.chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    targets = hits + rows(address(view.chunk.photon), column_bytes(), PATH_MEDIA)
     if queue.flags & WITH_UV:
         uv, chunk_uv = columns_of_uv(view)
         return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
@@ -325,13 +327,13 @@ def columns_of_hits(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the addresses of rays, distances and triangles of a batch, and of where a chunk has them."""
     chunk, step = view.chunk, view.step
     sources = ray_columns(view.rays, step) + (view.hits, view.hits + HIT_ID * step)
-    return sources, rows(address(chunk.origin), COLUMN_BYTES, 6) + (address(chunk.distance), address(chunk.triangle))
+    return sources, rows(address(chunk.origin), column_bytes(), 6) + (address(chunk.distance), address(chunk.triangle))
 
 
 @inlined
 def columns_of_uv(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the addresses of barycentric coordinates of a batch, and of where a chunk has them."""
-    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), COLUMN_BYTES, 2)
+    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), column_bytes(), 2)
 
 
 @inlined
@@ -389,7 +391,7 @@ def fill_block(waiting: int, block: int, rest: int) -> None:
     for word in range(STORE_COLUMNS):
         for line in range(0, BLOCK_STEP, LINE_BYTES):
             copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
-    each(move_photon, whole(rest), waiting)
+    each_ray(move_photon, whole(rest), waiting)
 
 
 @inlined
@@ -416,6 +418,6 @@ def keep_paths(view: View, count: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step = view.chunk, view.step
-    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), column_bytes(), PATH_MEDIA)
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)
     return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources, targets)

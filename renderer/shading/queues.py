@@ -11,7 +11,7 @@ import numpy as np
 from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
-from renderer.simd.columns import WORD_BYTES, count_words, each, get_int, get_word, put, whole
+from renderer.simd.columns import WORD_BYTES, count_words, each_ray, get_int, get_word, put, whole
 from shaders.float32 import Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
@@ -151,7 +151,7 @@ def sort_rays(scene: PackedScene, triangles: int, words: int, rays: int) -> None
     words: of a column.
     """
     if len(scene.bsdfs.bsdfs) > 1:
-        each(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
+        each_ray(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
 
 
 @inlined
@@ -198,7 +198,7 @@ def count_hits(triangles: int, rays: int) -> int:
 def move_rows(source: int, target: int, step: int, rows: int, count: int) -> None:
     """Copy the first words of some rows, `step` bytes apart."""
     for row in range(rows):
-        each(move_word, whole(count), (source + step * row, target + step * row))
+        each_ray(move_word, whole(count), (source + step * row, target + step * row))
 
 
 @inlined

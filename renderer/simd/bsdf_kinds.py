@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import models, register_model
 
-from renderer.simd.columns import COLUMN_BYTES, FLOAT, WORD_BYTES
+from renderer.simd.columns import FLOAT, WORD_BYTES, column_bytes_now
 from shaders.bsdfs.bsdf import BENT_NORMALS, Bsdf, Drawn, Seen, Value, sizes_of
 from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
@@ -271,7 +271,7 @@ def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -
 
 
 def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
-    column = builder.inttoptr(builder.add(columns, I64(number * COLUMN_BYTES)), FLOAT.as_pointer())
+    column = builder.inttoptr(builder.add(columns, I64(number * column_bytes_now())), FLOAT.as_pointer())
     return builder.gep(column, [i])
 
 

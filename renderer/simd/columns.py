@@ -93,6 +93,19 @@ def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
 
 
 @emitting
+def each_listed(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Does what `each` does where the body, called for k, is about element number k of a list, and reads and writes
+    what belongs to that element too."""
+    return _loop(typing, body, data, vectors=1, in_warp=in_lanes.listed)
+
+
+@emitting
+def each_ray(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Does what `each` does for the rays of a batch, of which there may be more than a chunk has."""
+    return _loop(typing, body, data, vectors=1, in_warp=in_lanes.loop)
+
+
+@emitting
 def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
     """Does what `each` does, two vectors at a time: where one instruction waits for the other, those of the second fill
     the gaps.
@@ -102,7 +115,7 @@ def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
     return _loop(typing, body, data, vectors=2)
 
 
-def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
+def _loop(typing: Any, body: Any, data: Any, vectors: int, in_warp: Any = in_lanes.own) -> Any:
     if not isinstance(body, types.Dispatcher):
         raise TypingError(f"each takes a compiled function, not {body}")
     called = typing.resolve_function_type(body, (types.int64, data), {})
@@ -110,7 +123,7 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, last, value = arguments
         if for_warp():
-            in_lanes.loop(builder, last, lambda i: context.get_function(body, called)(builder, (i, value)))
+            in_warp(builder, last, lambda i: context.get_function(body, called)(builder, (i, value)))
             return context.get_dummy_value()
         entry, loop = builder.block, builder.append_basic_block("each")
         done = builder.append_basic_block("each.done")
@@ -135,7 +148,7 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
 def each_alone(typing: Any, body: Any, count: Any, data: Any) -> Any:
     """Does what `each` does, one by one where that is faster than vectors which would gather and scatter most of their
     numbers: the elements of a list. The body may do anything with what belongs to its own element."""
-    return _loop(typing, body, data, vectors=0)
+    return _loop(typing, body, data, vectors=0, in_warp=in_lanes.listed)
 
 
 def _constant(of_vectors: int, of_lanes: int) -> Any:
@@ -150,9 +163,37 @@ def width(typing: Any) -> Any:
 
 
 @emitting
+def column_words(typing: Any) -> Any:
+    """Returns how many words lie from one column of scratch to the next."""
+    return _constant(COLUMN, LANES)
+
+
+@inlined
+def column_bytes() -> int:
+    """Returns how many bytes lie from one column of scratch to the next."""
+    return WORD_BYTES * column_words()
+
+
+def column_bytes_now() -> int:
+    """Returns the same to whoever emits instructions."""
+    return WORD_BYTES * (LANES if for_warp() else COLUMN)
+
+
+def for_lanes(columns: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the record of columns of scratch for the lanes of a warp, each of which has an element."""
+    return np.dtype([(name, one.base, (*one.shape[:-1], LANES)) for name, (one, *_) in (columns.fields or {}).items()])
+
+
+@emitting
+def in_advance(typing: Any, count: Any) -> Any:
+    """Returns of how many rows a processor asks for lines of the cache in advance: of none where it is a GPU's."""
+    return types.int64(types.int64), lambda _context, _builder, _signature, values: I64(0) if for_warp() else values[0]
+
+
+@emitting
 def chunk_room(typing: Any) -> Any:
     """Returns how many hits are brought to scratch together, no more than CHUNK."""
-    return _constant(CHUNK, in_lanes.CHUNK_IN_LANES)
+    return _constant(CHUNK, LANES)
 
 
 @emitting
@@ -221,13 +262,13 @@ def put3(columns: int, step: int, index: int, vector: Vec3) -> None:
 @inlined
 def column(scratch: Floats, i: int) -> Vec3:
     """Returns vector i of three columns of scratch."""
-    return get3(address(scratch), COLUMN_BYTES, i)
+    return get3(address(scratch), column_bytes(), i)
 
 
 @inlined
 def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
     """Sets vector i of three columns of scratch."""
-    put3(address(scratch), COLUMN_BYTES, i, vector)
+    put3(address(scratch), column_bytes(), i, vector)
 
 
 @emitting
@@ -406,7 +447,7 @@ def rows(typing: Any, first: Any, step: Any, count: Any) -> Any:
 @inlined
 def column_of(scratch: Floats) -> tuple[int, int, int]:
     """Returns the addresses of three columns of scratch."""
-    return three(address(scratch), COLUMN_BYTES)
+    return three(address(scratch), column_bytes())
 
 
 @inlined
@@ -493,12 +534,32 @@ def pack_chunk(
     Returns how many elements are copied, and how many were looked at.
     """
     packed, i = 0, 0
-    while i < count and packed <= chunk_room() - width():
-        elements = elements_of(words, wanted, i, count)
+    while i < count and packed <= fullest():
+        found = elements_of(words, wanted, i, count)
+        elements, looked = fitting(found, packed)
         if elements != 0:  # where few are wanted, most lines of the other columns need not be read
             packed = pack_elements(elements, sources, i, targets, packed)
-        i += width()
+        i += looked
     return packed, min(i, count)
+
+
+@emitting
+def fullest(typing: Any) -> Any:
+    """Returns with how many hits there is room for more: vectors are written as a whole."""
+    return _constant(CHUNK - VECTOR_WIDTH, LANES - 1)
+
+
+@emitting
+def fitting(typing: Any, elements: Any, packed: Any) -> Any:
+    """Returns those of a set for which a chunk has room beside those packed already, and how many were looked at."""
+    returned = types.UniTuple(types.int64, 2)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        elements, packed = arguments
+        pair = in_lanes.fitting(builder, elements, packed) if for_warp() else (elements, I64(VECTOR_WIDTH))
+        return context.make_tuple(builder, returned, pair)
+
+    return returned(types.int64, types.int64), emit
 
 
 @inlined
@@ -515,12 +576,13 @@ def pack_numbered(
     columns: sources and targets.
     """
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
-    while i < count and packed <= chunk_room() - width():
-        elements = elements_of(words, wanted, i, count)
+    while i < count and packed <= fullest():
+        found = elements_of(words, wanted, i, count)
+        elements, looked = fitting(found, packed)
         if elements != 0:
             put_elements(target + WORD_BYTES * packed, elements, number + i)
             packed = pack_elements(elements, sources, i, targets, packed)
-        i += width()
+        i += looked
     return packed, min(i, count)
 
 
@@ -555,5 +617,14 @@ def list_indices(words: int, wanted: tuple[np.uint32, np.uint32], count: int, in
 @inlined
 def close_list(indices: int, length: int) -> None:
     """Adds indices behind a chunk to a list of indices of it, so that `each` may go on to the end of a vector."""
-    for i in range(ELEMENTS):
-        put(indices, length + i, np.int32(CHUNK + i))
+    if _longest() > 1:
+        for i in range(ELEMENTS):
+            put(indices, length + i, np.int32(CHUNK + i))
+
+
+@inlined
+def fill_up(column: int, count: int, number: int) -> None:
+    """Writes a number, int32, behind the first ones of a column, to the end of a vector."""
+    if _longest() > 1:
+        for i in range(ELEMENTS):
+            put(column, count + i, number)

@@ -12,17 +12,29 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from tracecore.compilation.lanes import I1, I32, I64, LANES, is_in, lane, meet, rank, vote
+from tracecore.compilation.lanes import I1, I32, I64, LANES, is_in, lane, meet, rank, sum_over_lanes, vote
 
 #: Bytes of a word, and what columns are aligned to.
 WORD_BYTES = 4
 
-#: Hits that a warp takes to its scratch, a part of what columns have room for: those of all warps stay in the cache.
-CHUNK_IN_LANES = 64
+
+def own(builder: Any, last: Any, body: Callable[[Any], None]) -> None:
+    """Has each lane below `last` do its own index: a chunk has an element for each lane, which nobody else looks at."""
+    index = lane(builder)
+    with builder.if_then(builder.icmp_signed("<", index, last)):
+        body(index)
+
+
+def listed(builder: Any, last: Any, body: Callable[[Any], None]) -> None:
+    """Does the same between two meetings: the body is about what other lanes had before, and have again."""
+    meet(builder)
+    own(builder, last, body)
+    meet(builder)
 
 
 def loop(builder: Any, last: Any, body: Callable[[Any], None]) -> None:
-    """Has each lane do its own indices below `last`, and lets all lanes meet behind them."""
+    """Has each lane do its own indices below `last`, between two meetings."""
+    meet(builder)
     first = lane(builder)
     entry, doing = builder.block, builder.append_basic_block("lanes")
     done = builder.append_basic_block("lanes.done")
@@ -92,7 +104,8 @@ def pack_elements(builder: Any, elements: Any, sources: Any, index: Any, targets
 
 
 def copy_line(builder: Any, source: Any, target: Any, words: int) -> None:
-    """Has each lane copy a word."""
+    """Has each lane copy a word, whoever wrote it."""
+    meet(builder)
     own = lane(builder)
 
     def copy() -> None:
@@ -103,7 +116,7 @@ def copy_line(builder: Any, source: Any, target: Any, words: int) -> None:
     meet(builder)
 
 
-def put_columns(builder: Any, arguments: Any, column_bytes: int) -> None:
+def put_columns(builder: Any, arguments: tuple[Any, ...], column_bytes: int) -> None:
     """Has each lane turn a row's words into columns, four at a time."""
     first, row_bytes, indices, quads, target, left = arguments
     own, four = lane(builder), ir.VectorType(I32, 4)
@@ -123,17 +136,26 @@ def put_columns(builder: Any, arguments: Any, column_bytes: int) -> None:
 
 
 def sum_of_words(builder: Any, column: Any, count: Any) -> Any:
-    """Returns the sum of the first `count` words of a column, uint32."""
-    total = cgutils.alloca_once_value(builder, I32(0))
+    """Returns the sum of the first `count` words of a column, no more than there are lanes, uint32."""
+    index = lane(builder)
+    before, adding = builder.block, builder.append_basic_block("word")
+    after = builder.append_basic_block("word.done")
+    builder.cbranch(builder.icmp_signed("<", index, count), adding, after)
+    builder.position_at_end(adding)
+    word = builder.load(_word(builder, column, index), align=WORD_BYTES)
+    builder.branch(after)
+    builder.position_at_end(after)
+    mine = builder.phi(I32)
+    mine.add_incoming(word, adding)
+    mine.add_incoming(I32(0), before)
+    return sum_over_lanes(builder, mine)
 
-    def add(i: Any) -> None:
-        word = builder.load(_word(builder, column, i), align=WORD_BYTES)
-        builder.store(builder.add(builder.load(total), word), total)
 
-    loop(builder, count, add)
-    kind = ir.FunctionType(I32, [I32, I32])
-    reduce = cgutils.get_or_insert_function(builder.module, kind, "llvm.nvvm.redux.sync.add")
-    return builder.call(reduce, [builder.load(total), I32(-1)])
-
-
-__all__ = ["CHUNK_IN_LANES", "I1", "copy_line", "loop", "matches", "pack_elements", "put_columns", "put_elements"]
+def fitting(builder: Any, elements: Any, packed: Any) -> tuple[Any, Any]:
+    """Returns those of a set for which there is room, and how many lanes were looked at to find them: all, or up to the
+    last one that fits."""
+    room = builder.sub(I64(LANES), packed)
+    mine = builder.and_(is_in(builder, elements), builder.icmp_signed("<", rank(builder, elements), room))
+    taken = vote(builder, mine)
+    bits = builder.sub(I64(64), builder.ctlz(taken, I1(0)))
+    return taken, builder.select(builder.icmp_unsigned("==", taken, elements), I64(LANES), bits)

@@ -33,14 +33,26 @@ class _Target(threading.local):
 
     is_warp = False
     loops: Sequence[tuple[Any, tuple[Any, ...]]] = ()
+    parts: dict[Any, Any] = {}  # noqa: RUF012
 
 
 _target = _Target()
+
+#: Functions that were compiled: Numba's types refer to them weakly, and are compared later.
+_kept: list[Any] = []
 
 
 def for_warp() -> bool:
     """Returns whether the calling thread compiles for the lanes of a warp."""
     return _target.is_warp
+
+
+def part_for_warp(key: Any, make: Callable[[], Any]) -> Any:
+    """Returns what stands for a function in the code that is compiled, made once for it: other code has other loops."""
+    if key not in _target.parts:
+        _target.parts[key] = make()
+        _kept.append(_target.parts[key])
+    return _target.parts[key]
 
 
 def loops() -> Sequence[tuple[Any, tuple[Any, ...]]]:
@@ -51,11 +63,11 @@ def loops() -> Sequence[tuple[Any, tuple[Any, ...]]]:
 @contextmanager
 def compiling_for_warp(loops: Sequence[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
     """Has the block compile for the lanes of a warp. loops: see there."""
-    _target.is_warp, _target.loops = True, loops
+    _target.is_warp, _target.loops, _target.parts = True, loops, {}
     try:
         yield
     finally:
-        _target.is_warp, _target.loops = False, ()
+        _target.is_warp, _target.loops, _target.parts = False, (), {}
 
 
 def _call(builder: Any, name: str, returned: Any, arguments: list[Any]) -> Any:
@@ -80,6 +92,33 @@ def warp_index(typing: Any) -> Any:
         return builder.zext(builder.udiv(index, I32(LANES)), I64)
 
     return types.int64(), emit
+
+
+#: Memory of a block, which lies next to its multiprocessor's core.
+SHARED = "warp_scratch"
+
+
+@intrinsic  # type: ignore[misc]
+def beside_core(typing: Any, array: Any, size: Any) -> Any:
+    """Returns an array like another one, C-contiguous, in a part of the block's shared memory that this warp has alone.
+
+    size: bytes of that part, a multiple of 16.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = context.make_array(array)(context, builder, arguments[0])
+        shared = builder.module.globals.get(SHARED)
+        if shared is None:
+            shared = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), 0), SHARED, addrspace=3)
+            shared.align = 16
+        thread = _call(builder, "llvm.nvvm.read.ptx.sreg.tid.x", I32, [])
+        warp = builder.zext(builder.udiv(thread, I32(LANES)), I64)
+        first = builder.ptrtoint(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), I64)
+        place = builder.add(first, builder.mul(warp, arguments[1]))
+        found.data = builder.inttoptr(place, found.data.type)
+        return found._getvalue()
+
+    return array(array, types.int64), emit
 
 
 def meet(builder: Any) -> None:
@@ -129,3 +168,8 @@ def rank(builder: Any, elements: Any) -> Any:
 def is_in(builder: Any, elements: Any) -> Any:
     """Returns whether this lane is in a set, i1."""
     return builder.trunc(builder.lshr(elements, lane(builder)), I1)
+
+
+def sum_over_lanes(builder: Any, number: Any) -> Any:
+    """Returns the sum of an int32 over all lanes."""
+    return _call(builder, "llvm.nvvm.redux.sync.add", I32, [number, ALL_LANES])

@@ -18,7 +18,7 @@ import numba
 from numba import types
 
 from tracecore.compilation.counting import LeaveUncounted
-from tracecore.compilation.lanes import for_warp
+from tracecore.compilation.lanes import for_warp, part_for_warp
 from tracecore.compilation.numba_inside import (
     AnnotateTypes,
     Compiler,
@@ -118,14 +118,12 @@ class MergedFunction(CPUDispatcher):
     @property
     def part(self) -> Any:
         """Returns the part, for Numba: that for a warp while one is compiled for."""
-        return self._part_for_warp if for_warp() else self._part
+        if for_warp():
+            return part_for_warp(self, lambda: part(self.py_func, self._is_inlined))
+        return self._part
 
     @cached_property
     def _part(self) -> Any:
-        return part(self.py_func, self._is_inlined)
-
-    @cached_property
-    def _part_for_warp(self) -> Any:
         return part(self.py_func, self._is_inlined)
 
     @property

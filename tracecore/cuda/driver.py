@@ -103,7 +103,10 @@ class CudaDriver(Hashable, Protocol):
     def function_attribute(self, function: int, name: str) -> int:
         """Returns an attribute by its name without `CU_FUNC_ATTRIBUTE_`, such as "NUM_REGS"."""
 
-    def blocks_at_once(self, function: int, threads: int) -> int:
+    def allow_shared(self, function: int, shared: int) -> None:
+        """Lets launches of a function ask for so many bytes of shared memory a block."""
+
+    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
         """Returns how many blocks of so many threads a multiprocessor runs at once."""
 
     def allocate(self, size: int) -> Handle:
@@ -288,10 +291,14 @@ class CupyDriver:
         """As `CudaDriver` says."""
         return int(self._driver.funcGetAttribute(getattr(self._driver, f"CU_FUNC_ATTRIBUTE_{name}"), function))
 
-    def blocks_at_once(self, function: int, threads: int) -> int:
+    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
         """As `CudaDriver` says."""
-        dynamic_shared_bytes = 0
-        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, dynamic_shared_bytes))
+        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
+
+    def allow_shared(self, function: int, shared: int) -> None:
+        """As `CudaDriver` says."""
+        name = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self._driver.funcSetAttribute(function, name, shared)
 
     def allocate(self, size: int) -> Handle:
         """As `CudaDriver` says."""

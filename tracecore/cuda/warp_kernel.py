@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tracecore.compilation.gpu_code import Loops
 
 #: Threads of a block, and registers of a thread: blocks enough that some warps work while others wait for memory.
-BLOCK, REGISTERS = 128, 128
+import os
+BLOCK, REGISTERS = int(os.environ.get('TC_BLOCK','128')), int(os.environ.get('TC_REG','128'))
 
 
 class WarpKernel:
@@ -25,13 +26,18 @@ class WarpKernel:
     function: takes one named tuple, `Borrowed`, and returns nothing.
     argument: Numba's type of the tuple.
     loops: see `tracecore.compilation.lanes.loops`.
+    scratch: bytes of shared memory of a warp.
     """
 
-    def __init__(self, device: CudaDevice, function: Callable[..., Any], argument: Any, loops: Loops) -> None:
+    def __init__(
+        self, device: CudaDevice, function: Callable[..., Any], argument: Any, loops: Loops, scratch: int
+    ) -> None:
         self.device = device
         name = function.__name__
         cubin = kept_machine_code(device, function, argument, loops)
         self.entry = device.driver.load_function(device.module(cubin), name)
+        self._shared = scratch * (BLOCK // LANES)
+        device.driver.allow_shared(self.entry, self._shared)
 
     @property
     def registers(self) -> int:
@@ -41,7 +47,7 @@ class WarpKernel:
     @property
     def warps_at_once(self) -> int:
         """Returns how many warps the whole device runs at once."""
-        blocks = self.device.driver.blocks_at_once(self.entry, BLOCK) * self.device.multiprocessors
+        blocks = self.device.driver.blocks_at_once(self.entry, BLOCK, self._shared) * self.device.multiprocessors
         return blocks * BLOCK // LANES
 
     def start(self, warps: int, argument: int, stream: Stream) -> None:
@@ -50,7 +56,7 @@ class WarpKernel:
         pointers = np.array([given.ctypes.data], np.uint64)
         blocks = -(-warps * LANES // BLOCK)
         self.device.driver.launch_kernel(
-            self.entry, blocks, 1, 1, BLOCK, 1, 1, 0, stream.address, pointers.ctypes.data, 0
+            self.entry, blocks, 1, 1, BLOCK, 1, 1, self._shared, stream.address, pointers.ctypes.data, 0
         )
 
 
