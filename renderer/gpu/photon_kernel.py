@@ -2,14 +2,16 @@
 
 from typing import NamedTuple
 
-from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PhotonBatch, PhotonScratch, PhotonTask
+from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import shade_rays
 from renderer.photons.store import PhotonOutput
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import Records
-from renderer.simd.columns import WORD_BYTES, each_ray, for_lanes, get, get_word, put
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION
+from renderer.simd.columns import WORD_BYTES, as_floats, each_ray, for_lanes, get3, get_four, put, put3, put_four
 from shaders.float32 import INFINITY, ONE, ZERO, Longs
+from shaders.vector import chosen
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.lanes import beside_core, warp_index
@@ -20,6 +22,9 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
 SCRATCH_BYTES = max(WARP_HITS.itemsize, WARP_LAUNCH.itemsize)
 
+#: Rows of a batch of a warp.
+BATCH_ROWS = RAY_FLOATS + PATH_WORDS + 1
+
 
 class PhotonWave(NamedTuple):
     """Batches of photons in a GPU's memory, one for each warp.
@@ -27,8 +32,9 @@ class PhotonWave(NamedTuple):
     supply: (2,) int64, the next photon to start and the end.
     active: (warps,) int64, rays of each batch.
     fresh: (warps, 2) int64, of `PhotonBatch`.
-    rays, hits, paths: (warps, rows, column), of `PhotonBatch`.
-    spare: (warps, rows, column) uint32, of `PhotonScratch`.
+    turns: (warps,) int64, which of two batches has the rays.
+    batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays, paths, and a row to sort by.
+    hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
     waiting, waits: (warps, ...), of `PhotonOutput`.
     blocks, filled: of all warps, as those of `PhotonOutput`.
@@ -42,10 +48,9 @@ class PhotonWave(NamedTuple):
     supply: Longs
     active: Longs
     fresh: Longs
-    rays: Floats
+    turns: Longs
+    batches: Words
     hits: Floats
-    paths: Words
-    spare: Words
     chunk: Records
     launch: Records
     waiting: Words
@@ -63,25 +68,28 @@ def shade_wave(wave: PhotonWave) -> None:
     own = warp_index()
     if own >= len(wave.active):
         return
-    chunk, launch = beside_core(wave.chunk, SCRATCH_BYTES), beside_core(wave.launch, SCRATCH_BYTES)
-    scratch = PhotonScratch(chunk, launch, wave.spare[own])
-    batch = PhotonBatch(wave.rays[own], wave.hits[own], wave.paths[own], wave.fresh[own], scratch, wave.capacity)
+    turn, active = wave.turns[own], wave.active[own]
+    here, ahead = wave.batches[own, turn], wave.batches[own, 1 - turn]
+    rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
+    scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead)
+    batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, wave.capacity)
     output = PhotonOutput(wave.waiting[own], wave.waits[own], wave.blocks, wave.filled, wave.counters[own])
-    step, active = WORD_BYTES * wave.rays.shape[2], wave.active[own]
-    answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * wave.capacity * own
+    step, first = WORD_BYTES * here.shape[1], wave.capacity * own
+    answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * first
     each_ray(take_answer, active, (answers, address(batch.hits), step))
-    rays = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
-    traced = address(wave.traced) + WORD_BYTES * RAY_FLOATS * wave.capacity * own
-    each_ray(hand_over, wave.capacity, (address(batch.rays), step, traced, rays))
-    wave.active[own] = rays
+    going = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
+    traced = address(wave.traced) + WORD_BYTES * RAY_FLOATS * first
+    each_ray(hand_over, wave.capacity, (address(ahead), step, traced, going))
+    wave.active[own], wave.turns[own] = going, 1 - turn
 
 
 @inlined
 def take_answer(i: int, data: tuple[int, int, int]) -> None:
     """Write a hit to its columns. data: address of the hits, and of columns that are so many bytes apart."""
     answers, hits, step = data
-    for word in range(HIT_FLOATS):
-        put(hits + word * step, i, get_word(answers + WORD_BYTES * word, HIT_FLOATS * i))
+    t, u, v, triangle = get_four(answers, i)
+    put3(hits, step, i, (t, u, v))
+    put(hits + HIT_ID * step, i, triangle)
 
 
 @inlined
@@ -92,9 +100,7 @@ def hand_over(i: int, data: tuple[int, int, int, int]) -> None:
     """
     columns, step, traced, rays = data
     is_ray = i < rays
-    for axis in range(3):
-        put(traced + WORD_BYTES * axis, RAY_FLOATS * i, get(columns + axis * step, i) if is_ray else ZERO)
-        direction = get(columns + (4 + axis) * step, i)
-        put(traced + WORD_BYTES * (4 + axis), RAY_FLOATS * i, direction if is_ray else ONE)
-    put(traced + 3 * WORD_BYTES, RAY_FLOATS * i, ZERO if is_ray else INFINITY)
-    put(traced + 7 * WORD_BYTES, RAY_FLOATS * i, INFINITY if is_ray else -INFINITY)
+    origin, direction = get3(columns, step, i), get3(columns + RAY_DIRECTION * step, step, i)
+    origin, direction = chosen(is_ray, origin, (ZERO, ZERO, ZERO)), chosen(is_ray, direction, (ONE, ONE, ONE))
+    put_four(traced, 2 * i, (origin[0], origin[1], origin[2], ZERO if is_ray else INFINITY))
+    put_four(traced, 2 * i + 1, (direction[0], direction[1], direction[2], INFINITY if is_ray else -INFINITY))

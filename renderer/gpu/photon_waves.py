@@ -9,8 +9,8 @@ import numpy as np
 from numba import types
 
 from renderer.gpu.device_arrays import DeviceArrays
-from renderer.gpu.photon_kernel import SCRATCH_BYTES, WARP_HITS, WARP_LAUNCH, PhotonWave, shade_wave
-from renderer.photons.batch import PATH_WORDS, PhotonTask
+from renderer.gpu.photon_kernel import BATCH_ROWS, SCRATCH_BYTES, WARP_HITS, WARP_LAUNCH, PhotonWave, shade_wave
+from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import _landing, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, WAITING_COLUMN
@@ -26,7 +26,8 @@ from tracecore.tracers.gpu import GpuTracer
 
 #: Rays of a warp's batch, and room behind them that nothing is read from.
 import os
-CAPACITY, PAD = int(os.environ.get('TC_CAP','512')), 32
+
+CAPACITY, PAD = int(os.environ.get("TC_CAP", "512")), 32
 
 #: Waves that are launched before the host looks what became of them.
 AHEAD = 8
@@ -65,10 +66,9 @@ class PhotonWaves:
             supply=zeros((2,), np.int64),
             active=zeros((warps,), np.int64),
             fresh=zeros((warps, 2), np.int64),
-            rays=zeros((warps, RAY_FLOATS, column), np.float32),
+            turns=zeros((warps,), np.int64),
+            batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
             hits=zeros((warps, HIT_FLOATS, column), np.float32),
-            paths=zeros((warps, PATH_WORDS, column), np.uint32),
-            spare=zeros((warps, RAY_FLOATS + PATH_WORDS + 1, column), np.uint32),
             chunk=zeros((1,), WARP_HITS),
             launch=zeros((1,), WARP_LAUNCH),
             waiting=zeros((warps, STORE_COLUMNS, WAITING_COLUMN), np.uint32),

@@ -73,6 +73,7 @@ from renderer.simd.columns import (
     LINE_BYTES,
     WORD_BYTES,
     add_to,
+    as_floats,
     close_gaps,
     column,
     column_bytes,
@@ -83,6 +84,7 @@ from renderer.simd.columns import (
     each_listed,
     each_ray,
     get_word,
+    is_in_place,
     list_indices,
     pack_chunk,
     pack_columns,
@@ -102,6 +104,7 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
+from tracecore.rays import RAY_FLOATS
 
 #: Photons look at texels where they may, and at maps elsewhere.
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
@@ -173,6 +176,7 @@ def shade_rays(
     hits = Hits(scene, limits, batch.fresh, alike, output)
     walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
     kept = shade_queues(shade_chunk, hits, walk)
+    batch = batch_ahead(batch)
     photon, fresh = take(supply, batch.capacity - kept)
     count_up(output, PHOTONS_AIMED, launch(scene.photon_scene, task, batch, (kept, photon, fresh)))
     rays = kept + fresh
@@ -192,6 +196,16 @@ def places_of(batch: PhotonBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
     return Places(address(rays), address(hits), address(paths), PATH_WORDS, address(batch.scratch.spare), step)
+
+
+@inlined
+def batch_ahead(batch: PhotonBatch) -> PhotonBatch:
+    """Returns where the rays are that go on: in the batch, or in its spare memory."""
+    if is_in_place():
+        return batch
+    spare, paths = batch.scratch.spare, slice(RAY_FLOATS, RAY_FLOATS + PATH_WORDS)
+    rays = as_floats(spare[:RAY_FLOATS])
+    return PhotonBatch(rays, batch.hits, spare[paths], batch.fresh, batch.scratch, batch.capacity)
 
 
 @inlined

@@ -11,7 +11,7 @@ import numpy as np
 from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
-from renderer.simd.columns import WORD_BYTES, count_words, each_ray, get_int, get_word, put, whole
+from renderer.simd.columns import WORD_BYTES, count_words, each_ray, get_int, get_word, is_in_place, put, whole
 from shaders.float32 import Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
@@ -84,7 +84,8 @@ def shade_queues(shade: Any, data: Any, walk: Walk) -> int:
     """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first of the batch then, but
     for the limits of their rays.
 
-    The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory.
+    The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory. A warp has
+    another batch for memory: there all that go on are kept, and nothing is moved (`is_in_place`).
 
     shade, data: see `shade_queue`.
     """
@@ -94,10 +95,12 @@ def shade_queues(shade: Any, data: Any, walk: Walk) -> int:
     waiting, kept, queues = Long(0), Long(0), len(scene.bsdfs.bsdfs)
     last = longest_queue(words, walk.rays, queues)
     for k in range(queues):
-        in_place = k == queues - 1
+        in_place = k == queues - 1 and is_in_place()
         waiting, kept = (kept, Long(0)) if in_place else (waiting, kept)
         queue = queue_of(scene.bsdfs, (last + 1 + k) % queues, triangles, words)
         kept = shade_queue(shade, data, walk, queue, (kept, in_place))
+    if waiting == 0:
+        return kept
     step, to, direction = places.step, WORD_BYTES * kept, RAY_DIRECTION * places.step
     move_rows(places.spare, places.rays + to, step, 3, waiting)
     move_rows(places.spare + direction, places.rays + direction + to, step, 3, waiting)

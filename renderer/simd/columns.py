@@ -185,6 +185,28 @@ def for_lanes(columns: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @emitting
+def is_in_place(typing: Any) -> Any:
+    """Returns whether rays that go on take the places of those before: a warp writes them to another batch."""
+    return types.boolean(), lambda *_: ir.Constant(ir.IntType(1), int(not for_warp()))
+
+
+@emitting
+def as_floats(typing: Any, words: Any) -> Any:
+    """Returns an array of uint32 as float32 of the same bits."""
+    returned = words.copy(dtype=types.float32)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = context.make_array(words)(context, builder, arguments[0])
+        found = context.make_array(returned)(context, builder)
+        for name in ("meminfo", "parent", "nitems", "itemsize", "shape", "strides"):
+            setattr(found, name, getattr(given, name))
+        found.data = builder.bitcast(given.data, found.data.type)
+        return found._getvalue()
+
+    return returned(words), emit
+
+
+@emitting
 def in_advance(typing: Any, count: Any) -> Any:
     """Returns of how many rows a processor asks for lines of the cache in advance: of none where it is a GPU's."""
     return types.int64(types.int64), lambda _context, _builder, _signature, values: I64(0) if for_warp() else values[0]
@@ -257,6 +279,37 @@ def put3(columns: int, step: int, index: int, vector: Vec3) -> None:
     put(columns, index, vector[0])
     put(columns + step, index, vector[1])
     put(columns + 2 * step, index, vector[2])
+
+
+def _four(builder: Any, rows: Any, index: Any) -> Any:
+    kind = ir.VectorType(FLOAT, 4)
+    return builder.gep(builder.inttoptr(rows, kind.as_pointer()), [index])
+
+
+@emitting
+def get_four(typing: Any, rows: Any, index: Any) -> Any:
+    """Returns row `index` of four float32 each, at an address that is a multiple of 16."""
+    returned = types.UniTuple(types.float32, 4)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = builder.load(_four(builder, *arguments), align=16)
+        return context.make_tuple(builder, returned, [builder.extract_element(row, I32(k)) for k in range(4)])
+
+    return returned(types.int64, index), emit
+
+
+@emitting
+def put_four(typing: Any, rows: Any, index: Any, numbers: Any) -> Any:
+    """Writes row `index` of four float32 each, at an address that is a multiple of 16."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row: Any = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
+        for k, number in enumerate(cgutils.unpack_tuple(builder, arguments[2])):
+            row = builder.insert_element(row, number, I32(k))
+        builder.store(row, _four(builder, arguments[0], arguments[1]), align=16)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, index, numbers), emit
 
 
 @inlined

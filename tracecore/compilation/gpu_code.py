@@ -100,6 +100,7 @@ def _alone(text: str) -> str:
     text = re.sub(
         r"= (common |linkonce |linkonce_odr )(local_unnamed_addr |unnamed_addr )?global", "= internal global", text
     )
+    text = re.sub(r"^(define internal .*?)( #\d+)? \{$", r"\1 alwaysinline {", text, flags=re.M)
     return text + SUPPORT
 
 

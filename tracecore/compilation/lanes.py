@@ -82,14 +82,10 @@ def lane(builder: Any) -> Any:
 
 @intrinsic  # type: ignore[misc]
 def warp_index(typing: Any) -> Any:
-    """Returns which warp of the launch this is. Blocks are of whole warps."""
+    """Returns which warp of the launch this is. Each is a block: what all lanes do alike takes registers once."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block, threads, thread = (
-            _call(builder, f"llvm.nvvm.read.ptx.sreg.{name}.x", I32, []) for name in ("ctaid", "ntid", "tid")
-        )
-        index = builder.add(builder.mul(block, threads), thread)
-        return builder.zext(builder.udiv(index, I32(LANES)), I64)
+        return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.ctaid.x", I32, []), I64)
 
     return types.int64(), emit
 
@@ -99,11 +95,8 @@ SHARED = "warp_scratch"
 
 
 @intrinsic  # type: ignore[misc]
-def beside_core(typing: Any, array: Any, size: Any) -> Any:
-    """Returns an array like another one, C-contiguous, in a part of the block's shared memory that this warp has alone.
-
-    size: bytes of that part, a multiple of 16.
-    """
+def beside_core(typing: Any, array: Any) -> Any:
+    """Returns an array like another one, C-contiguous, in the shared memory that this warp has."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         found = context.make_array(array)(context, builder, arguments[0])
@@ -111,14 +104,10 @@ def beside_core(typing: Any, array: Any, size: Any) -> Any:
         if shared is None:
             shared = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), 0), SHARED, addrspace=3)
             shared.align = 16
-        thread = _call(builder, "llvm.nvvm.read.ptx.sreg.tid.x", I32, [])
-        warp = builder.zext(builder.udiv(thread, I32(LANES)), I64)
-        first = builder.ptrtoint(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), I64)
-        place = builder.add(first, builder.mul(warp, arguments[1]))
-        found.data = builder.inttoptr(place, found.data.type)
+        found.data = builder.bitcast(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), found.data.type)
         return found._getvalue()
 
-    return array(array, types.int64), emit
+    return array(array), emit
 
 
 def meet(builder: Any) -> None:

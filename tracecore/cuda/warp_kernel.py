@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: Threads of a block, and registers of a thread: blocks enough that some warps work while others wait for memory.
 import os
-BLOCK, REGISTERS = int(os.environ.get('TC_BLOCK','128')), int(os.environ.get('TC_REG','128'))
+
+BLOCK, REGISTERS = LANES, int(os.environ.get("TC_REG", "128"))
 
 
 class WarpKernel:
