@@ -18,7 +18,7 @@ from tracecore.compilation.lanes import beside_core, warp_index
 from tracecore.compilation.vector import address
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 
-#: Columns of scratch of a warp: of hits, and of photons that leave lights; the ones are not needed while the others are.
+#: Scratch of a warp: of hits, and of photons that leave lights. The ones are not needed while the others are.
 WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
 SCRATCH_BYTES = max(WARP_HITS.itemsize, WARP_LAUNCH.itemsize)
 
@@ -36,8 +36,8 @@ class PhotonWave(NamedTuple):
     batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays, paths, and a row to sort by.
     hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
-    waiting, waits: (warps, ...), of `PhotonOutput`.
-    blocks, filled: of all warps, as those of `PhotonOutput`.
+    blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.
+    waiting, waits: of `PhotonOutput`, without meaning here.
     counters: (warps, PHOTON_COUNTERS) int64.
     traced: (warps * capacity, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
     answers: (warps * capacity, 4) float32, their hits.
@@ -73,7 +73,7 @@ def shade_wave(wave: PhotonWave) -> None:
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
     scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead)
     batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, wave.capacity)
-    output = PhotonOutput(wave.waiting[own], wave.waits[own], wave.blocks, wave.filled, wave.counters[own])
+    output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
     step, first = WORD_BYTES * here.shape[1], wave.capacity * own
     answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * first
     each_ray(take_answer, active, (answers, address(batch.hits), step))

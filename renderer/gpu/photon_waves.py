@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: Rays of a warp's batch, and room behind them that nothing is read from.
+import os
 from typing import Any
 
 import numba
@@ -13,19 +15,15 @@ from renderer.gpu.photon_kernel import BATCH_ROWS, SCRATCH_BYTES, WARP_HITS, WAR
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.scattering import _landing, scatter_photons
-from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, WAITING_COLUMN
+from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.scattering import PHOTONS
 from renderer.simd.bsdf_kinds import kinds_of
-from renderer.simd.columns import CHUNK
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.cuda.device import Stream
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
-
-#: Rays of a warp's batch, and room behind them that nothing is read from.
-import os
 
 CAPACITY, PAD = int(os.environ.get("TC_CAP", "512")), 32
 
@@ -53,12 +51,12 @@ class PhotonWaves:
         self._arrays = DeviceArrays(self._device)
         numbered, loops = numbered_loops(scene)
         warps = warps or self._device.multiprocessors * 16
-        blocks = 3 * AHEAD * warps
-        self.wave = self._new_wave(self._arrays.copied(numbered), task, warps, blocks)
+        photons = 3 * AHEAD * warps * CAPACITY
+        self.wave = self._new_wave(self._arrays.copied(numbered), task, warps, photons)
         self.kernel = WarpKernel(self._device, shade_wave, Borrowed(numba.typeof(self.wave)), loops, SCRATCH_BYTES)
         self.launches = [tracer.launch_at(self.wave.traced, self.wave.answers) for _ in range(AHEAD)]
 
-    def _new_wave(self, scene: PackedScene, task: PhotonTask, warps: int, blocks: int) -> PhotonWave:
+    def _new_wave(self, scene: PackedScene, task: PhotonTask, warps: int, photons: int) -> PhotonWave:
         zeros, column = self._arrays.zeros, CAPACITY + PAD
         return PhotonWave(
             scene=scene,
@@ -71,9 +69,9 @@ class PhotonWaves:
             hits=zeros((warps, HIT_FLOATS, column), np.float32),
             chunk=zeros((1,), WARP_HITS),
             launch=zeros((1,), WARP_LAUNCH),
-            waiting=zeros((warps, STORE_COLUMNS, WAITING_COLUMN), np.uint32),
-            waits=zeros((warps, 1), np.int64),
-            blocks=zeros((blocks, STORE_COLUMNS, CHUNK), np.uint32),
+            waiting=zeros((1, 1), np.uint32),
+            waits=zeros((1,), np.int64),
+            blocks=zeros((1, STORE_COLUMNS, photons), np.uint32),
             filled=zeros((1,), np.int64),
             counters=zeros((warps, PHOTON_COUNTERS), np.int64),
             traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),

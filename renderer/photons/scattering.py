@@ -15,7 +15,6 @@ from renderer.photons.batch import (
     ONE_ABSORBED,
     ONE_STORED,
     ONE_TERMINATED,
-    WAITING_STEP,
     Chunk,
     Landing,
     PhotonLimits,
@@ -104,14 +103,14 @@ def put_photon(i: int, bounces: int, flux: np.uint32, chunk: Chunk, landing: Lan
     bounces: surfaces that its path has met before.
     flux: packed.
     """
-    word = landing.photons + 3 * WAITING_STEP
+    word = landing.photons + 3 * landing.step
     left = min(Int(landing.limits.max_bounces - bounces - Int(1)), Int(SURFACES_LEFT))
     normal = np.uint32((chunk.packed_front[i] & ~SURFACES_LEFT) | np.uint32(left))
-    put3(landing.photons, WAITING_STEP, i, column(chunk.position, i))
+    put3(landing.photons, landing.step, i, column(chunk.position, i))
     put(word, i, np.uint32(pack_unit(scale(column(chunk.ray, i), -ONE))))
-    put(word + WAITING_STEP, i, normal)
-    put(word + 2 * WAITING_STEP, i, np.uint32(flux))
-    put(word + 3 * WAITING_STEP, i, chunk.photon[i])
+    put(word + landing.step, i, normal)
+    put(word + 2 * landing.step, i, np.uint32(flux))
+    put(word + 3 * landing.step, i, chunk.photon[i])
 
 
 @inlined
@@ -131,4 +130,4 @@ def _landing() -> Any:
     """Returns a `Landing` of the types that loops have."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    return Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0)
+    return Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0)

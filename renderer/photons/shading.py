@@ -79,15 +79,18 @@ from renderer.simd.columns import (
     column_bytes,
     column_of,
     copy_line,
+    count_elements,
     each,
     each_alone,
     each_listed,
     each_ray,
+    elements_of,
     get_word,
     is_in_place,
     list_indices,
     pack_chunk,
     pack_columns,
+    pack_elements,
     pack_numbered,
     put,
     rows,
@@ -236,8 +239,8 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
     if queue.flags & HAS_MEDIA:
         look_at_borders(chunk, hits, media)
     before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
-    photons = address(output.waiting) + WORD_BYTES * output.waits[0]
-    landing = Landing(data.limits, photons, before, address(scene.bsdfs.tables))
+    photons, step = place_of_photons(chunk, output)
+    landing = Landing(data.limits, photons, step, before, address(scene.bsdfs.tables))
     call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], (chunk, hits, landing))
     keep_photons(photons, hits, chunk, output)
     add_fates(hits, chunk, output)
@@ -388,8 +391,20 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 
 @inlined
+def place_of_photons(chunk: Chunk, output: PhotonOutput) -> tuple[int, int]:
+    """Returns where the photons of a chunk wait, and how many bytes lie from column to column there: behind those
+    before, or in columns of a warp's chunk that had a texture."""
+    if is_in_place():
+        return address(output.waiting) + WORD_BYTES * output.waits[0], WAITING_STEP
+    return address(chunk.uvs), column_bytes()
+
+
+@inlined
 def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
+    if not is_in_place():
+        append_photons(photons, count, chunk, output)
+        return
     columns = rows(photons, WAITING_STEP, STORE_COLUMNS)
     waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
@@ -397,6 +412,16 @@ def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -
         block = fetch_add(address(output.filled), 1)
         fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * block, waits)
     output.waits[0] = waits
+
+
+@inlined
+def append_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Store the photons of a warp's chunk behind those of all warps, in the only block."""
+    stay = elements_of(address(chunk.counters), (ONE_STORED, ONE_STORED), 0, count)
+    first = fetch_add(address(output.filled), count_elements(stay))
+    sources = rows(photons, column_bytes(), STORE_COLUMNS)
+    targets = rows(address(output.blocks), WORD_BYTES * output.blocks.shape[2], STORE_COLUMNS)
+    pack_elements(stay, sources, 0, targets, first)
 
 
 @inlined

@@ -18,7 +18,7 @@ from numba.core.errors import TypingError
 from renderer.simd import in_lanes
 from shaders.vector import Vec3
 from tracecore.compilation.cached import inlined
-from tracecore.compilation.lanes import LANES, for_warp, in_first_lane
+from tracecore.compilation.lanes import LANES, for_warp, lane
 from tracecore.compilation.merging import has_widest_vectors
 from tracecore.compilation.vector import address, all_elements, emitting
 from tracecore.compilation.vector import get as get
@@ -540,8 +540,9 @@ def add_to(typing: Any, where: Any, number: Any) -> Any:
         def add() -> None:
             builder.store(builder.add(builder.load(place), arguments[1]), place)
 
-        if for_warp():
-            in_first_lane(builder, add)
+        if for_warp():  # by an instruction that nobody waits for
+            with builder.if_then(builder.icmp_unsigned("==", lane(builder), I64(0))):
+                builder.atomic_rmw("add", place, arguments[1], "monotonic")
         else:
             add()
         return context.get_dummy_value()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from numba import types
 
-from tracecore.compilation.lanes import compiling_for_warp
+from tracecore.compilation.lanes import SHARED, compiling_for_warp
 from tracecore.compilation.merging import part
 from tracecore.compilation.numba_inside import global_compiler_lock
 
@@ -130,7 +130,42 @@ def ptx_of(code: WarpCode, kernel: str, architecture: str, threads: int, registe
         attributes=f'"nvvm.maxntid"="{threads}" "nvvm.maxnreg"="{registers}"',
     )
     head = f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
-    return str(machine.emit_assembly(optimised(head + code.text + entry, machine)))
+    first = optimised(head + code.text + entry, machine)
+    return str(machine.emit_assembly(optimised(shared_places(str(first)), machine)))
+
+
+#: The address of shared memory as LLVM's constants have it, by numbers and by pointers.
+_SCRATCH = f"addrspacecast (ptr addrspace(3) @{SHARED} to ptr)"
+_WITHIN = rf"(?:getelementptr [a-z ]*\(i8, ptr {re.escape(_SCRATCH)}, i64 (-?\d+)\)|{re.escape(_SCRATCH)})"
+_NUMBER = (
+    rf"(?:add (?:nsw |nuw )*\(i64 ptrtoint \(ptr {_WITHIN} to i64\), i64 (-?\d+)\)|ptrtoint \(ptr {_WITHIN} to i64\))"
+)
+
+
+def shared_places(text: str) -> str:
+    """Returns optimised instructions that find what lies in shared memory by pointers to it, where they had numbers:
+    LLVM then knows where it lies, and that nothing else does."""
+
+    def offset(found: re.Match[str], first: int) -> int:
+        return sum(int(number or 0) for number in found.groups()[first : first + 3])
+
+    def pointer(found: re.Match[str]) -> str:
+        return f"getelementptr (i8, ptr {_SCRATCH}, i64 {offset(found, 0)})"
+
+    text = re.sub(rf"inttoptr \(i64 {_NUMBER} to ptr\)", pointer, text)
+    sums = {}
+    for found in re.finditer(rf"^  (%\S+) = add (?:nsw |nuw )*i64 (%\S+), {_NUMBER}$", text, flags=re.M):
+        sums[found.group(1)] = found.group(2), offset(found, 2)
+
+    def place(found: re.Match[str]) -> str:
+        name, number = found.groups()
+        if number not in sums:
+            return found.group(0)
+        index, constant = sums[number]
+        first = f"getelementptr (i8, ptr {_SCRATCH}, i64 {constant})"
+        return f"  {name} = getelementptr i8, ptr {first}, i64 {index}"
+
+    return re.sub(r"^  (%\S+) = inttoptr i64 (%\S+) to ptr$", place, text, flags=re.M)
 
 
 def optimised(text: str, machine: Any) -> Any:
