@@ -99,7 +99,7 @@ from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-from tracecore.rays import MISS
+from tracecore.rays import MISS, RAY_FLOATS
 
 #: Bounces after which Russian roulette may end a path of the path driver.
 SURE_BOUNCES = Int(3)
@@ -189,7 +189,10 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
 def places_of(batch: EyeBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    return Places(address(rays), address(hits), address(paths), EYE_WORDS, address(batch.spare), step)
+    spare = address(batch.spare)
+    return Places(
+        address(rays), address(hits), address(paths), EYE_WORDS, spare, spare + (RAY_FLOATS + EYE_WORDS) * step, step
+    )
 
 
 @compiled

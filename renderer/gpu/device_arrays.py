@@ -7,15 +7,13 @@ import ctypes
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
 from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
 from tracecore.cuda.device import CudaDevice, DeviceMemory
-
-#: Arrays begin at multiples of so many bytes: lines of the cache.
-ALIGNMENT = 256
 
 #: More bytes than any tuple has.
 MOST_BYTES = 1 << 16
@@ -60,6 +58,42 @@ def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any
     count = int(np.prod(shape))
     memory = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
     return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
+
+
+def _on_device(array: Any) -> Any:
+    """Returns CuPy's array of what an array on the device holds."""
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(array.ctypes.data, array.nbytes, array)
+    return cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+
+def rows_of(rows: Any) -> Any:
+    """Returns what an array on the device holds: all work that writes it is done."""
+    return np.asarray(_on_device(rows).get())
+
+
+def columns_of(columns: Any, count: int) -> npt.NDArray[np.uint32]:
+    """Returns the first elements of columns on the device, (rows, n) uint32: all work that writes them is done."""
+    return np.asarray(_on_device(columns)[:, :count].get())
+
+
+def ordered_rows(columns: Any, count: int, key: int, words: int) -> npt.NDArray[np.uint32]:
+    """Returns the first words of each element of columns on the device, (count, words) uint32, in the order of one of
+    the columns; elements that are alike there keep theirs. All work that writes them is done.
+
+    columns: (rows, n) uint32.
+    count: of elements.
+    key: which column orders them.
+    """
+    import cupy
+
+    given = _on_device(columns)[:, :count]
+    order = cupy.argsort(given[key])  # by a sort that is stable
+    rows = cupy.empty((count, words), np.uint32)
+    for word in range(words):
+        rows[:, word] = given[word][order]
+    return np.asarray(rows.get())
 
 
 @emitting

@@ -18,12 +18,16 @@ from tracecore.compilation.lanes import beside_core, warp_index
 from tracecore.compilation.vector import address
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 
-#: Scratch of a warp: of hits, and of photons that leave lights. The ones are not needed while the others are.
-WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
-SCRATCH_BYTES = max(WARP_HITS.itemsize, WARP_LAUNCH.itemsize)
+#: Rays of a warp's batch, and room behind them that is read and means nothing.
+CAPACITY, PAD = 512, 32
 
-#: Rows of a batch of a warp.
-BATCH_ROWS = RAY_FLOATS + PATH_WORDS + 1
+#: Scratch of a warp: of hits, with a word of each ray behind it by which they are sorted, and of photons that leave
+#: lights. The one is not needed while the other is.
+WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
+SCRATCH_BYTES = max(WARP_HITS.itemsize + WORD_BYTES * (CAPACITY + PAD), WARP_LAUNCH.itemsize)
+
+#: Rows of a batch of a warp: rays and paths.
+BATCH_ROWS = RAY_FLOATS + PATH_WORDS
 
 
 class PhotonWave(NamedTuple):
@@ -33,7 +37,7 @@ class PhotonWave(NamedTuple):
     active: (warps,) int64, rays of each batch.
     fresh: (warps, 2) int64, of `PhotonBatch`.
     turns: (warps,) int64, which of two batches has the rays.
-    batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays, paths, and a row to sort by.
+    batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
     hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
     blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.

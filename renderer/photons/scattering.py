@@ -121,13 +121,13 @@ def power_of(flux: Vec3) -> float:
 
 def make_photons_ready(table: BsdfTable) -> None:
     """Has the loops of the BSDFs of a scene be there, before photons call them."""
-    chunk, landing = numba.from_dtype(HIT_COLUMNS), numba.typeof(_landing())
+    chunk, landing = numba.from_dtype(HIT_COLUMNS), landing_type()
     make_ready(table.bsdfs, {PHOTONS: (scatter_photons, (chunk, types.int64, landing))})
     make_shaders_ready(table, PHOTON_AT_POINT, chunk)
 
 
-def _landing() -> Any:
-    """Returns a `Landing` of the types that loops have."""
+def landing_type() -> Any:
+    """Returns Numba's type of a `Landing`."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    return Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0)
+    return numba.typeof(Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0))

@@ -198,7 +198,9 @@ def count_up(output: PhotonOutput, counter: int, number: int) -> None:
 def places_of(batch: PhotonBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    return Places(address(rays), address(hits), address(paths), PATH_WORDS, address(batch.scratch.spare), step)
+    spare, chunk = address(batch.scratch.spare), batch.scratch.chunk
+    bsdfs = spare + (RAY_FLOATS + PATH_WORDS) * step if is_in_place() else address(chunk) + chunk.itemsize
+    return Places(address(rays), address(hits), address(paths), PATH_WORDS, spare, bsdfs, step)
 
 
 @inlined

@@ -52,8 +52,8 @@ class Places(NamedTuple):
 
     rays, hits, paths: rows of the batch.
     words: how many rows of paths there are.
-    spare: rows for the rays and paths that go on, while others of the batch are still to be shaded, and one for which
-        BSDF each ray has hit.
+    spare: rows for the rays and paths that go on, while others of the batch are still to be shaded.
+    bsdfs: a row for which BSDF each ray has hit.
     """
 
     rays: int
@@ -61,6 +61,7 @@ class Places(NamedTuple):
     paths: int
     words: int
     spare: int
+    bsdfs: int
     step: int
 
 
@@ -90,7 +91,7 @@ def shade_queues(shade: Any, data: Any, walk: Walk) -> int:
     shade, data: see `shade_queue`.
     """
     scene, places = walk.scene, walk.places
-    triangles, words = triangles_of(places), places.spare + (RAY_FLOATS + places.words) * places.step
+    triangles, words = triangles_of(places), places.bsdfs
     sort_rays(scene, triangles, words, walk.rays)
     waiting, kept, queues = Long(0), Long(0), len(scene.bsdfs.bsdfs)
     last = longest_queue(words, walk.rays, queues)

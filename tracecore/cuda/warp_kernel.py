@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from tracecore.compilation.gpu_code import Loops
 
 #: Threads of a block, and registers of a thread: blocks enough that some warps work while others wait for memory.
-import os
-
-BLOCK, REGISTERS = LANES, int(os.environ.get("TC_REG", "128"))
+BLOCK, REGISTERS = LANES, 168
 
 
 class WarpKernel:
