@@ -77,18 +77,9 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    column_bytes,
-    column_of,
-    each,
-    list_indices,
-    pack_columns,
-    rows,
-    set_column,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, column_of, rows, set_column
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_columns
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32

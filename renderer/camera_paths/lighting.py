@@ -18,20 +18,9 @@ from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    column_bytes,
-    each,
-    get,
-    get3,
-    list_indices,
-    pack_columns,
-    rows,
-    set_column,
-    three,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, rows, set_column, three
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_columns
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called

@@ -23,7 +23,9 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
-from renderer.simd.columns import column, column_bytes, each, list_indices, pack_chunk, rows, set_column, whole
+from renderer.simd.columns import column, column_bytes, rows, set_column
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_chunk
 from shaders.bsdfs.bsdf import Seen
 from shaders.float32 import ONE, ZERO, Doubles, Float32, Int
 from shaders.vector import Vec3, scale

@@ -9,7 +9,8 @@ from renderer.photons.store import PhotonOutput
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID, RAY_DIRECTION
-from renderer.simd.columns import WORD_BYTES, as_floats, each_ray, for_lanes, get3, get_four, put, put3, put_four
+from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes, get3, get_four, put, put3, put_four
+from renderer.simd.loops import each_ray
 from shaders.float32 import INFINITY, ONE, ZERO, Longs
 from shaders.vector import chosen
 from tracecore.compilation.borrowing import borrowed

@@ -5,6 +5,9 @@ next ones in their places (`renderer.gpu.photon_kernel`), and one traces these w
 Nobody waits in between: the host looks after some waves what became of them.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import time
@@ -15,7 +18,6 @@ import numba
 import numpy as np
 from numba import types
 
-from renderer.gpu.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
 from renderer.gpu.photon_kernel import (
     BATCH_ROWS,
     CAPACITY,
@@ -37,6 +39,7 @@ from renderer.simd.bsdf_kinds import kinds_of
 from shaders.float32 import Longs
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.cuda.device import Stream
+from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
 from tracecore.cuda.device_kernel import Launch
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query

@@ -22,24 +22,9 @@ from renderer.scene.projection import (
     shadows_of_faces,
 )
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
-from renderer.simd.columns import (
-    WORD_BYTES,
-    chunk_room,
-    column,
-    each,
-    each_listed,
-    each_pair,
-    fill_up,
-    get,
-    get3,
-    get_int,
-    get_word,
-    list_indices,
-    put,
-    put3,
-    whole,
-    whole_pairs,
-)
+from renderer.simd.columns import WORD_BYTES, chunk_room, column, get, get3, get_int, get_word, put, put3
+from renderer.simd.loops import each, each_listed, each_pair, whole, whole_pairs
+from renderer.simd.packing import fill_up, list_indices
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.alias_table import ALIAS, draw_alias

@@ -36,7 +36,8 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
-from renderer.simd.columns import column, column_bytes, each, get3, put, put3, set_column, whole
+from renderer.simd.columns import column, column_bytes, get3, put, put3, set_column
+from renderer.simd.loops import each, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.float32 import ONE, ZERO, Int
 from shaders.octahedral import pack_unit

@@ -17,20 +17,18 @@ from renderer.simd.columns import (
     CHUNK,
     COLUMN,
     WORD_BYTES,
-    close_list,
     column,
     column_bytes,
     column_words,
-    each_listed,
     fields,
     get,
     get_int,
     get_word,
-    list_indices,
     put,
     set_column,
-    whole,
 )
+from renderer.simd.loops import each_listed, whole
+from renderer.simd.packing import close_list, list_indices
 from shaders.bsdfs.bsdf import MEAN, MOST_NUMBERS
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.maps import Axes, Patch, axes_of, bumped, footprint, tangent_of, tilted, visible_normal

@@ -11,7 +11,9 @@ import numpy as np
 from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
-from renderer.simd.columns import WORD_BYTES, count_words, each_ray, get_int, get_word, is_in_place, put, whole
+from renderer.simd.columns import WORD_BYTES, get_int, get_word, is_in_place, put
+from renderer.simd.loops import each_ray, whole
+from renderer.simd.packing import count_words
 from shaders.float32 import Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address

@@ -20,21 +20,9 @@ from renderer.shading.corners import corners_normal, take_corners
 from renderer.shading.maps import MapView, look_at_maps
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import for_each_shader
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    column_bytes,
-    each,
-    each_listed,
-    fill_up,
-    get_int,
-    in_advance,
-    list_indices,
-    prefetch,
-    put,
-    set_column,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, get_int, in_advance, prefetch, put, set_column
+from renderer.simd.loops import each, each_listed, whole
+from renderer.simd.packing import fill_up, list_indices
 from renderer.simd.rows import gather_columns
 from shaders.float32 import ONE, ZERO, Int
 from shaders.textures import images_of

@@ -74,8 +74,9 @@ def put_elements(builder: Any, target: Any, elements: Any, first: Any) -> Any:
     return builder.ctpop(elements)
 
 
-def pack_elements(builder: Any, elements: Any, sources: Any, index: Any, targets: Any, packed: Any) -> Any:
+def pack_elements(builder: Any, arguments: Any) -> Any:
     """Has each lane of the set copy its words, once all have read theirs: a target may be its source."""
+    elements, sources, index, targets, packed = arguments
     own, place = builder.add(index, lane(builder)), builder.add(packed, rank(builder, elements))
     mine = is_in(builder, elements)
     read, words = builder.append_basic_block("read"), []

@@ -150,7 +150,7 @@ class LanesOnThreads:
 
 
 def _replaced(text: str) -> str:
-    """Returns code that calls functions here where a GPU has instructions, and has memory that stands for the shared."""
+    """Returns code that calls functions here for instructions of a GPU, and has memory that stands for the shared."""
     for name, own in NAMES.items():
         text = re.sub(rf"^declare [^\n]*@{re.escape(name)}\(.*\n", "", text, flags=re.M).replace(
             f"@{name}(", f"@{own}("

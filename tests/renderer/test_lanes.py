@@ -11,7 +11,6 @@ from lanes_on_threads import LanesOnThreads
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
-from renderer.gpu.device_arrays import MOST_BYTES, lay_out
 from renderer.gpu.photon_kernel import BATCH_ROWS, CAPACITY, PAD, WARP_HITS, WARP_LAUNCH, PhotonWave, shade_wave
 from renderer.gpu.photon_waves import numbered_loops
 from renderer.photons.photon_map import PHOTON_WORDS
@@ -21,6 +20,7 @@ from renderer.scene.packed_scene import pack_scene
 from scenes import load
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
+from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS
 from tracecore.workers.pool import WorkerPool
 

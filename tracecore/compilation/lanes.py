@@ -28,6 +28,11 @@ I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 ALL_LANES = I32(-1)
 
 
+def _emitting(emitter: Callable[..., Any]) -> Any:
+    """Decorates a function as `tracecore.compilation.vector.emitting` does."""
+    return intrinsic(emitter)
+
+
 class _Target(threading.local):
     """Says what the thread compiles for."""
 
@@ -80,7 +85,7 @@ def lane(builder: Any) -> Any:
     return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.laneid", I32, []), I64)
 
 
-@intrinsic  # type: ignore[misc]
+@_emitting
 def warp_index(typing: Any) -> Any:
     """Returns which warp of the launch this is. Each is a block: what all lanes do alike takes registers once."""
 
@@ -94,7 +99,7 @@ def warp_index(typing: Any) -> Any:
 SHARED = "warp_scratch"
 
 
-@intrinsic  # type: ignore[misc]
+@_emitting
 def beside_core(typing: Any, array: Any) -> Any:
     """Returns an array like another one, C-contiguous, in the shared memory that this warp has."""
 

@@ -56,7 +56,7 @@ class DeviceArrays:
 def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Returns an array at an address, which is none of the host's."""
     count = int(np.prod(shape))
-    memory = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
+    memory: Any = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
     return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
 
 
