@@ -31,7 +31,7 @@ def gpu_tracer(name, kernel):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("name", "kernel"), [("cornell", "while-while"), ("kitchen", "compressed-bvh8"), ("outdoor", "warp-bvh2")]
+    ("name", "kernel"), [("cornell", "while-while"), ("kitchen", "compressed-bvh8"), ("outdoor", "warp-bvh4")]
 )
 def test_waves_store_the_photons_of_the_loops_bit_for_bit(name, kernel):
     with gpu_tracer(name, kernel) as (tracer, scene, task), contextlib.closing(WorkerPool(tracer)) as pool:
