@@ -97,7 +97,7 @@ def test_the_film_and_a_pass() -> None:
     sizes = [Size(pixels=width * 60, pass_photons=0) for width in (80, 200)]
     films = [Film(size.pixels // 60, 60) for size in sizes]
     for film in films:
-        for value in (1.0, 2.0, 3.0):
+        for value in (1.0, 2.0, 3.0, 4.0):  # two for either half
             film.add(np.full((film.height, film.width, 3), value))
     assert_near(sizes, [bytes_of(film) for film in films], list(map(scale.film_bytes, sizes)))
     settings = [RenderSettings(width=size.pixels // 60, height=60) for size in sizes]
