@@ -87,7 +87,7 @@ def expose_and_save(maker: PassMaker, film: Film, limits: PassLimits, results: R
     finished = False
     with interruptible(), held_back():
         try:
-            with let_through(), _progress_bar(limits, film.passes, quiet) as bar:
+            with let_through(), _progress_bar(limits, film.end, quiet) as bar:
                 start, savings = time.perf_counter(), results.savings()
                 for _ in expose(maker, film, limits):
                     if bar is not None:
@@ -120,7 +120,7 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
     if limits.reached(film):
         return
     start = time.perf_counter()
-    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.passes))
+    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.end))
     with closing(maker.passes(indices, film.carried)) as passes:
         made = next(passes, None)
         while made is not None:
