@@ -61,7 +61,9 @@ class MergedFilm:
         """Returns the picture. Raises `PartError` where passes are missing."""
         part, missing = self.part, _gaps(self.part.ranges, self.part.passes)
         if missing:
-            raise PartError(f"{_told(missing)} missing, of {part.passes}; render them, or name the files that have them")
+            raise PartError(
+                f"{_told(missing)} missing, of {part.passes}; render them, or name the files that have them"
+            )
         sums, hits = self.arrays()
         height, width, columns = sums["first.low"].shape
         film = Film(width, height, columns + sums["features.low"].shape[2])
@@ -84,10 +86,12 @@ def _check_disjoint(parts: Sequence[Part]) -> None:
 
 def _difference(one: Part, other: Part) -> str:
     """Returns, in words, what two parts differ in that are not of one picture."""
-    told = [part.facts.plain["settings"] | {"passes": part.passes} | part.facts.plain for part in (one, other)]
-    for name in told[0]:
-        if name != "settings" and told[0][name] != told[1].get(name):
-            return f"{name.replace('_', ' ')}: {told[0][name]} and {told[1].get(name)}"
+    all_facts = [{"passes": part.passes} | part.facts.plain for part in (one, other)]
+    told = [facts.pop("settings") | facts.pop("more") | facts for facts in all_facts]
+    for name in dict.fromkeys([*told[0], *told[1]]):
+        mine, yours = (values.get(name) for values in told)
+        if mine != yours:
+            return f"{name.replace('_', ' ')}: {mine} and {yours}"
     return "the scene, a setting or the version of the program"
 
 
