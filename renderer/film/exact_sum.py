@@ -12,16 +12,17 @@ before they are added as by Demmel, Nguyen: Fast Reproducible Floating-Point Sum
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.film.bands import by_bands
+from tracecore.compilation.cached import compiled
 
 #: Binary digits of a step behind the point, and of the low part of a sum.
 STEP_BITS, LIMB_BITS = 56, 62
-STEP, LIMB = 2.0**-STEP_BITS, 2.0**LIMB_BITS
+STEP, LIMB, HALF_LIMB = 2.0**-STEP_BITS, 2.0**LIMB_BITS, 1 << (LIMB_BITS - 1)
 
 #: The greatest size of a number, and how many of them a sum has room for at least.
 LARGEST, MOST_NUMBERS = 2.0**48, 1 << 20
@@ -47,15 +48,20 @@ class ExactSum(NamedTuple):
         made: Doubles = self.high * (LIMB * STEP) + self.low * STEP
         return made
 
-    def put(self, before: ExactSum, numbers: Doubles) -> None:
-        """Makes this, which may hold anything, other sums with numbers added. numbers: float64, of their shape."""
-        by_bands(_put_rounded, numbers, *before, *self)
+    def put(self, before: ExactSum, numbers: Doubles, first: int = 0) -> None:
+        """Makes this, which may hold anything, other sums with numbers added. All arrays are rows of one length.
+
+        before: the other sums, of the same shape as these, (rows, ..., n).
+        numbers: (rows, ..., columns) float64, of which n columns are added.
+        first: the first column of them.
+        """
+        by_bands(lambda *bands: _put_rounded(*map(_flat, bands), first), np.ascontiguousarray(numbers), *before, *self)
 
     def joined(self, other: ExactSum) -> ExactSum:
         """Returns the sums of both."""
-        joined = ExactSum(self.high + other.high, self.low + other.low)
-        _carry(*joined)
-        return joined
+        low = self.low + other.low
+        carried = (low + HALF_LIMB) >> LIMB_BITS
+        return ExactSum(self.high + other.high + carried, low - (carried << LIMB_BITS))
 
 
 class RunningSum(NamedTuple):
@@ -70,10 +76,10 @@ class RunningSum(NamedTuple):
     spare: ExactSum | None = None
     is_looked_at: bool = True
 
-    def plus(self, numbers: Doubles) -> RunningSum:
-        """Returns the sum with numbers added, which leaves this one as it is."""
+    def plus(self, numbers: Doubles, first: int = 0) -> RunningSum:
+        """Returns the sum with numbers added, as by `ExactSum.put`, which leaves this one as it is."""
         new = ExactSum(*map(np.empty_like, self.now)) if self.spare is None else self.spare
-        new.put(self.now, numbers)
+        new.put(self.now, numbers, first)
         return RunningSum(new, None if self.is_looked_at else self.now, is_looked_at=False)
 
     def looked_at(self) -> RunningSum:
@@ -91,23 +97,21 @@ def from_arrays(name: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Exa
     return ExactSum(*(np.asarray(arrays[f"{name}.{part}"], np.int64) for part in ExactSum._fields))
 
 
-def _put_rounded(numbers: Doubles, high: Longs, low: Longs, new_high: Longs, new_low: Longs) -> None:
-    """Adds numbers to sums, in a band. All arrays have the same shape."""
-    steps = np.multiply(numbers, 1.0 / STEP)
-    np.rint(steps, out=steps)
-    limbs = np.multiply(steps, 1.0 / LIMB)
-    np.rint(limbs, out=limbs)
-    np.add(high, limbs.astype(np.int64), out=new_high)
-    limbs *= LIMB
-    steps -= limbs  # all of these are exact
-    np.add(low, steps.astype(np.int64), out=new_low)
-    _carry(new_high, new_low)
+def _flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array as rows of its last axis."""
+    return array.reshape(-1, array.shape[-1])
 
 
-def _carry(high: Longs, low: Longs) -> None:
-    """Gives sums their one form. low: within a limb of 0."""
-    carried = low + (1 << (LIMB_BITS - 1))
-    carried >>= LIMB_BITS
-    high += carried
-    carried <<= LIMB_BITS
-    low -= carried
+@compiled
+def _put_rounded(numbers: Doubles, high: Longs, low: Longs, new_high: Longs, new_low: Longs, first: int) -> None:
+    """Adds columns of numbers, from the first one on, to sums, and puts what comes of it into others. What is done with
+    steps is exact, as these are whole numbers of 53 binary digits.
+    """
+    for row in range(high.shape[0]):
+        for column in range(high.shape[1]):
+            steps = np.rint(numbers[row, first + column] * (1.0 / STEP))
+            limbs = np.rint(steps * (1.0 / LIMB))
+            sum_low = low[row, column] + np.int64(steps - limbs * LIMB)
+            carried = (sum_low + HALF_LIMB) >> LIMB_BITS
+            new_high[row, column] = high[row, column] + np.int64(limbs) + carried
+            new_low[row, column] = sum_low - (carried << LIMB_BITS)

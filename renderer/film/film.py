@@ -120,11 +120,11 @@ class Film:
         radiance, counts = sifted(radiance, index, self._clamp, counts)
         one, other = halves
         if half_of(index) == 0:
-            one = one.plus(radiance[..., :LAYER_ALBEDO])
+            one = one.plus(radiance)
         else:
-            other = other.plus(radiance[..., :LAYER_ALBEDO])
+            other = other.plus(radiance)
         if columns > LAYER_ALBEDO:
-            features = features.plus(radiance[..., LAYER_ALBEDO:])
+            features = features.plus(radiance, LAYER_ALBEDO)
         self._exposed = Exposure(passes + 1, (one, other), features, counts, carried)
         self.seconds += time.perf_counter() - start
 

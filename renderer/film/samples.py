@@ -72,8 +72,8 @@ def impossible_pixels(radiance: Doubles) -> Indices:
     """
     least = np.full(radiance.shape[2], -LARGEST)
     least[LAYER_BEAUTY:LAYER_BIAS] = 0.0
-    beauty, others = radiance[..., LAYER_BEAUTY:LAYER_BIAS], radiance[..., LAYER_BIAS:]
-    if _is_within(beauty, 0.0) and (others.size == 0 or _is_within(others, -LARGEST)):
+    beauty, is_alone = radiance[..., LAYER_BEAUTY:LAYER_BIAS], radiance.shape[2] == LAYER_BIAS
+    if _is_within(radiance, 0.0 if is_alone else -LARGEST) and (is_alone or _is_within(beauty, 0.0)):
         return np.empty((0, 2), np.intp)
     return np.argwhere(~((radiance >= least) & (radiance <= LARGEST)).all(axis=2))
 
