@@ -128,6 +128,12 @@ class Film:
         self._exposed = Exposure(passes + 1, (one, other), features, counts, carried)
         self.seconds += time.perf_counter() - start
 
+    def join(self, sums: Sums, passes: int) -> None:
+        """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
+        start = time.perf_counter()
+        self.resume(self.passes + passes, joined(self.sums(), sums))
+        self.seconds += time.perf_counter() - start
+
     @property
     def counts(self) -> SampleCounts:
         """Returns the counts of samples that are not held as they were made."""

@@ -64,6 +64,11 @@ class PassLimits:
         if self.passes is None and self.seconds is None and self.noise is None:
             raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
 
+    @property
+    def is_of_passes_alone(self) -> bool:
+        """Tells whether it is known from the beginning which pass is the last."""
+        return self.seconds is None and self.noise is None
+
     def allow(self, index: int, seconds: float) -> bool:
         """Returns whether pass `index` may begin after so many seconds; the first one always may."""
         if self.passes is not None and index >= self.passes:
