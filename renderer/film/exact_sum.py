@@ -55,7 +55,12 @@ class ExactSum(NamedTuple):
         numbers: (rows, ..., columns) float64, of which n columns are added.
         first: the first column of them.
         """
-        by_bands(lambda *bands: _put_rounded(*map(_flat, bands), first), np.ascontiguousarray(numbers), *before, *self)
+
+        def put_band(*bands: npt.NDArray[Any]) -> None:
+            own, *parts = map(_flat, bands)
+            _put_rounded(own, first, (parts[0], parts[1]), (parts[2], parts[3]))
+
+        by_bands(put_band, np.ascontiguousarray(numbers), *before, *self)
 
     def joined(self, other: ExactSum) -> ExactSum:
         """Returns the sums of both."""
@@ -103,10 +108,13 @@ def _flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 @compiled
-def _put_rounded(numbers: Doubles, high: Longs, low: Longs, new_high: Longs, new_low: Longs, first: int) -> None:
+def _put_rounded(numbers: Doubles, first: int, before: tuple[Longs, Longs], after: tuple[Longs, Longs]) -> None:
     """Adds columns of numbers, from the first one on, to sums, and puts what comes of it into others. What is done with
     steps is exact, as these are whole numbers of 53 binary digits.
+
+    before, after: high and low parts.
     """
+    (high, low), (new_high, new_low) = before, after
     for row in range(high.shape[0]):
         for column in range(high.shape[1]):
             steps = np.rint(numbers[row, first + column] * (1.0 / STEP))
