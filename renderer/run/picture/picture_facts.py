@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenes.model import Snapshot
 
 #: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
-NOT_TOLD = ("threads", "batch_rays", "layers", "is_logged")
+NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged")
 
 
 @dataclass(frozen=True, kw_only=True)
