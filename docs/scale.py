@@ -39,7 +39,8 @@ RUN_PASSES, SUMS_BYTES = MOST_RUN, 2 * 3 * 16
 #: Bytes a second of a network of 10 Gbit/s, over which the passes of other hosts come.
 NETWORK_RATE = 10e9 / 8
 
-#: Bytes of passes that are added to the film in a second: 50 MB in 28 ms of one core, exact sums and the look for samples that cannot be.
+#: Bytes of passes that are added to the film in a second: 50 MB in 28 ms of one core, by exact sums, with the look for
+#: samples that cannot be.
 FILM_RATE = 1.8e9
 
 #: Processor seconds in which the default builder makes the tree of a million triangles (docs/lab/reinsertion.md).
