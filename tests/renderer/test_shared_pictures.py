@@ -269,6 +269,23 @@ def test_members_send_runs_of_passes_that_they_have_added_up(monkeypatch: pytest
     assert one.statistics["samples.clamped"] > 0
 
 
+def test_a_member_killed_at_a_run_of_passes_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first that is asked for a run other than the first one is killed before it has made it."""
+    ask, killed = Member.ask, list[str]()
+
+    def killing(member: Member, *words: Any) -> None:
+        ask(member, *words)
+        if isinstance(words[-1], Share) and words[-1].index > 0 and not killed:
+            member.process.kill()
+            killed.append(member.name)
+
+    monkeypatch.setattr(Member, "ask", killing)
+    monkeypatch.setattr(fleet_driver, "run_of", lambda passes, members: 4)
+    *_, shared = renderer.render_passes("cornell", CHOSEN, gpus=2, driver="path", passes=12)
+    assert len(killed) == 1
+    assert shared.image.tobytes() == alone(driver="path", passes=12).image.tobytes()
+
+
 def interrupted_after(passes: int) -> Callable[[Film, Any, Any], None]:
     """Returns `Film.add` as it is where the user presses Ctrl-C as so many passes have been added."""
     add, added = Film.add, []
