@@ -38,5 +38,12 @@ class DamagedCheckpointError(CheckpointError):
     """A checkpoint does not have the bytes that were written."""
 
 
+class PartError(UsageError):
+    """Parts of a picture do not go together. why: a line that says what is wrong."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"cannot merge: {why}")
+
+
 class PhotonFileError(UsageError):
     """A file is not a photon map that this program saved."""

@@ -8,6 +8,7 @@ and imports what is heavy inside `run`, so that help and wrong arguments are ans
 #: The commands, whose names have one word or two, with a line of help each.
 COMMANDS = {
     "render": "make a picture of a scene, and its statistics",
+    "merge": "make a picture of its parts, which 'render --part' has made",
     "view": "show a scene in the browser as its picture converges, or a picture file",
     "compare": "tell how far a picture is from a reference",
     "denoise": "take the noise out of a picture file (extra denoise)",

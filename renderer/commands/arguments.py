@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.kinds import Definitions, FlagOrNames
+from renderer.settings.part_of import PartOf, read_part_of
 from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
 from renderer.settings.setting import Setting, settings_of
@@ -117,6 +118,14 @@ def frames(text: str) -> range:
             f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
         )
     return found
+
+
+def part_of(text: str) -> PartOf:
+    """Reads K/N from the command line: which of how many parts."""
+    try:
+        return read_part_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
 
 
 def path_name(text: str) -> PathName:

@@ -21,6 +21,7 @@ from renderer.commands.arguments import (
     add_setting,
     chosen_settings,
     number,
+    part_of,
     path_name,
 )
 from renderer.commands.wrong_rays import wrong_ray_kept
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
-NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "part")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
@@ -125,6 +126,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if one.name == "output":
             add_replacing(groups[one.group])
     groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
+    groups[TRACING].add_argument(
+        "--part",
+        type=part_of,
+        metavar="K/N",
+        help="make the K-th of N parts of the passes alone, a .film; 'tracecore merge' makes the picture of all parts",
+    )
     _add_frames(parser.add_argument_group("frames"))
     parser.add_argument_group("looking closer").add_argument(
         "--debug-path",
@@ -176,6 +183,8 @@ def run(arguments: argparse.Namespace) -> int:
         _tell_path(arguments, settings)
         return 0
     make = _make_picture if arguments.frames is None else _make_frames
+    if arguments.part is not None:
+        make = _make_part
     with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
@@ -197,6 +206,35 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
     check_writable(path)
     _check_outputs(arguments, plan, written_files(plan.settings))
+    if arguments.dry_run:
+        return _tell_memory(plan)
+    make_default_folder((path, settings.save_photons, settings.timeline))
+    with _checkpoint_told(path):
+        picture = render_plan(plan)
+    _report(picture, path, quiet=settings.quiet)
+    return picture.is_finished
+
+
+def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
+    """Makes a part of the passes of a picture; returns whether it is finished."""
+    from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.run.picture.part_file import SUFFIX
+    from renderer.run.render_call import render_plan
+    from renderer.run.resolve import plan_picture
+    from renderer.run.resuming.checkpoint_file import checkpoint_path
+
+    path: Path | None = arguments.output
+    if path is not None and path.suffix.lower() != SUFFIX:
+        raise UsageError(f"cannot write a part to '{path}': the name must end in {SUFFIX}")
+    plan = plan_picture(arguments.scene, replace(settings, output=None, checkpoint=None, resume=False))
+    plan = plan.with_part(arguments.part)
+    if path is None:
+        whole = output_of(arguments, plan.settings.driver)
+        path = whole.with_name(f"{whole.stem}-part-{arguments.part.number}{SUFFIX}")
+    check_folder(path)
+    written = replace(plan.settings, output=path, checkpoint=settings.checkpoint, resume=settings.resume)
+    plan = replace(plan, settings=written)
+    _check_outputs(arguments, plan, [path, checkpoint_path(path), settings.save_photons, settings.timeline])
     if arguments.dry_run:
         return _tell_memory(plan)
     make_default_folder((path, settings.save_photons, settings.timeline))

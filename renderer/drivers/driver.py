@@ -86,14 +86,17 @@ class MadeShare(NamedTuple):
     """Is a pass that was made, or a share of one (`renderer.drivers.shares`).
 
     values: of a whole pass (height, width, columns) float64, first row at the top, of the picture or of its crop; of a
-    part (pixels, columns); of a range of photons `Photons`; of maps a `PhotonLookup`.
+    part (pixels, columns); of a run of passes the sums of their film (`Film.sums`); of a range of photons `Photons`; of
+    maps a `PhotonLookup`.
     work: the rays and photons that it took.
     carried: what the next pass needs of it and of those before; of a part, what its own pixels have is right alone.
+    passes: how many the run has, 1 where it is none.
     """
 
     values: Any
     work: Work
     carried: Carried
+    passes: int = 1
 
 
 C = TypeVar("C", Work, RayCounts, PhotonCounts, TracerStatistics)

@@ -26,15 +26,20 @@ from tracecore.workers.tasks import Team
 #: Pixels, one after the other in the order in which they are visited, that are in the same part of a pass.
 PART_RUN = 8 * TILE * TILE
 
+#: Passes of a run, which a member adds up before it sends them: so many runs for each member at least, so that all end
+#: together; fewest passes, for which the sums are smaller than the passes; and most.
+RUNS_OF_MEMBER, LEAST_RUN, MOST_RUN = 8, 8, 64
+
 
 @dataclass(frozen=True)
 class Share:
-    """Is a pass, or the part of one that a process makes beside others.
+    """Is a pass, the part of one that a process makes beside others, or a run of passes that it makes and adds up.
 
-    index: of the pass, 0-based.
+    index: of the pass, 0-based; of a run, of its first one.
     part, parts: which part of its pixels, of how many.
     carried: what the pass needs of those before it, where it needs something.
     given: the photons to look up, or None where whoever makes the share is to trace them.
+    passes: how many the run has, 1 where it is none.
     """
 
     index: int
@@ -42,9 +47,12 @@ class Share:
     parts: int = 1
     carried: Carried | None = field(default=None, compare=False)
     given: Common[PhotonLookup] | None = field(default=None, compare=False)
+    passes: int = 1
 
     def __str__(self) -> str:
         """Returns its name in words."""
+        if self.passes > 1:
+            return f"passes {self.index} to {self.index + self.passes - 1}"
         part = "" if self.parts == 1 else f"part {self.part} of {self.parts} of "
         return f"{part}pass {self.index}"
 
@@ -78,6 +86,16 @@ class MapShare:
 
 
 AnyShare = Share | PhotonShare | MapShare
+
+
+def run_of(passes: int | None, members: int) -> int:
+    """Returns how many passes make a run, or 1 where passes are sent one by one.
+
+    passes: of the picture, or None where nobody knows.
+    members: that make them.
+    """
+    run = min(MOST_RUN, (passes or 0) // (RUNS_OF_MEMBER * max(1, members)))
+    return run if run >= LEAST_RUN else 1
 
 
 def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32]:

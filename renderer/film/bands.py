@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,11 @@ T = TypeVar("T")
 BAND_BYTES, THREADS = 1 << 20, min(4, usable_cores())
 
 
-def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> list[T]:
+def by_bands(function: Callable[..., T], *arrays: npt.NDArray[Any]) -> list[T]:
     """Returns what a function makes of the bands of arrays, from the top.
 
     function: called with a band of each array; it lets other threads run, as those of NumPy do.
-    arrays: (height, ...) float64, of as many rows each; the first one says how many bands there are.
+    arrays: (height, ...), of as many rows each; the first one says how many bands there are.
     """
     bands = max(1, arrays[0].nbytes // BAND_BYTES)
     if bands == 1:

@@ -10,16 +10,16 @@ import math
 import time
 from collections.abc import Mapping
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
-from renderer.film.bands import by_bands
+from renderer.film.exact_sum import MOST_NUMBERS, ExactSum, RunningSum, from_arrays, to_arrays
 from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
-from renderer.film.pass_halves import half_of
+from renderer.film.pass_halves import half_of, in_second_half
 from renderer.film.samples import NOTHING_COUNTED, SampleCounts, sifted
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
@@ -34,66 +34,58 @@ LEAST = float(np.finfo(np.float64).tiny)
 #: So many pixels to each side of a pixel tell its noise, and what is bright around it.
 NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 
+#: Names of the exact sums of a film: of the picture over either half of the passes, and of what stands beside it.
+EXACT_SUMS = ("first", "second", "features")
+
 Doubles = npt.NDArray[np.float64]
-
-
-class RunningSum(NamedTuple):
-    """Is a sum of passes that takes turns between two pieces of memory.
-
-    value: (height, width, n) float64.
-    spare: memory of the sum before, to which the next one is written; None where there is none.
-    is_looked_at: whether somebody may look at the value later, so that its memory is not written to again.
-    """
-
-    value: Doubles
-    spare: Doubles | None = None
-    is_looked_at: bool = True
-
-    def plus(self, other: Doubles) -> "RunningSum":
-        """Returns the sum with another array added, which leaves this one as it is."""
-        new = np.empty_like(self.value) if self.spare is None else self.spare
-        by_bands(lambda a, b, c: np.add(a, b, out=c), self.value, other, new)
-        return RunningSum(new, None if self.is_looked_at else self.value, is_looked_at=False)
+#: The sums of a film by name, int64 or float64.
+Sums = dict[str, npt.NDArray[Any]]
 
 
 class Exposure(NamedTuple):
     """Holds what a film has been exposed to.
 
     passes: how many have been added.
-    total: their sum, (height, width, columns).
-    second: the sum of those of the second half, (height, width, n).
+    halves: the sums of the picture and of its bias over either half of the passes, (height, width, n).
+    features: the sum of all other columns over all passes, (height, width, n), n may be 0.
     counts: of samples that it does not hold as they were made.
     carried: what the next pass needs of those before it, by name.
     """
 
     passes: int
-    total: RunningSum
-    second: RunningSum
+    halves: tuple[RunningSum, RunningSum]
+    features: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
     carried: Mapping[str, Doubles] | None = None
 
     def looked_at(self) -> "Exposure":
         """Returns the same for somebody who keeps the sums."""
-        return self._replace(total=RunningSum(self.total.value), second=RunningSum(self.second.value))
+        one, other = self.halves
+        return self._replace(halves=(one.looked_at(), other.looked_at()), features=self.features.looked_at())
 
 
 class Film:
-    """Adds passes in the order given, in float64, so that the same passes give the same bits.
+    """Adds passes, by sums that are exact (`exact_sum`): the same passes give the same bits in any order, and so do
+    films of some of them each that are `joined`.
 
     columns: of a pass, see `layers`. passes: how many have been added. A pass is added whole or, after an interrupt,
     not at all. seconds: wall time that adding has taken. clamp: the greatest luminance of a sample, one of a pixel and
-    pass; brighter ones are scaled down to it. None leaves all as they are.
+    pass; brighter ones are scaled down to it. None leaves all as they are. first: index of the pass that is added
+    first, 0 but for a part of a picture.
     """
 
-    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS, clamp: float | None = None) -> None:
-        self.width, self.height, self._clamp = width, height, clamp
+    def __init__(
+        self, width: int, height: int, columns: int = LAYER_BIAS, clamp: float | None = None, first: int = 0
+    ) -> None:
+        self.width, self.height, self._clamp, self._first = width, height, clamp, first
         self.seconds = 0.0
-        black = np.zeros((height, width, columns))
-        self._exposed = Exposure(0, RunningSum(black), RunningSum(black[..., :LAYER_ALBEDO]))
+        black = [ExactSum.zeros((height, width, n)) for n in (min(columns, LAYER_ALBEDO),) * 2]
+        features = ExactSum.zeros((height, width, max(0, columns - LAYER_ALBEDO)))
+        self._exposed = Exposure(0, (RunningSum(black[0]), RunningSum(black[1])), RunningSum(features))
 
     def __copy__(self) -> "Film":
         """Returns a film that stays as this one is now, and does not go on."""
-        copied = Film(self.width, self.height, 0)
+        copied = Film(self.width, self.height, 0, first=self._first)
         copied.seconds = self.seconds
         self._exposed = self._exposed.looked_at()
         copied._exposed = self._exposed._replace(carried=None)
@@ -104,22 +96,42 @@ class Film:
         """Returns how many passes have been added."""
         return self._exposed[0]
 
+    @property
+    def end(self) -> int:
+        """Returns the index of the pass that is added next."""
+        return self._first + self.passes
+
     def add(self, radiance: Doubles, carried: Mapping[str, Doubles] | None = None) -> None:
         """Add a pass.
 
         radiance: (height, width, columns), first row at the top, linear radiance in the first three.
         carried: what the next pass needs of this one and of those before.
 
-        A sample whose radiance is negative, not finite or beyond float32 is left out and counted.
+        A sample whose radiance is negative, not finite or beyond `exact_sum.LARGEST` is left out and counted.
         """
+        start, index = time.perf_counter(), self.end
+        passes, halves, features, counts, _ = self._exposed
+        columns = halves[0].now.low.shape[2] + features.now.low.shape[2]
+        if radiance.shape != (self.height, self.width, columns):
+            expected = (self.height, self.width, columns)
+            raise RenderError(f"pass {index} has the shape {radiance.shape}; expected {expected}")
+        if passes == MOST_NUMBERS:
+            raise RenderError(f"a film has room for {MOST_NUMBERS} passes, all of which have been added")
+        radiance, counts = sifted(radiance, index, self._clamp, counts)
+        one, other = halves
+        if half_of(index) == 0:
+            one = one.plus(radiance)
+        else:
+            other = other.plus(radiance)
+        if columns > LAYER_ALBEDO:
+            features = features.plus(radiance, LAYER_ALBEDO)
+        self._exposed = Exposure(passes + 1, (one, other), features, counts, carried)
+        self.seconds += time.perf_counter() - start
+
+    def join(self, sums: Sums, passes: int) -> None:
+        """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
         start = time.perf_counter()
-        passes, total, second, counts, _ = self._exposed
-        if radiance.shape != total.value.shape:
-            raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.value.shape}")
-        radiance, counts = sifted(radiance, passes, self._clamp, counts)
-        if half_of(passes) == 1:
-            second = second.plus(radiance[..., :LAYER_ALBEDO])
-        self._exposed = Exposure(passes + 1, total.plus(radiance), second, counts, carried)
+        self.resume(self.passes + passes, joined(self.sums(), sums))
         self.seconds += time.perf_counter() - start
 
     @property
@@ -127,24 +139,20 @@ class Film:
         """Returns the counts of samples that are not held as they were made."""
         return self._exposed.counts
 
-    def sums(self) -> dict[str, Doubles]:
+    def sums(self) -> Sums:
         """Returns the sums of the passes by name, of which `resume` makes a film that goes on with the same bits. They
         hold until the next pass is added.
         """
-        _, total, second, counts, _ = self._exposed
-        return {
-            "total": total.value,
-            "second": second.value,
-            "impossible": counts.impossible,
-            "clamped": np.array([float(counts.clamped)]),
-        }
+        _, halves, features, counts, _ = self._exposed
+        exact = {"first": halves[0].now, "second": halves[1].now, "features": features.now}
+        return {**to_arrays(exact), "impossible": counts.impossible, "clamped": np.array([float(counts.clamped)])}
 
     @property
     def carried(self) -> dict[str, Doubles]:
         """Returns what the next pass needs of those before it."""
         return dict(self._exposed.carried or {})
 
-    def resume(self, passes: int, sums: dict[str, Doubles], carried: Mapping[str, Doubles] | None = None) -> None:
+    def resume(self, passes: int, sums: Sums, carried: Mapping[str, Doubles] | None = None) -> None:
         """Make this film, which is as large, the one that had these sums after so many passes.
 
         carried: what the next pass needs of them.
@@ -155,20 +163,31 @@ class Film:
             expected = (*sums[name].shape[:1], 4) if name == "impossible" and name in sums else own.shape
             if name not in sums or sums[name].shape != expected:
                 raise ValueError(f"expected the sum '{name}' with the shape {expected}")
+        first, second, features = (RunningSum(from_arrays(name, sums)) for name in EXACT_SUMS)
         counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
-        self._exposed = Exposure(passes, RunningSum(sums["total"]), RunningSum(sums["second"]), counts, carried)
+        self._exposed = Exposure(passes, (first, second), features, counts, carried)
+
+    @property
+    def total(self) -> Doubles:
+        """Returns the sum of the passes: (height, width, columns)."""
+        return np.concatenate([self._total, self._exposed.features.now.value], axis=2)
+
+    @property
+    def _total(self) -> Doubles:
+        """Returns the sum of the passes, the picture and its bias alone: (height, width, n)."""
+        one, other = self._exposed.halves
+        total: Doubles = one.now.value + other.now.value
+        return total
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
-        passes, total, *_ = self._exposed
-        return (total.value[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
+        return (self._total[..., LAYER_BEAUTY:LAYER_BIAS] / max(self.passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns the layers of the passes, see `layers.layers_of`."""
-        passes, total, *_ = self._exposed
-        return layers_of(total.value, passes)
+        return layers_of(self.total, self.passes)
 
     @property
     def noise(self) -> npt.NDArray[np.float32]:
@@ -203,10 +222,10 @@ class Film:
         over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
         Detail that is finer than the radius of the search is not noticed.
         """
-        passes, total, *_ = self._exposed
-        if passes < 2 or total.value.shape[2] <= LAYER_BIAS:
+        passes, total = self.passes, self._total
+        if passes < 2 or total.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(total.value[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
+        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness(self._squared_errors)
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
@@ -236,12 +255,19 @@ class Film:
         Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
         their mean weighted by a and b has a b times the mean square of their difference.
         """
-        passes, total, second, *_ = self._exposed
-        in_second = passes // 2 + passes % 2 * half_of(passes - 1)
-        in_first = passes - in_second
-        first = total.value[..., :LAYER_ALBEDO] - second.value
-        difference = first / in_first - second.value / in_second
-        return np.square(difference) * (in_first * in_second / passes**2)
+        one, other = (half.now.value for half in self._exposed.halves)
+        in_second = in_second_half(self.end) - in_second_half(self._first)
+        in_first = self.passes - in_second
+        difference = one / in_first - other / in_second
+        return np.square(difference) * (in_first * in_second / self.passes**2)
+
+
+def joined(one: Sums, other: Sums) -> Sums:
+    """Returns the sums of all passes of two films that have none in common, as `Film.sums` has them."""
+    exact = {name: from_arrays(name, one).joined(from_arrays(name, other)) for name in EXACT_SUMS}
+    impossible = np.vstack([one["impossible"], other["impossible"]])
+    counts = {"impossible": impossible[np.argsort(impossible[:, 0])], "clamped": one["clamped"] + other["clamped"]}
+    return {**to_arrays(exact), **counts}
 
 
 def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:

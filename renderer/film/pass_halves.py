@@ -16,3 +16,8 @@ def half_of(index: int) -> int:
     ones ^= ones >> 4
     ones ^= ones >> 2
     return (ones ^ (ones >> 1)) & 1
+
+
+def in_second_half(passes: int) -> int:
+    """Returns how many of the first so many passes of a picture belong to half 1."""
+    return passes // 2 + passes % 2 * half_of(passes - 1)

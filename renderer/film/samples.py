@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film.bands import by_bands
+from renderer.film.exact_sum import LARGEST
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, LAYER_DENSITY, LAYER_LIGHT
 from renderer.film.tone_mapping import luminance
-
-LARGEST = float(np.finfo(np.float32).max)
 
 #: Columns of a pass that hold light.
 LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DENSITY))
@@ -66,18 +65,27 @@ def sifted(radiance: Doubles, index: int, clamp: float | None, before: SampleCou
 
 
 def impossible_pixels(radiance: Doubles) -> Indices:
-    """Returns the pixels whose radiance is not a number, infinite, negative or beyond float32: (n, 2) row and column.
+    """Returns the pixels whose radiance is not a number, infinite or negative, or of which any column is not a number
+    or larger than a film's sums have room for (`exact_sum.LARGEST`): (n, 2) row and column.
 
     radiance: (height, width, columns) float64.
     """
-    beauty = radiance[..., LAYER_BEAUTY:LAYER_BIAS]
-    if all(by_bands(lambda band: band.min() >= 0.0 and band.max() <= LARGEST, beauty)):  # false for a NaN
+    least = np.full(radiance.shape[2], -LARGEST)
+    least[LAYER_BEAUTY:LAYER_BIAS] = 0.0
+    beauty, is_alone = radiance[..., LAYER_BEAUTY:LAYER_BIAS], radiance.shape[2] == LAYER_BIAS
+    if _is_within(radiance, 0.0 if is_alone else -LARGEST) and (is_alone or _is_within(beauty, 0.0)):
         return np.empty((0, 2), np.intp)
-    return np.argwhere(~((beauty >= 0.0) & (beauty <= LARGEST)).all(axis=2))
+    return np.argwhere(~((radiance >= least) & (radiance <= LARGEST)).all(axis=2))
+
+
+def _is_within(values: Doubles, least: float) -> bool:
+    """Tells whether all values are from `least` to `LARGEST`, which what is no number is not."""
+    return all(by_bands(lambda band: bool(band.min() >= least and band.max() <= LARGEST), values))
 
 
 def scaled(radiance: Doubles, pixels: Indices, factors: Doubles | None) -> Doubles:
-    """Returns a pass whose light is scaled in some pixels; itself where there are none.
+    """Returns a pass whose light is scaled in some pixels, where other columns that cannot be are 0; itself where there
+    are none.
 
     radiance: (height, width, columns) float64.
     pixels: (n, 2) row and column.
@@ -88,4 +96,6 @@ def scaled(radiance: Doubles, pixels: Indices, factors: Doubles | None) -> Doubl
     changed, (rows, columns) = radiance.copy(), pixels.T
     for light in LIGHT_COLUMNS:
         changed[rows, columns, light] = 0.0 if factors is None else changed[rows, columns, light] * factors[:, None]
+    others = changed[rows, columns]
+    changed[rows, columns] = np.where(np.abs(others) <= LARGEST, others, 0.0)  # false for a NaN
     return changed

@@ -34,8 +34,11 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
 GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
-#: Sums of the film, each with room for the next one, and bytes of a pixel while files are made of them.
-FILM_SUMS, FILE_BYTES = 4, 80
+#: Sums of the film, two numbers each, with room for the next one: of a column of the picture, which has one for either
+#: half of the passes, and of one beside it. Bytes of a pixel while files are made of them.
+FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
+#: Films of each member that adds its passes up: one that is made, and one on its way.
+RUNS_AT_ONCE = 2
 
 #: What helps where there is too little memory for a picture.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
@@ -104,19 +107,28 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.film.layers import LAYER_COLUMNS
+    from renderer.drivers.shares import run_of
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
-    of_picture = {"film": width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)}
+    films = 1 + (RUNS_AT_ONCE * members if members and run_of(most_passes, members) > 1 else 0)
+    of_picture = {"film": width * height * (films * _film_bytes(settings.layers) + FILE_BYTES)}
     of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
     of_picture |= _maps_bytes(driver, settings, members)
     parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
     if sharing.is_by_frames and processes == 1:
         parts["triangles of the next frame"] = parts["triangles"]
     return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
+
+
+def _film_bytes(layers: str) -> int:
+    """Returns the bytes of a pixel of the film. layers: a name of `LAYER_COLUMNS`."""
+    from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
+
+    of_picture = min(LAYER_COLUMNS[layers], LAYER_ALBEDO)
+    return 8 * (FILM_SUMS * of_picture + FEATURE_SUMS * (LAYER_COLUMNS[layers] - of_picture))
 
 
 def _passes_bytes(

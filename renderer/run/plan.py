@@ -18,6 +18,7 @@ from renderer.fleet.seats import members_here
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.run.motion import Motion
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
+from renderer.settings.part_of import PartOf
 from renderer.settings.picture import (
     DEFAULT_FILTER,
     DEFAULT_MOTION_SAMPLES,
@@ -50,7 +51,7 @@ log = logging.getLogger(__name__)
 class PassLimits:
     """Says when to stop, whichever comes first.
 
-    passes: how many at most.
+    passes: index of the pass before which to stop: how many at most, but for a part of a picture.
     seconds: wall time after which no pass begins.
     noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES show them.
     """
@@ -63,6 +64,11 @@ class PassLimits:
         if self.passes is None and self.seconds is None and self.noise is None:
             raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
 
+    @property
+    def is_of_passes_alone(self) -> bool:
+        """Tells whether it is known from the beginning which pass is the last."""
+        return self.seconds is None and self.noise is None
+
     def allow(self, index: int, seconds: float) -> bool:
         """Returns whether pass `index` may begin after so many seconds; the first one always may."""
         if self.passes is not None and index >= self.passes:
@@ -72,7 +78,7 @@ class PassLimits:
     def reached(self, film: Film) -> bool:
         """Returns whether a film is as it should be, but for the time that it may take."""
         passes = film.passes
-        return (self.passes is not None and passes >= self.passes) or (
+        return (self.passes is not None and film.end >= self.passes) or (
             self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
         )
 
@@ -94,6 +100,7 @@ class Plan:
     white: luminance, after an exposure that is a number, that the curve shows as white.
     film_time: which frame of a film it is, where its file is to say so.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
+    part: which part of the passes is made, for a file that is merged with others; None for all.
     curve: name of the curve by which the picture is shown.
     layers: names of the layers that are kept beside the picture.
     white_point: x and y of what is shown white, or None for what is white anyway.
@@ -107,6 +114,7 @@ class Plan:
     white: float = ToneMapping.white
     film_time: FilmTime | None = None
     shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
+    part: PartOf | None = None
     curve: str = field(init=False)
     layers: tuple[str, ...] = field(init=False)
     white_point: Chromaticity | None = field(init=False)
@@ -150,7 +158,28 @@ class Plan:
     def limits(self) -> PassLimits:
         """Returns when to stop."""
         chosen = self.settings
-        return PassLimits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
+        end = chosen.passes if self.part is None else self.part.passes_of(chosen.passes or 0).stop
+        return PassLimits(passes=end, seconds=chosen.time_limit, noise=chosen.target_noise)
+
+    @property
+    def first_pass(self) -> int:
+        """Returns the index of the first pass that is made."""
+        return 0 if self.part is None else self.part.passes_of(self.settings.passes or 0).start
+
+    def with_part(self, part: PartOf) -> Plan:
+        """Returns a plan of a part of the passes.
+
+        Raises `UsageError` where they cannot be made apart, or nobody knows how many there are.
+        """
+        chosen, name = self.settings, self.driver.name
+        if self.driver.is_sequential or not self.driver.can_share:
+            raise UsageError(f"driver {name} makes its passes one after the other; leave out --part")
+        for limit in ("time_limit", "target_noise"):
+            if getattr(chosen, limit) is not None:
+                raise UsageError(f"--part is of a number of passes; leave out --{limit.replace('_', '-')}")
+        if not part.passes_of(chosen.passes or 0):
+            raise UsageError(f"--part {part} has none of {chosen.passes} passes; make fewer parts")
+        return replace(self, part=part)
 
     def snapshot(self, **scene_view: Any) -> Snapshot:
         """Returns the scene at the moment chosen, or at another.

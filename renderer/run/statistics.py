@@ -41,7 +41,7 @@ FIELDS = {
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "darkness": "why the picture is black or hardly a photon arrives, in words; empty where neither is so",
     "samples.left_out": "samples, one of a pixel and pass each, whose radiance was no number, infinite, negative or "
-    "beyond float32; they count as black",
+    "beyond 2^48; they count as black",
     "samples.left_out_by_pass": "the first passes that had such samples, each with how many: [pass, samples]",
     "samples.first_left_out": "the first of them, as 'tracecore render --debug-path' takes it; empty without any",
     "samples.clamped": "samples brighter than --clamp, which were scaled down to it",
@@ -195,7 +195,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "noise": math.nan,
         "bias": math.nan,
         "darkness": measured.darkness,
-        **_sample_figures(settings, measured.samples),
+        **sample_figures(settings.seed, (settings.crop or (0, 0))[:2], measured.samples),
         **_time_figures(context, measured),
         **{f"rays.{purpose}": count for purpose, count in asdict(work.rays).items()},
         "rays.total": work.rays.total,
@@ -215,15 +215,18 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
     }
 
 
-def _sample_figures(settings: RenderSettings, counts: SampleCounts | None) -> Statistics:
+def sample_figures(seed: int, corner: tuple[int, ...] | None, counts: SampleCounts | None) -> Statistics:
+    """Returns what the statistics say of samples that a film does not hold as they were made.
+
+    seed: of the picture.
+    corner: left column and upper row of the part of the picture that the film has; None for all of it.
+    """
     rows = [] if counts is None else counts.impossible.astype(int).tolist()
-    left, upper = (settings.crop or (0, 0))[:2]
+    left, upper = corner or (0, 0)
     return {
         "samples.left_out": sum(samples for _, samples, _, _ in rows),
         "samples.left_out_by_pass": [[index, samples] for index, samples, _, _ in rows[:MOST_PASSES_TOLD]],
-        "samples.first_left_out": "".join(
-            f"{settings.seed},{index},{left + x}:{upper + y}" for index, _, x, y in rows[:1]
-        ),
+        "samples.first_left_out": "".join(f"{seed},{index},{left + x}:{upper + y}" for index, _, x, y in rows[:1]),
         "samples.clamped": 0 if counts is None else counts.clamped,
     }
 

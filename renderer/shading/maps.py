@@ -117,7 +117,7 @@ def look_at_maps(flags: np.uint32, uses: int, view: MapView, count: int) -> None
     becomes the first axis of a frame of it.
 
     flags, uses: see `renderer.scene.map_records.MapRecords`.
-    count: of hits in the list, which is closed (`renderer.simd.columns.close_list`).
+    count: of hits in the list, which is closed (`renderer.simd.packing.close_list`).
     """
     chunk = view.chunk
     close_list(address(chunk.mapped), CHUNK)  # for lists in this list, which end behind it

@@ -1,5 +1,6 @@
 """A picture goes on from its checkpoint with the same bits, and from nothing that is not its own checkpoint."""
 
+import hashlib
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.run.picture.pass_loop import expose
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import PassLimits
-from renderer.run.resuming import checkpoint_file, checkpoints
+from renderer.run.resuming import checkpoint_file, checkpoints, sealed_file
 from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
@@ -359,6 +360,14 @@ def test_damaged_files_are_refused(written: Path, data: st.DataObject) -> None:
     damaged.write_bytes(content)
     with pytest.raises(CheckpointError, match="is damaged, or no checkpoint of this version"):
         checkpoint_file.read(damaged, key_of)
+
+
+def test_a_whole_file_of_an_older_version_is_refused(written: Path) -> None:
+    content = written.read_bytes()[: -sealed_file.DIGEST_BYTES].replace(b"checkpoint 2", b"checkpoint 1", 1)
+    older = written.with_name("older")
+    older.write_bytes(content + hashlib.blake2b(content, digest_size=sealed_file.DIGEST_BYTES).digest())
+    with pytest.raises(CheckpointError, match="no checkpoint of this version"):
+        checkpoint_file.read(older, key_of)
 
 
 def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:

@@ -94,7 +94,7 @@ def made(device: str, driver: str = "path", **more: Any) -> Picture:
 
 def assert_same(one: Picture, other: Picture) -> None:
     assert one.passes == other.passes
-    assert one.film.sums()["total"].tobytes() == other.film.sums()["total"].tobytes()
+    assert one.film.total.tobytes() == other.film.total.tobytes()
 
 
 @pytest.mark.parametrize("driver", ["path", "photon", "sppm", "photons-only"])

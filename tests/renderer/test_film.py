@@ -10,8 +10,9 @@ from eye_rays import camera_rays
 
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RenderError
+from renderer.film.exact_sum import LARGEST, from_arrays
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
-from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_LIGHT
+from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
 from renderer.film.pass_halves import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
@@ -79,11 +80,11 @@ def test_bright_samples_are_clamped_only_where_that_is_asked_for() -> None:
     plain, clamped = Film(2, 1, columns), Film(2, 1, columns, clamp=4.0)
     for film in (plain, clamped):
         film.add(bright)
-    np.testing.assert_array_equal(plain.sums()["total"], bright)
+    np.testing.assert_array_equal(plain.total, bright)
     assert (plain.counts.clamped, clamped.counts.clamped) == (0, 1)
     np.testing.assert_allclose(clamped.linear[0, 1], (0.0, 4.0 / 0.7152, 0.0), rtol=1e-6)
     np.testing.assert_array_equal(clamped.layers["direct"][0, 1], clamped.linear[0, 1])
-    np.testing.assert_array_equal(clamped.sums()["total"][0, 0], bright[0, 0])
+    np.testing.assert_array_equal(clamped.total[0, 0], bright[0, 0])
 
 
 def test_counts_of_samples_go_on_with_the_film() -> None:
@@ -97,10 +98,23 @@ def test_counts_of_samples_go_on_with_the_film() -> None:
         Film(3, 2).resume(2, film.sums() | {"impossible": np.zeros((1, 3))})
 
 
-def test_the_largest_radiance_is_that_of_float32() -> None:
+def test_the_largest_radiance_has_room_in_the_sums_and_no_larger_one() -> None:
     film = Film(1, 1)
-    film.add(constant(float(np.finfo(np.float32).max), 1, 1))
-    assert film.linear[0, 0, 0] == np.finfo(np.float32).max
+    film.add(constant(LARGEST, 1, 1))
+    assert film.linear[0, 0, 0] == LARGEST
+    film.add(constant(np.nextafter(LARGEST, np.inf), 1, 1))
+    assert film.linear[0, 0, 0] == LARGEST / 2.0
+    assert film.counts.left_out == 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf, 2.0 * LARGEST])
+def test_what_stands_beside_the_picture_has_room_in_the_sums_too(bad: float) -> None:
+    film = Film(1, 1, LAYER_COLUMNS["all"])
+    radiance = np.ones((1, 1, LAYER_COLUMNS["all"]))
+    radiance[..., LAYER_DEPTH] = bad
+    film.add(radiance)
+    assert film.counts.impossible.tolist() == [[0, 1, 0, 0]]
+    assert (film.layers["depth"], film.layers["density"], film.linear.max()) == (0.0, 1.0, 0.0)
 
 
 def test_wrong_shape() -> None:
@@ -256,7 +270,7 @@ def test_a_copy_stays_as_it_is():
         assert copied.passes == passes
         assert np.all(copied.linear == np.float32((2.0**passes - 1.0) / passes))
         second = sum(2.0**i for i in range(passes) if half_of(i) == 1)
-        assert np.all(copied.sums()["second"] == second)
+        assert np.all(from_arrays("second", copied.sums()).value == second)
     copies[0].add(np.full((3, 4, 3), 1.0))
     assert np.all(copies[0].linear == np.float32(4.0 / 3.0))
     assert np.all(film.linear == np.float32(255.0 / 8.0))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from renderer.drivers.shares import MapShare, PhotonShare, Share
+from renderer.drivers.shares import MOST_RUN, MapShare, PhotonShare, Share, run_of
 from renderer.photons.ranges import RANGE_PHOTONS
 from renderer.run.members.pass_supply import MOST_AHEAD, MOST_SEQUENTIAL, Cutting, PassSupply
 
@@ -49,6 +49,22 @@ def test_whole_passes_come_first_and_the_last_ones_are_cut() -> None:
     unknown = PassSupply(Cutting(members=2, passes=None, photons=9999), 0, iter(range(3)))
     assert unknown.left() is None
     assert taken(unknown) == [f"pass {index}" for index in range(3)]
+
+
+def test_passes_of_long_pictures_are_handed_out_as_runs() -> None:
+    """But for the last one, which is cut, so that all members end together."""
+    assert [run_of(passes, 2) for passes in (None, 127, 128, 10**6)] == [1, 1, 8, MOST_RUN]
+    one = supply(35, run=16)
+    assert one.left() == 3
+    shares = all_of(one)
+    assert [(share.index, share.passes) for share in shares[:3]] == [(0, 16), (16, 16), (32, 2)]
+    assert list(map(str, shares)) == ["passes 0 to 15", "passes 16 to 31", "passes 32 to 33", *photons(34)]
+    one.finish(None, 16)
+    assert one.wanted == 16
+    for whole in ({"is_sequential": True, "photons": 0}, {"is_whole": True}):
+        assert "passes" not in " ".join(taken(supply(35, run=16, **whole)))
+    ends_early = PassSupply(Cutting(members=2, passes=64, run=16), 20, iter(range(20, 41)))
+    assert [(share.index, share.passes) for share in all_of(ends_early)] == [(20, 16), (36, 5)]
 
 
 def test_no_more_passes_are_under_way_than_may_be() -> None:

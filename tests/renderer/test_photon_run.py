@@ -9,6 +9,8 @@ import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
+from renderer.gpu import photon_waves
+from renderer.gpu.photon_waves import StoredOnGpu
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment
@@ -20,6 +22,8 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import RenderContext
 from scenes.lights import PointLight
 from scenes.model import Material
+from tracecore.errors import KernelError
+from tracecore.rays import make_rays
 from tracecore.workers.pool import WorkerPool
 
 
@@ -220,3 +224,43 @@ def test_a_scene_without_diffuse_surfaces_stores_nothing_and_says_so():
     lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
     with pytest.raises(UsageError, match="diffuse"):
         run_until(10, snapshot=floor_and_ceiling(materials=[mirror], lights=[lamp]))
+
+
+class Waves:
+    """Stands for a GPU that shades: it traces as the CPU does, and fails from a photon on."""
+
+    def __init__(self, tracer, scene, task):
+        self._tracer, self._scene, self._task = tracer, scene, task
+
+    def trace(self, photons):
+        if photons.stop > self.fails_at:
+            raise KernelError("the GPU has fallen off the bus")
+        pool = WorkerPool(self._tracer, threads=1)
+        traced = trace_photons(self._scene, self._task, pool, photons)
+        pool.close()
+        fates = [getattr(traced.counts, name) for name in vars(traced.counts)][:6]
+        return StoredOnGpu(traced.stored, np.array([*fates, traced.rays]), 2.0, 0.5, 0.0)
+
+    def sample_rays(self):
+        return make_rays([0, 0, 0], [0, 0, 1])
+
+
+@pytest.mark.parametrize(("fails_at", "shading"), [(1 << 40, "gpu"), (1 << 16, "cpu"), (0, "cpu")])
+def test_photons_shaded_on_the_gpu_go_on_by_the_cpu_where_it_fails(monkeypatch, fails_at, shading):
+    """The same photons come out, and the counts and seconds of both are added up."""
+    monkeypatch.setattr(photon_waves, "why_not", lambda scene, tracer: None)
+    monkeypatch.setattr(photon_waves, "PhotonWaves", Waves)
+    monkeypatch.setattr(Waves, "fails_at", fails_at, raising=False)
+    monkeypatch.setattr(Containment, "recover", lambda self, error, first: None)
+    mixed, expected = run_until(200_000, shading="gpu"), run_until(200_000)
+    assert (mixed.shading, expected.shading) == (shading, "cpu")
+    np.testing.assert_array_equal(mixed.photons, expected.photons)
+    assert mixed.rays == expected.rays
+    if shading == "gpu":
+        assert (mixed.seconds, mixed.work.shade_seconds, mixed.busy_seconds) == (2.0, 0.5, 1.5)
+
+
+def test_shading_on_a_gpu_is_refused_where_it_cannot_be():
+    with pytest.raises(UsageError, match="--shading gpu: only the tracer of a GPU has one to shade on"):
+        run_until(100, shading="gpu")
+    assert run_until(100, shading="auto").shading == "cpu"

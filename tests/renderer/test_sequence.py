@@ -23,7 +23,7 @@ from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS
 from renderer.drivers.path import PathDriver
 from renderer.film.animation import GifAnimation, animation_of
-from renderer.film.film import RunningSum
+from renderer.film.exact_sum import RunningSum
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
 from renderer.run import resolve

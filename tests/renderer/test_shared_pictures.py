@@ -23,6 +23,7 @@ from renderer.fleet import seats as fleet_seats
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
+from renderer.run.members import fleet_driver
 from renderer.run.members.fleet_driver import shared_driver
 from renderer.run.members.pass_supply import PassSupply
 from renderer.run.picture.picture_files import statistics_path
@@ -249,6 +250,40 @@ def test_members_make_the_passes_of_a_picture_that_is_yielded_pass_by_pass() -> 
     *_, shared = renderer.render_passes("cornell", CHOSEN, driver="photon", gpus=2)
     assert shared.image.tobytes() == alone(driver="photon").image.tobytes()
     assert {row["name"] for row in shared.statistics["members"]} == {"0 (cpu)", "1 (cpu)"}
+
+
+@pytest.mark.usefixtures("kept")
+def test_members_send_runs_of_passes_that_they_have_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight passes as runs of three at most; the ninth is cut, so that both members end together."""
+    monkeypatch.setattr(fleet_driver, "run_of", lambda passes, members: 3)
+    changes: dict[str, Any] = {"driver": "photon", "passes": 9, "layers": True, "clamp": 0.3}
+    pictures = list(renderer.render_passes("cornell", CHOSEN, gpus=2, **changes))
+    assert [one.passes for one in pictures] == [3, 6, 8, 9]
+    one = alone(**changes)
+    assert pictures[-1].image.tobytes() == one.image.tobytes()
+    assert {name: layer.tobytes() for name, layer in pictures[-1].layers.items()} == {
+        name: layer.tobytes() for name, layer in one.layers.items()
+    }
+    for key in ("noise", "samples.clamped", "rays.total", "photons.stored"):
+        assert pictures[-1].statistics[key] == one.statistics[key]
+    assert one.statistics["samples.clamped"] > 0
+
+
+def test_a_member_killed_at_a_run_of_passes_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first that is asked for a run other than the first one is killed before it has made it."""
+    ask, killed = Member.ask, list[str]()
+
+    def killing(member: Member, *words: Any) -> None:
+        ask(member, *words)
+        if isinstance(words[-1], Share) and words[-1].index > 0 and not killed:
+            member.process.kill()
+            killed.append(member.name)
+
+    monkeypatch.setattr(Member, "ask", killing)
+    monkeypatch.setattr(fleet_driver, "run_of", lambda passes, members: 4)
+    *_, shared = renderer.render_passes("cornell", CHOSEN, gpus=2, driver="path", passes=12)
+    assert len(killed) == 1
+    assert shared.image.tobytes() == alone(driver="path", passes=12).image.tobytes()
 
 
 def interrupted_after(passes: int) -> Callable[[Film, Any, Any], None]:

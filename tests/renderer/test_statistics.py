@@ -19,7 +19,8 @@ from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, TracerLimits, TracerStatistics
 
 DESIGN = """
-software scene triangles driver kernel kernel_choice device dispatch batch_rays threads seed passes noise bias darkness
+software scene triangles driver kernel kernel_choice device dispatch shading batch_rays threads seed passes
+noise bias darkness
 samples.left_out samples.left_out_by_pass samples.first_left_out samples.clamped
 seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, Work, within_crop
+from renderer.drivers.driver import Carried, Driver, MadeShare, Work, within_crop
 from renderer.drivers.pixels import cropped, pixels_by_tile
-from renderer.drivers.shares import Share, part_of
+from renderer.drivers.shares import Share, part_of, run_of
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.fleet.fleet import Opening
 from renderer.plugins import loaded_files
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
     from renderer.fleet.fleet import Fleet
     from renderer.run.members.picture_member import MemberReport, MemberResult
-    from renderer.run.plan import Plan
+    from renderer.run.plan import PassLimits, Plan
     from renderer.scene.render_context import RenderContext
 
 #: Counts of a driver's work that are seconds of its threads, and those that are bytes.
@@ -46,23 +46,24 @@ class FleetDriver(Driver):
     kind: the class of the members' drivers.
     fleet: its members are open for this picture.
     reports: of the members.
-    passes: how many the picture has, or None where nobody knows.
+    limits: of the picture.
     is_whole: whether no pass is cut into parts.
     """
 
     def __init__(
-        self, kind: type[Driver], fleet: Fleet, reports: list[MemberReport], passes: int | None, *, is_whole: bool
+        self, kind: type[Driver], fleet: Fleet, reports: list[MemberReport], limits: PassLimits, *, is_whole: bool
     ) -> None:
         self.name, self.can_resume = kind.name, kind.can_resume  # type: ignore[misc]
         self.is_sequential = kind.is_sequential  # type: ignore[misc]
         self._fleet, self._reports, self.settings = fleet, reports, reports[0].settings
         self._cutting = Cutting(
             members=len(reports),
-            passes=passes,
+            passes=limits.passes,
             photons=reports[0].photons,
             is_sequential=kind.is_sequential,
             has_one_map=kind.has_one_map,
             is_whole=is_whole,
+            run=run_of(limits.passes, len(reports)) if limits.is_of_passes_alone else 1,
         )
         self._work = Work()
         self._under_way: dict[int, list[Work]] = {}
@@ -94,7 +95,7 @@ class FleetDriver(Driver):
         if first is None:
             return
         supply = PassSupply(self._cutting, first, chain([first], indices), carried or None)
-        waiting: dict[int, dict[int, MemberResult]] = {}
+        waiting: dict[int, dict[int, MemberResult]] = {}  # by index and part
         with closing(self._fleet.results(supply)) as results:
             for share, name, result in results:
                 self._note(name, share.index, result)
@@ -105,8 +106,9 @@ class FleetDriver(Driver):
                 while len(waiting.get(supply.wanted, {})) == self._cutting.parts_of(supply.wanted):
                     index, made = supply.wanted, waiting.pop(supply.wanted)
                     next_carried = self._next_carried(made) if self.is_sequential else {}
-                    supply.finish(next_carried or None)
-                    yield MadeShare(self._together(made), self._worked(index), next_carried)
+                    passes = made[0].made.passes
+                    supply.finish(next_carried or None, passes)
+                    yield MadeShare(self._together(made), self._worked(index), next_carried, passes)
 
     def _note(self, name: str, index: int, result: MemberResult) -> None:
         """Keep what a member says of its work, which is counted with the pass that it was for."""
@@ -133,11 +135,10 @@ class FleetDriver(Driver):
                 whole[name][pixels] = values[pixels]
         return whole
 
-    def _together(self, made: dict[int, MemberResult]) -> Radiance:
-        """Returns the pass that all its parts make."""
+    def _together(self, made: dict[int, MemberResult]) -> Any:
+        """Returns the pass that all its parts make, or what was made of a run of passes."""
         if len(made) == 1:
-            values: Radiance = made[0].made.values
-            return values
+            return made[0].made.values
         settings = self.settings
         image = np.zeros((settings.width * settings.height, LAYER_COLUMNS[settings.layers]))
         for part, result in made.items():
@@ -151,8 +152,7 @@ def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSe
     def make(context: RenderContext, _: RenderSettings) -> Driver:
         content = MemberOrder(scene=plan.scene, settings=plan.settings, tree=context.tracer.tree)
         reports = fleet.open(Opening(PictureMember, content, loaded_files()))
-        chosen = plan.settings
-        return FleetDriver(plan.driver, fleet, reports, chosen.passes, is_whole=chosen.shutter is not None)
+        return FleetDriver(plan.driver, fleet, reports, plan.limits, is_whole=plan.settings.shutter is not None)
 
     return make
 

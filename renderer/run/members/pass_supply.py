@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from renderer.drivers.pass_photons import Photons
@@ -34,6 +35,7 @@ class Cutting:
     is_sequential: whether a pass needs those before it.
     has_one_map: whether all passes look up in the same maps.
     is_whole: whether no pass is cut.
+    run: passes that a member adds up before it sends them, or 1.
     """
 
     members: int
@@ -42,6 +44,13 @@ class Cutting:
     is_sequential: bool = False
     has_one_map: bool = False
     is_whole: bool = False
+    run: int = 1
+
+    def passes_from(self, index: int) -> int:
+        """Returns how many passes are made as a run that begins with this one."""
+        if self.passes is None or self.is_sequential or self.is_whole or self.parts_of(index) > 1:
+            return 1
+        return min(self.run, self.passes - self.passes % self.members - index)
 
     def parts_of(self, index: int) -> int:
         """Returns how many parts a pass is cut into: more than one where whole passes would leave members idle."""
@@ -64,7 +73,7 @@ class Cutting:
     @property
     def most_ahead(self) -> int:
         """Returns how many passes may be under way, from the one on that is added next."""
-        return MOST_SEQUENTIAL if self.is_sequential else MOST_AHEAD * self.members
+        return MOST_SEQUENTIAL if self.is_sequential else max(MOST_AHEAD, 4 * self.run) * self.members
 
 
 class PassSupply:
@@ -85,6 +94,7 @@ class PassSupply:
         self._lock = threading.Lock()
         self._ready: deque[AnyShare] = deque()
         self._waiting: list[int] = []  # passes that have begun, of which no part can be made yet
+        self._runs: dict[int, int] = {}  # how many passes each has, by the index of the first
         self._next, self._is_over = first, False
         self._ranges = ranges_of(range(cutting.photons), cutting.members) if cutting.photons else []
         self._traced: dict[int, dict[int, Photons]] = {}
@@ -102,7 +112,9 @@ class PassSupply:
         """Returns about how many shares are still to be taken, or None where nobody knows."""
         with self._lock:
             passes = self._cutting.passes
-            return None if passes is None else len(self._ready) + len(self._waiting) + max(0, passes - self._next)
+            if passes is None:
+                return None
+            return len(self._ready) + len(self._waiting) + max(0, -(-(passes - self._next) // self._cutting.run))
 
     def note(self, share: PhotonShare | MapShare, values: Any) -> None:
         """Takes what was made of photons or maps, so that what needs it can be made."""
@@ -118,10 +130,14 @@ class PassSupply:
                 in_order = tuple(traced[each.first] for each in self._ranges)
                 self._ready.appendleft(MapShare(share.index, Common(in_order)))
 
-    def finish(self, carried: Carried | None) -> None:
-        """Goes on after the pass that is wanted, which is made. carried: what the next one needs of it."""
+    def finish(self, carried: Carried | None, passes: int = 1) -> None:
+        """Goes on after the pass or the run that is wanted, which is made.
+
+        carried: what the next pass needs of it.
+        passes: how many the run has.
+        """
         with self._lock:
-            self.wanted += 1
+            self.wanted += passes
             self._carried = {self.wanted: carried}
             self._release()
 
@@ -129,14 +145,16 @@ class PassSupply:
         """Begin the next pass, unless enough are under way or there are no more."""
         if self._is_over or self._next - self.wanted >= self._cutting.most_ahead:
             return False
-        if next(self._indices, None) is None:
+        passes = len(list(islice(self._indices, self._cutting.passes_from(self._next))))
+        if passes == 0:
             self._is_over = True
             return False
         is_first = self._next == self._first
         if self._cutting.has_own_maps(self._next) or (is_first and self._cutting.begins_with_maps):
             self._ready.extend(PhotonShare(self._next, each) for each in self._ranges)
         self._waiting.append(self._next)
-        self._next += 1
+        self._runs[self._next] = passes
+        self._next += passes
         self._release()
         return True
 
@@ -155,4 +173,5 @@ class PassSupply:
     def _shares_of(self, index: int) -> list[Share]:
         parts, carried = self._cutting.parts_of(index), self._carried.get(index)
         given = self._maps.pop(index) if self._cutting.has_own_maps(index) else self._maps.get(self._first)
-        return [Share(index, part, parts, carried, given) for part in range(parts)]
+        run = self._runs.pop(index)
+        return [Share(index, part, parts, carried, given, run) for part in range(parts)]

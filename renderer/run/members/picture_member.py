@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from renderer.drivers import find_driver
 from renderer.drivers.driver import MadeShare, RenderSettings, Work
 from renderer.drivers.shares import AnyShare, Share, made_shares
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_COLUMNS
 from renderer.run.members.member_figures import TracerReport
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
@@ -89,6 +91,39 @@ class MemberResult(NamedTuple):
     traced: TracerStatistics
 
 
+class RunInMaking:
+    """Adds up the passes of a run as they are made; stands for whoever waits for each of them.
+
+    share: the run.
+    film: of its passes, which has none yet.
+    answer: gets what is made of the run, or the first error.
+    """
+
+    def __init__(self, share: Share, film: Film, answer: Future[MemberResult]) -> None:
+        self._share, self._film, self._answer = share, film, answer
+        self._work = Work()
+
+    def set_result(self, result: MemberResult) -> None:
+        """Takes the next pass of the run."""
+        if self._answer.done():  # with an error
+            return
+        self._film.add(result.made.values)
+        self._work.rays.add(result.made.work.rays)
+        self._work.photons.add(result.made.work.photons)
+        if self._film.passes == self._share.passes:
+            made = MadeShare(self._film.sums(), self._work, {}, self._share.passes)
+            self._answer.set_result(result._replace(made=made))
+
+    def set_exception(self, error: BaseException) -> None:
+        """Takes the error of a pass."""
+        if not self._answer.done():
+            self._answer.set_exception(error)
+
+
+#: Who waits for what a member makes.
+Answer = Future[MemberResult] | RunInMaking
+
+
 class PictureMember:
     """Makes shares of passes; several threads may ask for some at once, and they are under way together.
 
@@ -97,6 +132,7 @@ class PictureMember:
 
     def __init__(self, order: MemberOrder, seat: Seat) -> None:
         plan = order.plan(seat)
+        self._clamp = plan.settings.clamp
         begin_to_load(plan.driver.code)
         snapshot = plan.snapshot()
         self._opened = ExitStack()
@@ -107,7 +143,7 @@ class PictureMember:
         self._is_moving = plan.settings.shutter is not None
         self.window = 2 if self._is_moving else self._source.driver.room + 1
         self._changed = threading.Condition()
-        self._asked: deque[tuple[AnyShare, Future[MemberResult]]] = deque()
+        self._asked: deque[tuple[AnyShare, Answer]] = deque()
         self._is_working = False
 
     def report(self) -> MemberReport:
@@ -119,7 +155,7 @@ class PictureMember:
         """Returns a share, once it is made."""
         answer: Future[MemberResult] = Future()
         with self._changed:
-            self._asked.append((share, answer))
+            self._asked.extend(self._one_by_one(share, answer))
             begins, self._is_working = not self._is_working, True
         if begins:
             self._work()
@@ -129,14 +165,24 @@ class PictureMember:
         """Closes the driver and the tracer."""
         self._opened.close()
 
+    def _one_by_one(self, share: AnyShare, answer: Future[MemberResult]) -> list[tuple[AnyShare, Answer]]:
+        """Returns what is made of a share, each with who waits for it: of a run its passes."""
+        if not isinstance(share, Share) or share.passes == 1:
+            return [(share, answer)]
+        settings = self._source.driver.settings
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], self._clamp, share.index)
+        run, indices = RunInMaking(share, film, answer), range(share.index, share.index + share.passes)
+        return [(replace(share, index=index, passes=1), run) for index in indices]
+
     def _work(self) -> None:
         """Make what is asked for until nothing is: one of those who ask does it for all."""
         while True:
-            under_way: deque[Future[MemberResult]] = deque()
+            under_way: deque[Answer] = deque()
             try:
                 for made in self._made(under_way):
                     result = MemberResult(made, self._source.work, self._source.traced)
-                    under_way.popleft().set_result(result)
+                    under_way[0].set_result(result)
+                    under_way.popleft()
             except BaseException as error:
                 for answer in under_way:
                     answer.set_exception(error)
@@ -145,7 +191,7 @@ class PictureMember:
                     self._is_working = False
                     return
 
-    def _made(self, under_way: deque[Future[MemberResult]]) -> Generator[MadeShare]:
+    def _made(self, under_way: deque[Answer]) -> Generator[MadeShare]:
         """Yields shares in the order in which they are taken. under_way: who waits for each."""
 
         def take() -> AnyShare | None:

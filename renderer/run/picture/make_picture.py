@@ -44,7 +44,7 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
     key_of = partial(frame_key, plan, context.snapshot)
     checkpoints = Checkpoints(path if is_to_a_file and not is_frame else None, chosen, key_of)
     with closing(PassSource(context, plan, settings, is_contained=True)) as source, held_back():
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, plan.first_pass)
         checkpoints.take_up(source.driver, film)
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)

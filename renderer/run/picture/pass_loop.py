@@ -87,10 +87,11 @@ def expose_and_save(maker: PassMaker, film: Film, limits: PassLimits, results: R
     finished = False
     with interruptible(), held_back():
         try:
-            with let_through(), _progress_bar(limits, film.passes, quiet) as bar:
+            with let_through(), _progress_bar(limits, film.end, quiet) as bar:
                 start, savings = time.perf_counter(), results.savings()
                 for _ in expose(maker, film, limits):
                     if bar is not None:
+                        bar.n = film.end - 1
                         _move(bar, maker.work.rays.total / max(time.perf_counter() - start, 1e-9))
                     for saving in savings:
                         saving.save_if_due(film, quiet=quiet)
@@ -111,8 +112,8 @@ def _move(bar: tqdm[None], rays_per_second: float) -> None:
 
 
 def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
-    """Adds passes to a film up to the limits, and yields after each whether it was the last; none where they are
-    reached.
+    """Adds passes to a film up to the limits, and yields after each whether it was the last, or after several that a
+    member of a fleet has added up; none where they are reached.
 
     Where time is limited, passes that are under way when it is over are added too. A pass that is finished is in the
     film before another one is waited for.
@@ -120,11 +121,14 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
     if limits.reached(film):
         return
     start = time.perf_counter()
-    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.passes))
+    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.end))
     with closing(maker.passes(indices, film.carried)) as passes:
         made = next(passes, None)
         while made is not None:
-            film.add(made.values, made.carried)
+            if made.passes == 1:
+                film.add(made.values, made.carried)
+            else:
+                film.join(made.values, made.passes)
             is_last, made = limits.reached(film), None
             if not is_last and limits.seconds is not None:  # whether another one follows is known when it is there
                 made = next(passes, None)

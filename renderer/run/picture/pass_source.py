@@ -83,7 +83,8 @@ class PassSource:
             try:
                 with closing(self._uncontained(noted(chain(again, indices)), carried)) as passes:
                     for made in passes:
-                        done = taken.popleft() + 1
+                        for _ in range(made.passes):
+                            done = taken.popleft() + 1
                         carried = made.carried
                         yield made
                 return

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.run import statistics
+from renderer.run.picture.part_file import write_film
 from renderer.run.picture.pass_loop import Saving
 from renderer.run.resuming.checkpoint_file import checkpoint_path
 from renderer.settings.picture import TRACING, Settings
@@ -96,7 +97,8 @@ def read_statistics(path: Path) -> dict[str, Any] | None:
 
 
 class PictureFiles:
-    """Writes the files of a picture: `path`, its statistics, and for a .png also linear radiance as an .npy.
+    """Writes the files of a picture: `path`, its statistics, and for a .png also linear radiance as an .npy; of a part
+    of its passes `path` alone, for `merging`.
 
     path: None where no file is written.
     is_frame: whether it is a frame of a sequence, which has no .npy, and of which a finished one is left to the caller.
@@ -112,7 +114,8 @@ class PictureFiles:
     def savings(self) -> list[Saving]:
         """Returns when the unfinished picture is written, and when the checkpoint."""
         found = []
-        if self.path is not None and target_of(self.path) is not None:  # a pipe is written to once
+        is_part = self.record.plan.part is not None
+        if self.path is not None and target_of(self.path) is not None and not is_part:  # a pipe is written to once
             preview = self.record.plan.settings.preview or 0.0
             found.append(Saving("the unfinished picture", self.save_picture, preview, preview))
         kept = self.checkpoints
@@ -140,18 +143,25 @@ class PictureFiles:
         if not self.record.plan.settings.quiet:
             for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
-        if self.path is not None and not (is_finished and self.is_frame):
-            path, *linear, figures = files_of(self.path, keep_linear=not self.is_frame)
-            write_each(
-                partial(self.picture.write, path),
-                *(partial(image_file.write_array, one, self.picture.image) for one in linear),
-                partial(statistics.write, figures, self.picture.statistics),
-            )
+        if self.path is not None and self.record.plan.part is not None:
+            write_film(self.path, self.record, film)
+        elif self.path is not None and not (is_finished and self.is_frame):
+            write_picture(self.picture, files_of(self.path, keep_linear=not self.is_frame))
         if is_finished:
             self.checkpoints.remove()
 
     def _save_checkpoint(self, film: Film) -> None:
         self.checkpoints.save(film, self.record.spent(film))
+
+
+def write_picture(picture: Picture, files: list[Path]) -> None:
+    """Writes the files of a picture, as `files_of` names them."""
+    path, *linear, figures = files
+    write_each(
+        partial(picture.write, path),
+        *(partial(image_file.write_array, one, picture.image) for one in linear),
+        partial(statistics.write, figures, picture.statistics),
+    )
 
 
 def loss_note(figures: Statistics) -> str:
@@ -160,7 +170,7 @@ def loss_note(figures: Statistics) -> str:
     if count == 0:
         return ""
     samples = "1 sample was left out, whose" if count == 1 else f"{count} samples were left out, whose"
-    return f"{samples} radiance is not finite and >= 0; --debug-path {first} shows how the first came about"
+    return f"{samples} radiance is not from 0 to 2^48; --debug-path {first} shows how the first came about"
 
 
 def write_others(source: PassSource, film: Film) -> None:

@@ -1,0 +1,125 @@
+"""Sums that are exact, so that the same numbers give the same bits in any order and however they are shared out.
+
+A number is rounded once, to the nearest multiple of `STEP`, a tie to the even one. Multiples of it are whole numbers,
+and whole numbers are added without an error as long as they fit. A sum is `high` times `LIMB` steps and `low` steps
+more, `low` from -LIMB / 2 on and below LIMB / 2, so that each sum has one form alone. (Fixed point in place of the
+superaccumulators of Neal: Fast Exact Summation Using Small and Large Superaccumulators, 2015; numbers are rounded
+before they are added as by Demmel, Nguyen: Fast Reproducible Floating-Point Summation, 2013.)
+
+`MOST_NUMBERS` numbers of at most `LARGEST` fit a sum. Whoever adds sees to it that there are no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.film.bands import by_bands
+from tracecore.compilation.cached import compiled
+
+#: Binary digits of a step behind the point, and of the low part of a sum.
+STEP_BITS, LIMB_BITS = 56, 62
+STEP, LIMB, HALF_LIMB = 2.0**-STEP_BITS, 2.0**LIMB_BITS, 1 << (LIMB_BITS - 1)
+
+#: The greatest size of a number, and how many of them a sum has room for at least.
+LARGEST, MOST_NUMBERS = 2.0**48, 1 << 20
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+
+class ExactSum(NamedTuple):
+    """Is a sum for each place of an array. high, low: int64, of its shape."""
+
+    high: Longs
+    low: Longs
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...]) -> ExactSum:
+        """Returns sums of nothing."""
+        return cls(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+
+    @property
+    def value(self) -> Doubles:
+        """Returns the sums as float64, of the array's shape."""
+        made: Doubles = self.high * (LIMB * STEP) + self.low * STEP
+        return made
+
+    def put(self, before: ExactSum, numbers: Doubles, first: int = 0) -> None:
+        """Makes this, which may hold anything, other sums with numbers added. All arrays are rows of one length.
+
+        before: the other sums, of the same shape as these, (rows, ..., n).
+        numbers: (rows, ..., columns) float64, of which n columns are added.
+        first: the first column of them.
+        """
+
+        def put_band(*bands: npt.NDArray[Any]) -> None:
+            own, *parts = map(_flat, bands)
+            _put_rounded(own, first, (parts[0], parts[1]), (parts[2], parts[3]))
+
+        by_bands(put_band, np.ascontiguousarray(numbers), *before, *self)
+
+    def joined(self, other: ExactSum) -> ExactSum:
+        """Returns the sums of both."""
+        low = self.low + other.low
+        carried = (low + HALF_LIMB) >> LIMB_BITS
+        return ExactSum(self.high + other.high + carried, low - (carried << LIMB_BITS))
+
+
+class RunningSum(NamedTuple):
+    """Is an exact sum of passes that takes turns between two pieces of memory.
+
+    now: (height, width, n).
+    spare: memory of the sum before, to which the next one is written; None where there is none.
+    is_looked_at: whether somebody may look at the sum later, so that its memory is not written to again.
+    """
+
+    now: ExactSum
+    spare: ExactSum | None = None
+    is_looked_at: bool = True
+
+    def plus(self, numbers: Doubles, first: int = 0) -> RunningSum:
+        """Returns the sum with numbers added, as by `ExactSum.put`, which leaves this one as it is."""
+        new = ExactSum(*map(np.empty_like, self.now)) if self.spare is None else self.spare
+        new.put(self.now, numbers, first)
+        return RunningSum(new, None if self.is_looked_at else self.now, is_looked_at=False)
+
+    def looked_at(self) -> RunningSum:
+        """Returns the same for somebody who keeps the sum."""
+        return RunningSum(self.now)
+
+
+def to_arrays(sums: Mapping[str, ExactSum]) -> dict[str, Longs]:
+    """Returns the parts of sums by names that `from_arrays` knows."""
+    return {f"{name}.{part}": array for name, one in sums.items() for part, array in one._asdict().items()}
+
+
+def from_arrays(name: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> ExactSum:
+    """Returns the sum of this name. arrays: as `to_arrays` has them, and others."""
+    return ExactSum(*(np.asarray(arrays[f"{name}.{part}"], np.int64) for part in ExactSum._fields))
+
+
+def _flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array as rows of its last axis."""
+    return array.reshape(-1, array.shape[-1])
+
+
+@compiled
+def _put_rounded(numbers: Doubles, first: int, before: tuple[Longs, Longs], after: tuple[Longs, Longs]) -> None:
+    """Adds columns of numbers, from the first one on, to sums, and puts what comes of it into others. What is done with
+    steps is exact, as these are whole numbers of 53 binary digits.
+
+    before, after: high and low parts.
+    """
+    (high, low), (new_high, new_low) = before, after
+    for row in range(high.shape[0]):
+        for column in range(high.shape[1]):
+            steps = np.rint(numbers[row, first + column] * (1.0 / STEP))
+            limbs = np.rint(steps * (1.0 / LIMB))
+            sum_low = low[row, column] + np.int64(steps - limbs * LIMB)
+            carried = (sum_low + HALF_LIMB) >> LIMB_BITS
+            new_high[row, column] = high[row, column] + np.int64(limbs) + carried
+            new_low[row, column] = sum_low - (carried << LIMB_BITS)
