@@ -120,10 +120,23 @@ def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: 
 
 def test_whole_arrays_are_launched_in_pieces(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last piece is smaller."""
-    monkeypatch.setattr("tracecore.tracers.gpu.LAUNCH_RAYS", 256)
+    monkeypatch.setattr("tracecore.tracers.gpu.PIECE_RAYS", 256)
     with open_gpu() as tracer:
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
         assert (tracer.statistics().batches, tracer.statistics().rays) == (3, 600)
+
+
+def test_room_for_whole_arrays_is_kept_for_the_next_call(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecore.tracers.gpu.PIECE_RAYS", 600)
+    with open_gpu() as tracer:
+        opened = cuda.live()["memory"]
+        tracer.closest_hit(CASE.rays)
+        before = cuda.live()["memory"]
+        assert before > opened
+        assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert cuda.live()["memory"] == before
+    rested(cuda)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)

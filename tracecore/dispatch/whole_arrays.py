@@ -96,6 +96,37 @@ class LaunchContext:
             self.check()
 
 
+class CopyRooms:
+    """Room for pieces of whole arrays, kept from one call to the next: memory of the host that a device reaches takes
+    longer to get than a piece takes on its way.
+
+    context: what is launched.
+    capacity: rays of a piece.
+    """
+
+    def __init__(self, context: LaunchContext, capacity: int) -> None:
+        self._context, self.capacity = context, capacity
+        self._free: list[CopiedRays] = []
+
+    def trace(self, rays: Floats, hits: Floats, query: Query) -> tuple[int, int, int]:
+        """Traces a piece in room that nobody uses, by any thread, as `CopiedRays.trace` does. Room is lost where that
+        fails.
+        """
+        with cuda_errors("cannot use the GPU"):
+            self._context.kernel.device.ensure_attached()
+        try:
+            room = self._free.pop()
+        except IndexError:
+            room = CopiedRays(self._context, self.capacity)
+        report = room.trace(rays, hits, query)
+        self._free.append(room)
+        return report
+
+    def clear(self) -> None:
+        """Gives the room back."""
+        self._free.clear()
+
+
 class CopiedRays:
     """Room for the rays of one launch and their hits, on the host and on the device.
 

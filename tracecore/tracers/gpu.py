@@ -35,12 +35,13 @@ from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, P
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
-from tracecore.dispatch.whole_arrays import CopiedRays, LaunchContext, WorkCounters
+from tracecore.dispatch.whole_arrays import CopyRooms, LaunchContext, WorkCounters
 from tracecore.errors import KernelError, TraceError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Hits, Query, checked_rays
+from tracecore.threads import Piece, in_pieces
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -55,6 +56,9 @@ LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
 LAUNCH_RAYS = 1 << 21
+
+#: Rays of whole arrays that are copied, traced and copied back together, while others are on their way.
+PIECE_RAYS = 1 << 17
 
 #: Launches and copies of which the fastest tells how fast it can be; bytes of a copy.
 LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
@@ -122,7 +126,9 @@ class GpuTracer(OpenTracer):
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
             self._launched_kernel = self._load()
             self._work_counters = WorkCounters()
-            self._launch_context: LaunchContext | None = LaunchContext(self._launched_kernel, scene, timeout_seconds())
+            context = LaunchContext(self._launched_kernel, scene, timeout_seconds())
+            self._launch_context: LaunchContext | None = context
+            self._rooms = CopyRooms(context, PIECE_RAYS)
             ring_kernel, by_launches = self._load(resident=True), dispatch == "streamed"
             self._host = KernelHost(ring_kernel, scene, timeout_seconds(), by_launches=by_launches)
         self.dispatch = dispatch
@@ -217,10 +223,12 @@ class GpuTracer(OpenTracer):
     def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
         with cuda_errors("cannot use the GPU"):
             self.gpu.attach()
-        room = CopiedRays(self.launch_context, min(len(rays), LAUNCH_RAYS))
-        for start in range(0, len(rays), LAUNCH_RAYS):
-            part = slice(start, min(start + LAUNCH_RAYS, len(rays)))
-            self._work_counters.add(part.stop - start, room.trace(rays[part], hits[part], query))
+
+        def trace(piece: Piece) -> None:
+            part = slice(*piece)
+            self._work_counters.add(piece[1] - piece[0], self._rooms.trace(rays[part], hits[part], query))
+
+        in_pieces(trace, len(rays), self._rooms.capacity)
 
     def limits(self, rays: Floats) -> TracerLimits:
         """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
@@ -355,6 +363,7 @@ class GpuTracer(OpenTracer):
         context, self._launch_context = self._launch_context, None
         if context is None:
             return
+        self._rooms.clear()
         with self._lock:
             queues, self._queues = self._queues, []
             self._tree = None if isinstance(self._tree, DeviceTree) else self._tree
