@@ -140,7 +140,7 @@ np.savez("lighting.npz", light=light, photons=np.array([[*sum(photon, ())] for p
 def test_the_added_light_lights_a_floor(contributed: Path, tmp_path: Path) -> None:
     """A lamp of intensity I cos a at a height h gives a floor I cos^4 a / h^2, where it is seen at an angle a."""
     (tmp_path / "lamp.toml").write_text(LAMP)
-    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(contributed)}
     command = [sys.executable, "-c", LIGHTING, "lamp.toml"]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -187,7 +187,7 @@ except UsageError as error:
 
 def test_the_added_setting_reaches_its_loop_and_is_refused_elsewhere(contributed: Path, tmp_path: Path) -> None:
     (tmp_path / "lamp.toml").write_text(GLOWING)
-    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(contributed)}
     command = [sys.executable, "-c", LOOKING]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

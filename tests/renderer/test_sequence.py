@@ -610,27 +610,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(owner, name, slowed(key, getattr(owner, name)))
 
 
-@pytest.mark.usefixtures("slow")
-def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
-    """Each row has more than what a sum may be off, so that none can be missing."""
-    start = time.perf_counter()
-    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
-    wall = time.perf_counter() - start
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
-    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
-    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
-    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
-    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
-    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
-    assert len(figures["seconds.total"]) == 2
-
-
-@pytest.mark.usefixtures("slow")
-def test_a_film_has_a_timeline_of_its_threads(moving, counted, tmp_path):
-    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+def assert_timeline(events, figures):
+    """Raises unless the spans of the three threads of a film add up to its statistics, and none overlap in a thread."""
     names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert list(names.values()) == ["main", "player", "writer"]
     spans = [event | {"of": names[event["tid"]]} for event in events if event["ph"] == "X"]
@@ -645,6 +626,23 @@ def test_a_film_has_a_timeline_of_its_threads(moving, counted, tmp_path):
     (packed,) = (one for one in spans if one["name"] == "packing" and one["args"]["frame"] == 1)
     (rays,) = (one for one in main if one["name"] == "rays" and one["args"]["frame"] == 0)
     assert packed["ts"] < rays["ts"] + rays["dur"]  # beside one another
+
+
+@pytest.mark.usefixtures("slow")
+def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
+    """Each row has more than what a sum may be off, so that none can be missing."""
+    start = time.perf_counter()
+    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
+    wall = time.perf_counter() - start
+    figures = json.loads((tmp_path / "a.gif.json").read_text())
+    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
+    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
+    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
+    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
+    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
+    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
+    assert len(figures["seconds.total"]) == 2
+    assert_timeline(json.loads((tmp_path / "t.json").read_text())["traceEvents"], figures)
 
 
 def test_kept_frames_take_no_rays(moving, counted, tmp_path):

@@ -115,12 +115,12 @@ def test_no_ray_leaves_a_closed_sphere_far_away(kernel: str) -> None:
             assert (hits.view(np.uint32)[:, 3] != MISS).all()
 
 
-@pytest.mark.parametrize("count", [1, 31, 32, 33, 127, 128, 129, 4097])
 @pytest.mark.parametrize("kernel", strategy_names())
-def test_any_number_of_rays(kernel: str, count: int) -> None:
+def test_any_number_of_rays(kernel: str) -> None:
     triangles, rays, closest, _ = answers("few-triangles", 4097)
     with EmulatedTracer(triangles, kernel) as tracer:
-        assert_same_bits(tracer.closest_hit(rays[:count]), closest[:count], rays)
+        for count in (1, 31, 32, 33, 127, 128, 129, 4097):
+            assert_same_bits(tracer.closest_hit(rays[:count]), closest[:count], rays)
 
 
 # --------------------------------------------------------------------------------------------- the kernel of the README
