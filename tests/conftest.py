@@ -9,6 +9,7 @@ import pytest
 from heard_signals import hear_signals
 
 from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.emulator.library import emulator_unavailable_reason
 
 #: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
 #: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.
@@ -105,6 +106,20 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_folder(_folders: Path) -> None:
     """Has a test and its child processes begin in a folder of their own: none sees what a user has in another one."""
     os.chdir(tempfile.mkdtemp(dir=_folders))
+
+
+@pytest.fixture(scope="session")
+def emulator() -> None:
+    """Skips what needs the emulator where it cannot be had."""
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def gpu() -> None:
+    """Skips what needs a GPU where there is none."""
+    if reason := gpu_unavailable_reason():
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

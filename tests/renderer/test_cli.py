@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
+from data_files import data_text
 from PIL import Image
 
 import renderer
@@ -83,14 +85,6 @@ def flat(monkeypatch: pytest.MonkeyPatch) -> type[FlatDriver]:
 
     monkeypatch.setitem(DRIVERS, "flat", Flat)
     return Flat
-
-
-def run(*arguments: object) -> int:
-    """Exit status of the program, however it ends."""
-    try:
-        return cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def run_flat(*arguments: object) -> int:
@@ -1009,35 +1003,7 @@ def test_only_the_command_that_is_asked_for_has_arguments() -> None:
 # What a scene proposes
 
 
-PROPOSING = """
-[render]
-driver = "{driver}"
-size = [6, 5]
-passes = 3
-photons = 1234
-radius = 0.25
-max_bounces = 7
-exposure = 1.5
-tone_map = "linear"
-seed = 99
-
-[materials]
-wall = {{ diffuse = 0.5 }}
-
-[cameras.left]
-eye = [0, 0, 5]
-target = [0, 0, 0]
-vertical_fov = 40
-
-[cameras.right]
-eye = [1, 0, 5]
-target = [1, 0, 0]
-vertical_fov = 40
-
-[[object]]
-shape = "sphere"
-material = "wall"
-"""
+PROPOSING = data_text("toml/proposing.toml.template")
 
 
 def proposing(folder: Path, driver: str) -> Path:

@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
+from data_files import data_text
 from PIL import Image
 from small_scenes import LAMP_BEHIND_A_WALL
 
-from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS
@@ -42,38 +43,7 @@ from scenes.errors import SceneError
 from scenes.files.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
-MOVING = """
-v
-from 0 1 5
-at 0 0 0
-up 0 1 0
-angle 40
-hither 0.01
-resolution 40 30
-a 0 10 11
-l 0 4 4
-f 0.8 0.2 0.2 1 0 0 0 1
-k floor {{ }}
-k square {{
-transl 4
--1 -2 0 0 0 0 0
-0 -1 0 0 0 0 0
-10 {end} 0 0 0 0 0
-11 3 0 0 0 0 0
-}}
-xs 1 1 1 0 1 0 0 0 0 0 {{ p 3
--5 -1 5
-5 -1 5
-0 -1 -5
-}}
-x square {{
-p 4
--0.5 -0.5 0
-0.5 -0.5 0
-0.5 0.5 0
--0.5 0.5 0
-}}
-"""
+MOVING = data_text("aff/moving.aff")
 
 
 class CountedDriver(PathDriver):
@@ -109,13 +79,6 @@ def write_moving(folder: Path, end: float) -> Path:
     path = folder / "moving.aff"
     path.write_text(MOVING.format(end=end))
     return path
-
-
-def run(*arguments: object) -> int:
-    try:
-        return cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def render(scene: object, chosen: str, output: Path, *more: object) -> int:

@@ -14,7 +14,6 @@ import tracecore
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.ray_cases import CASES, FAR_AIMS, Floats, answers, far_rays, far_sphere, soup
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels import strategies
 from tracecore.kernels.step_records import WARP_LANES
@@ -24,6 +23,8 @@ from tracecore.rays import MISS
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
+pytestmark = pytest.mark.usefixtures("emulator")
+
 #: Of a case: eight blocks. A GPU gets a million of each (`test_gpu.py`).
 RAYS = 1_000
 
@@ -32,12 +33,6 @@ MORE_RAYS = {"edges-of-grid": 10_000, "denormal-distances": 10_000}
 
 #: Of a kernel that has a warp for each ray every third one: it takes a hundred times as long.
 WARP_STEP = 3
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 #: Kernels that trace as another one does, and take their rays otherwise, and the cases that try how they do that.
