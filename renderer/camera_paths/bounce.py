@@ -77,18 +77,9 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
-from renderer.simd.columns import (
-    COLUMN_BYTES,
-    WORD_BYTES,
-    column,
-    column_of,
-    each,
-    list_indices,
-    pack_columns,
-    rows,
-    set_column,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, column_of, rows, set_column
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_columns
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
@@ -99,7 +90,7 @@ from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-from tracecore.rays import MISS
+from tracecore.rays import MISS, RAY_FLOATS
 
 #: Bounces after which Russian roulette may end a path of the path driver.
 SURE_BOUNCES = Int(3)
@@ -189,7 +180,10 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
 def places_of(batch: EyeBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    return Places(address(rays), address(hits), address(paths), EYE_WORDS, address(batch.spare), step)
+    spare = address(batch.spare)
+    return Places(
+        address(rays), address(hits), address(paths), EYE_WORDS, spare, spare + (RAY_FLOATS + EYE_WORDS) * step, step
+    )
 
 
 @compiled
@@ -341,7 +335,7 @@ def keep_paths(view: View, hits: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step = view.chunk, view.step
-    path = (address(chunk.pixel),) + rows(address(chunk.next_state), COLUMN_BYTES, NEXT_COLUMNS)
+    path = (address(chunk.pixel),) + rows(address(chunk.next_state), column_bytes(), NEXT_COLUMNS)
     sources = column_of(chunk.start) + column_of(chunk.wi) + path
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, EYE_MEDIA)
     return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)

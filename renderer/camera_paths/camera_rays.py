@@ -22,7 +22,8 @@ from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.scene.packed_scene import CameraArrays
 from renderer.scene.pixel_filters import sample_filter
 from renderer.shading.chunks import RAY_DIRECTION, Long
-from renderer.simd.columns import CHUNK, WORD_BYTES, each, get_word, put, put3, whole
+from renderer.simd.columns import CHUNK, WORD_BYTES, get_word, put, put3
+from renderer.simd.loops import each, whole
 from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32

@@ -18,20 +18,9 @@ from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
-from renderer.simd.columns import (
-    COLUMN_BYTES,
-    WORD_BYTES,
-    column,
-    each,
-    get,
-    get3,
-    list_indices,
-    pack_columns,
-    rows,
-    set_column,
-    three,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, rows, set_column, three
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_columns
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
@@ -287,7 +276,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
-    sources = rows(address(chunk.start), COLUMN_BYTES, 9) + (address(chunk.pixel), address(chunk.state))
+    sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), address(chunk.state))
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))

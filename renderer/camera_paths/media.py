@@ -34,7 +34,8 @@ from renderer.scene.media import (
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
 from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
-from renderer.simd.columns import WORD_BYTES, column, each, get, get3, get_word, put3, set_column, whole
+from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column
+from renderer.simd.loops import each, whole
 from shaders.float32 import ONE, ZERO, Doubles
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract

@@ -30,18 +30,9 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION, Long
-from renderer.simd.columns import (
-    WORD_BYTES,
-    column,
-    column_of,
-    each,
-    get3,
-    get_word,
-    pack_numbered,
-    set_column,
-    three,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_of, get3, get_word, set_column, three
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import pack_numbered
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32

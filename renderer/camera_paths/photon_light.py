@@ -25,7 +25,8 @@ from renderer.photons.photon_map import Found, PhotonMap, find, gather, irradian
 from renderer.photons.searching import Search, SearchPlaces, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
-from renderer.simd.columns import column, each, whole
+from renderer.simd.columns import column
+from renderer.simd.loops import each, whole
 from shaders.compilation import called
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END

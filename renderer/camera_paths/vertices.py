@@ -23,7 +23,9 @@ from renderer.shading.surfaces import (
 )
 from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
-from renderer.simd.columns import COLUMN_BYTES, column, each, list_indices, pack_chunk, rows, set_column, whole
+from renderer.simd.columns import column, column_bytes, rows, set_column
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import list_indices, pack_chunk
 from shaders.bsdfs.bsdf import Seen
 from shaders.float32 import ONE, ZERO, Doubles, Float32, Int
 from shaders.vector import Vec3, scale
@@ -108,7 +110,7 @@ def pick_vertices(queue: Queue, view: View, count: int) -> tuple[int, int]:
     """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
     chunk, step = view.chunk, view.step
     sources = ray_columns(view.rays, step) + rows(view.hits, step, 4) + rows(view.paths, step, EYE_MEDIA)
-    hits, paths = rows(address(chunk.origin), COLUMN_BYTES, 10), rows(address(chunk.pixel), COLUMN_BYTES, EYE_MEDIA)
+    hits, paths = rows(address(chunk.origin), column_bytes(), 10), rows(address(chunk.pixel), column_bytes(), EYE_MEDIA)
     targets = hits + paths
     return pack_chunk(view.words, queue.wanted, count, sources, targets)
 

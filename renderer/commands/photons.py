@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
-    add_settings(parser, Measurement, "store", "repeat", "json")
+    add_settings(parser, Measurement, "store", "repeat", "shading", "json")
     add_replacing(parser)
     add_plain(parser)
     add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
-        settings = resolved(arguments, width=width, height=height)
+        settings = resolved(arguments, width=width, height=height, shading=arguments.shading)
         containment = stack.enter_context(closing(Containment(context, choice)))
         tracing = None
         if fleet is not None:
@@ -106,6 +106,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     """Checks what is asked for, as far as it needs no scene, and begins to load machine code. Returns the settings that
     say who traces.
     """
+    from renderer.errors import UsageError
     from renderer.photons.tracing import PHOTON_CODE
     from scenes.memory import limit_memory
     from tracecore.compilation.ahead import begin_to_load
@@ -114,6 +115,8 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     names = ("device", "gpus", "cluster", "insecure_cluster", "threads", "fallback", "timeline")
     members = Settings(**{name: getattr(arguments, name) for name in names})
     _check_files(arguments)
+    if arguments.shading != "cpu" and (arguments.gpus is not None or arguments.cluster is not None):
+        raise UsageError(f"--shading {arguments.shading}: other processes shade on their CPUs; leave it out")
     begin_to_load(PHOTON_CODE)
     return members
 
@@ -177,6 +180,7 @@ def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.Measu
         busy_seconds=photon_run.busy_seconds,
         limits=context.tracer.limits(photon_run.sample),
         rates=photon_run.rates,
+        shading=photon_run.shading,
     )
 
 
@@ -271,6 +275,9 @@ def _timed_rows(figures: Statistics) -> dict[str, str]:
 
 def _thread_rows(figures: Statistics) -> dict[str, str]:
     """Returns rows on what the CPU's threads do. Nanoseconds are of one core for one ray."""
+    if figures["shading"] == "gpu":
+        seconds = figures["seconds.shade"]
+        return {"shading": f"the GPU alone shades {_mega(statistics.ratio(figures['rays.timed'], seconds))} Mrays/s"}
     rate, seconds = figures["shading.rays_per_second"], _timed_seconds(figures)
     shading, waiting = _nanoseconds(figures, "seconds.shade"), statistics.ratio(figures["seconds.wait"], seconds)
     rows = {

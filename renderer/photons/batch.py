@@ -180,12 +180,13 @@ class Landing(NamedTuple):
     """What loops over hits work on.
 
     limits: of the task.
-    photons: where photons wait.
+    photons: where photons wait, in columns `step` bytes apart.
     before: address of the flux that paths had before their rays.
     tables: address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`).
     """
 
     limits: PhotonLimits
     photons: int
+    step: int
     before: int
     tables: int

@@ -21,15 +21,14 @@ from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
     WORD_BYTES,
-    each,
     get,
     get3,
     get_int,
     get_word,
     put,
     three,
-    whole,
 )
+from renderer.simd.loops import each, whole
 from renderer.simd.rows import gather_columns
 from renderer.simd.wide_vectors import ROWS, prefetch_line, put_rows
 from shaders.float32 import Floats, Ints, Longs

@@ -22,23 +22,9 @@ from renderer.scene.projection import (
     shadows_of_faces,
 )
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
-from renderer.simd.columns import (
-    CHUNK,
-    ELEMENTS,
-    WORD_BYTES,
-    column,
-    each,
-    each_pair,
-    get,
-    get3,
-    get_int,
-    get_word,
-    list_indices,
-    put,
-    put3,
-    whole,
-    whole_pairs,
-)
+from renderer.simd.columns import WORD_BYTES, chunk_room, column, get, get3, get_int, get_word, put, put3
+from renderer.simd.loops import each, each_listed, each_pair, whole, whole_pairs
+from renderer.simd.packing import fill_up, list_indices
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.alias_table import ALIAS, draw_alias
@@ -155,8 +141,9 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple
     key, aimed = hash_key(task.seed, task.sequence, STREAM_EMISSION), 0
     if ahead > 0:
         aimed += launch_chunk(scene, task, batch, (first, photon, ahead), key)
-    for done in range(ahead, fresh, CHUNK):
-        aimed += launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+    for done in range(ahead, fresh, chunk_room()):
+        part = (first + done, photon + done, min(chunk_room(), fresh - done))
+        aimed += launch_chunk(scene, task, batch, part, key)
     return aimed
 
 
@@ -283,10 +270,10 @@ def launch_listed(way: Way, kind: int, more: tuple[PhotonScene, int, PhotonLaunc
     chunk = data.chunk
     count = list_words(address(chunk.kind), kind, fresh, data)
     if count > 0:
-        each(take_owner, whole(count), data)
+        each_listed(take_owner, whole(count), data)
         columns = (EMITTER_QUADS, address(chunk.corner))
         gather_columns(address(scene.emitters), EMITTER_BYTES, address(chunk.owner), whole(count), columns)
-        each(leave_listed, whole(count), (way, sky_of(scene.lights.environment), data))
+        each_listed(leave_listed, whole(count), (way, sky_of(scene.lights.environment), data))
 
 
 @inlined
@@ -295,8 +282,7 @@ def list_words(words: int, word: int, fresh: int, data: PhotonLaunch) -> int:
     is the first one again."""
     listed = address(data.chunk.listed)
     count = list_indices(words, (ALL_BITS, np.uint32(word)), fresh, listed)
-    for k in range(ELEMENTS):
-        put(listed, count + k, get_int(listed, 0))
+    fill_up(listed, count, get_int(listed, 0))
     return count
 
 

@@ -7,7 +7,9 @@ from renderer.photons.batch import PATH_MEDIA, Chunk
 from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
 from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View
-from renderer.simd.columns import COLUMN, column, each, get, get_int, get_word, pack_columns, put, set_column, whole
+from renderer.simd.columns import column, column_words, get, get_int, get_word, put, set_column
+from renderer.simd.loops import each, whole
+from renderer.simd.packing import pack_columns
 from shaders.float32 import ZERO, Int
 from shaders.vector import Vec3, dot, multiply
 from tracecore.compilation.cached import inlined
@@ -64,7 +66,7 @@ def look_at_border(i: int, data: Inside) -> None:
     chunk, tables = data
     medium, _, (inner, outer) = border_at(i, data)
     number = chunk.ior_number[i]
-    place = Int(Int(max(number, Int(0)) * Int(COLUMN)) + Int(i))
+    place = Int(Int(max(number, Int(0)) * Int(column_words())) + Int(i))
     own = get(address(chunk.parameters), place)
     is_border = (medium != NOTHING) & (number >= Int(0))
     put(address(chunk.parameters), place, index_inside(inner, outer, tables) if is_border else own)

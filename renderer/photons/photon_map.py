@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements, three
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, three
+from renderer.simd.packing import count_elements
 from renderer.simd.wide_vectors import (
     first_elements,
     only,

@@ -15,7 +15,6 @@ from renderer.photons.batch import (
     ONE_ABSORBED,
     ONE_STORED,
     ONE_TERMINATED,
-    WAITING_STEP,
     Chunk,
     Landing,
     PhotonLimits,
@@ -37,7 +36,8 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
-from renderer.simd.columns import COLUMN_BYTES, column, each, get3, put, put3, set_column, whole
+from renderer.simd.columns import column, column_bytes, get3, put, put3, set_column
+from renderer.simd.loops import each, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
 from shaders.float32 import ONE, ZERO, Int
 from shaders.octahedral import pack_unit
@@ -86,7 +86,7 @@ def scatter_photon(i: int, data: Landed) -> None:
         weight = scale(weight, shading_normal_correction(above, below))
     ahead_depth = depth_after(depth, ahead.is_straight)
     is_cut = bool(bounces_of(ahead_depth) >= limits.max_bounces)
-    left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, COLUMN_BYTES, i)
+    left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, column_bytes(), i)
     goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
     fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
     stores = ((chunk.kind[i] & STORES) != 0) & (bounces_of(depth) >= limits.min_bounces)
@@ -104,14 +104,14 @@ def put_photon(i: int, bounces: int, flux: np.uint32, chunk: Chunk, landing: Lan
     bounces: surfaces that its path has met before.
     flux: packed.
     """
-    word = landing.photons + 3 * WAITING_STEP
+    word = landing.photons + 3 * landing.step
     left = min(Int(landing.limits.max_bounces - bounces - Int(1)), Int(SURFACES_LEFT))
     normal = np.uint32((chunk.packed_front[i] & ~SURFACES_LEFT) | np.uint32(left))
-    put3(landing.photons, WAITING_STEP, i, column(chunk.position, i))
+    put3(landing.photons, landing.step, i, column(chunk.position, i))
     put(word, i, np.uint32(pack_unit(scale(column(chunk.ray, i), -ONE))))
-    put(word + WAITING_STEP, i, normal)
-    put(word + 2 * WAITING_STEP, i, np.uint32(flux))
-    put(word + 3 * WAITING_STEP, i, chunk.photon[i])
+    put(word + landing.step, i, normal)
+    put(word + 2 * landing.step, i, np.uint32(flux))
+    put(word + 3 * landing.step, i, chunk.photon[i])
 
 
 @inlined
@@ -122,13 +122,13 @@ def power_of(flux: Vec3) -> float:
 
 def make_photons_ready(table: BsdfTable) -> None:
     """Has the loops of the BSDFs of a scene be there, before photons call them."""
-    chunk, landing = numba.from_dtype(HIT_COLUMNS), numba.typeof(_landing())
+    chunk, landing = numba.from_dtype(HIT_COLUMNS), landing_type()
     make_ready(table.bsdfs, {PHOTONS: (scatter_photons, (chunk, types.int64, landing))})
     make_shaders_ready(table, PHOTON_AT_POINT, chunk)
 
 
-def _landing() -> Any:
-    """Returns a `Landing` of the types that loops have."""
+def landing_type() -> Any:
+    """Returns Numba's type of a `Landing`."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    return Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0)
+    return numba.typeof(Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0))

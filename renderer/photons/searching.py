@@ -27,15 +27,14 @@ from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
     WORD_BYTES,
-    each,
     fields,
     get3,
     get_int,
     prefetch,
     put,
     three,
-    whole,
 )
+from renderer.simd.loops import each, whole
 from renderer.simd.wide_vectors import first_elements, pack_sixteen
 from shaders.float32 import ZERO, Int
 from tracecore.compilation.cached import inlined

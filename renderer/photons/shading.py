@@ -70,24 +70,32 @@ from renderer.shading.texels import draw_texel, paint
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import (
     CHUNK,
-    COLUMN_BYTES,
     LINE_BYTES,
     WORD_BYTES,
-    close_gaps,
+    add_to,
+    as_floats,
     column,
+    column_bytes,
     column_of,
-    copy_line,
-    each,
     get_word,
-    list_indices,
-    pack_chunk,
-    pack_columns,
-    pack_numbered,
+    is_in_place,
     put,
     rows,
     set_column,
     three,
-    whole,
+)
+from renderer.simd.loops import each, each_alone, each_listed, each_ray, whole
+from renderer.simd.packing import (
+    close_gaps,
+    copy_line,
+    count_elements,
+    elements_of,
+    list_indices,
+    pack_chunk,
+    pack_columns,
+    pack_elements,
+    pack_numbered,
+    sum_of_words,
 )
 from shaders.float32 import ZERO, Longs
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
@@ -97,6 +105,7 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
+from tracecore.rays import RAY_FLOATS
 
 #: Photons look at texels where they may, and at maps elsewhere.
 NO_TEXELS = np.uint32(MAPPED | TEXTURED)
@@ -162,25 +171,44 @@ def shade_rays(
         task.is_corrected,
     )
     places = places_of(batch)
-    output.counters[PHOTONS_ESCAPED] += active - count_hits(triangles_of(places), active)
+    count_up(output, PHOTONS_ESCAPED, active - count_hits(triangles_of(places), active))
     is_alike = is_all_alike(scene.photon_scene)
     alike = (is_alike, only_light(scene.photon_scene, task).flux if is_alike else (ZERO, ZERO, ZERO))
     hits = Hits(scene, limits, batch.fresh, alike, output)
     walk = Walk(scene, places, batch.scratch.chunk[0], active, min(active, batch.fresh[0]))
     kept = shade_queues(shade_chunk, hits, walk)
+    batch = batch_ahead(batch)
     photon, fresh = take(supply, batch.capacity - kept)
-    output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    count_up(output, PHOTONS_AIMED, launch(scene.photon_scene, task, batch, (kept, photon, fresh)))
     rays = kept + fresh
-    output.counters[PHOTONS_EMITTED] += fresh
-    output.counters[PHOTON_RAYS] += rays
+    count_up(output, PHOTONS_EMITTED, fresh)
+    count_up(output, PHOTON_RAYS, rays)
     return rays
+
+
+@inlined
+def count_up(output: PhotonOutput, counter: int, number: int) -> None:
+    """Add to a counter."""
+    add_to(address(output.counters) + 8 * counter, number)
 
 
 @inlined
 def places_of(batch: PhotonBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    return Places(address(rays), address(hits), address(paths), PATH_WORDS, address(batch.scratch.spare), step)
+    spare, chunk = address(batch.scratch.spare), batch.scratch.chunk
+    bsdfs = spare + (RAY_FLOATS + PATH_WORDS) * step if is_in_place() else address(chunk) + chunk.itemsize
+    return Places(address(rays), address(hits), address(paths), PATH_WORDS, spare, bsdfs, step)
+
+
+@inlined
+def batch_ahead(batch: PhotonBatch) -> PhotonBatch:
+    """Returns where the rays are that go on: in the batch, or in its spare memory."""
+    if is_in_place():
+        return batch
+    spare, paths = batch.scratch.spare, slice(RAY_FLOATS, RAY_FLOATS + PATH_WORDS)
+    rays = as_floats(spare[:RAY_FLOATS])
+    return PhotonBatch(rays, batch.hits, spare[paths], batch.fresh, batch.scratch, batch.capacity)
 
 
 @inlined
@@ -211,8 +239,8 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
     if queue.flags & HAS_MEDIA:
         look_at_borders(chunk, hits, media)
     before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
-    photons = address(output.waiting) + WORD_BYTES * output.waits[0]
-    landing = Landing(data.limits, photons, before, address(scene.bsdfs.tables))
+    photons, step = place_of_photons(chunk, output)
+    landing = Landing(data.limits, photons, step, before, address(scene.bsdfs.tables))
     call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], (chunk, hits, landing))
     keep_photons(photons, hits, chunk, output)
     add_fates(hits, chunk, output)
@@ -240,13 +268,11 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, vie
     ask_for_normals(bent, view)
     each(land, whole(hits), chunk)
     gather_textures(address(photon_scene.textures), chunk, textured)
-    each(draw_texel, whole(textured), chunk)
+    each_listed(draw_texel, whole(textured), chunk)
     ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
-    for k in range(bent):  # one by one, here and below: vectors would gather and scatter most numbers
-        bend_normal(k, view)
+    each_alone(bend_normal, bent, view)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
-    for k in range(textured):
-        paint(k, view)
+    each_alone(paint, textured, view)
     if flags & MAPPED:
         look_at_maps_closely(scene, queue, chunk, hits)
     if flags & BENT and limits.is_corrected:
@@ -306,7 +332,7 @@ def pick_hits(queue: Queue, view: View, count: int) -> tuple[int, int]:
     """Fill the chunk with rays of a queue and their paths. Returns how many they are, and how many were looked at."""
     rays, hits = columns_of_hits(view)
     sources = rays + rows(view.paths, view.step, PATH_MEDIA)
-    targets = hits + rows(address(view.chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    targets = hits + rows(address(view.chunk.photon), column_bytes(), PATH_MEDIA)
     if queue.flags & WITH_UV:
         uv, chunk_uv = columns_of_uv(view)
         return pack_chunk(view.words, queue.wanted, count, sources + uv, targets + chunk_uv)
@@ -318,13 +344,13 @@ def columns_of_hits(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the addresses of rays, distances and triangles of a batch, and of where a chunk has them."""
     chunk, step = view.chunk, view.step
     sources = ray_columns(view.rays, step) + (view.hits, view.hits + HIT_ID * step)
-    return sources, rows(address(chunk.origin), COLUMN_BYTES, 6) + (address(chunk.distance), address(chunk.triangle))
+    return sources, rows(address(chunk.origin), column_bytes(), 6) + (address(chunk.distance), address(chunk.triangle))
 
 
 @inlined
 def columns_of_uv(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the addresses of barycentric coordinates of a batch, and of where a chunk has them."""
-    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), COLUMN_BYTES, 2)
+    return rows(view.hits + view.step, view.step, 2), rows(address(view.chunk.uv), column_bytes(), 2)
 
 
 @inlined
@@ -365,15 +391,37 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 
 @inlined
+def place_of_photons(chunk: Chunk, output: PhotonOutput) -> tuple[int, int]:
+    """Returns where the photons of a chunk wait, and how many bytes lie from column to column there: behind those
+    before, or in columns of a warp's chunk that had a texture."""
+    if is_in_place():
+        return address(output.waiting) + WORD_BYTES * output.waits[0], WAITING_STEP
+    return address(chunk.uvs), column_bytes()
+
+
+@inlined
 def keep_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Store the photons of a chunk, with gaps where one is not to stay. photons: where they wait already."""
+    if not is_in_place():
+        append_photons(photons, count, chunk, output)
+        return
     columns = rows(photons, WAITING_STEP, STORE_COLUMNS)
     waits = output.waits[0] + close_gaps(address(chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
-        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)
-        output.filled[0] += 1
+        block = fetch_add(address(output.filled), 1)
+        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * block, waits)
     output.waits[0] = waits
+
+
+@inlined
+def append_photons(photons: int, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Store the photons of a warp's chunk behind those of all warps, in the only block."""
+    stay = elements_of(address(chunk.counters), (ONE_STORED, ONE_STORED), 0, count)
+    first = fetch_add(address(output.filled), count_elements(stay))
+    sources = rows(photons, column_bytes(), STORE_COLUMNS)
+    targets = rows(address(output.blocks), WORD_BYTES * output.blocks.shape[2], STORE_COLUMNS)
+    pack_elements(stay, sources, 0, targets, first)
 
 
 @inlined
@@ -382,7 +430,7 @@ def fill_block(waiting: int, block: int, rest: int) -> None:
     for word in range(STORE_COLUMNS):
         for line in range(0, BLOCK_STEP, LINE_BYTES):
             copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
-    each(move_photon, whole(rest), waiting)
+    each_ray(move_photon, whole(rest), waiting)
 
 
 @inlined
@@ -396,11 +444,9 @@ def move_photon(i: int, waiting: int) -> None:
 @inlined
 def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Count what became of the hits of a chunk."""
-    total = NO_FATE
-    for i in range(count):
-        total = np.uint32(total + chunk.counters[i])
+    total = sum_of_words(address(chunk.counters), count)
     for counter in (PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_TERMINATED):
-        output.counters[counter] += np.int64(total & FATE_MASK)
+        count_up(output, counter, np.int64(total & FATE_MASK))
         total >>= FATE_BITS
 
 
@@ -411,6 +457,6 @@ def keep_paths(view: View, count: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step = view.chunk, view.step
-    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), COLUMN_BYTES, PATH_MEDIA)
+    sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), column_bytes(), PATH_MEDIA)
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)
     return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources, targets)

@@ -31,6 +31,7 @@ FIELDS = {
     "kernel_choice": "why it is this one: named, the only one of the device, or auto: rays, and what was measured",
     "device": "what traced: cpu or gpu",
     "dispatch": "how batches reach it: direct (cpu), emulated, streamed or resident",
+    "shading": "what shaded: cpu, or gpu, where whole waves of photons stay there",
     "batch_rays": "rays in a batch",
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",
@@ -154,6 +155,7 @@ class MeasuredRun:
     rates: rays per second of all runs, of which this is the median; none if there was one.
     passes, darkness: of a picture.
     samples: of a picture, those that it does not hold as they were made.
+    shading: what shaded, "cpu" or "gpu".
     start_seconds: of these it took to make the driver.
     film_seconds: in which passes were added to the picture.
     """
@@ -166,6 +168,7 @@ class MeasuredRun:
     rates: Sequence[float] = ()
     passes: int = 0
     darkness: str = ""
+    shading: str = "cpu"
     samples: SampleCounts | None = None
     start_seconds: float = 0.0
     film_seconds: float = 0.0
@@ -184,6 +187,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "kernel_choice": context.kernel_choice,
         "device": tracer.device,
         "dispatch": tracer.dispatch,
+        "shading": measured.shading,
         "batch_rays": settings.batch_rays,
         "threads": settings.threads or tracer.threads,
         "seed": settings.seed,

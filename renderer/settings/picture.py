@@ -421,6 +421,7 @@ class RenderSettings:
     max_bounces: longest path, in surface interactions.
     threads: CPU threads that shade, or None for all cores.
     batch_rays: rays in a batch, a power of two.
+    shading: where the photons of a photon run are shaded: "cpu", "gpu", or "auto".
     pixel_filter: a name of `FILTER_NAMES`.
     sampler: a name of `SAMPLER_NAMES`.
     layers: which layers there are beside the picture, a name of `renderer.film.layers.LAYER_COLUMNS`.
@@ -438,6 +439,7 @@ class RenderSettings:
     max_bounces: int = 16
     threads: int | None = None
     batch_rays: int = 4096
+    shading: str = "cpu"
     pixel_filter: str = "box"
     sampler: str = "sobol"
     layers: str = "beauty"

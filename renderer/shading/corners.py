@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from renderer.simd.columns import COLUMN_BYTES, get, get3, get_int, put
+from renderer.simd.columns import column_bytes, get, get3, get_int, put
 from shaders.elementary import floor
 from shaders.float32 import ONE, Float32, Int
 from shaders.maps import Pair, Patch
@@ -28,7 +28,7 @@ def corners_normal(i: int, chunk: Any, normals: int) -> Vec3:
 
     normals: address of (n, 3, 3) float32.
     """
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + column_bytes(), i)
     a, b, c = corners_of(i, chunk, normals)
     return normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
 
@@ -36,15 +36,15 @@ def corners_normal(i: int, chunk: Any, normals: int) -> Vec3:
 @inlined
 def texture_corner(i: int, chunk: Any, corner: int) -> Pair:
     """Returns the texture coordinates of a corner, 0 to 2."""
-    columns = address(chunk.uvs) + 2 * corner * COLUMN_BYTES
-    return get(columns, i), get(columns + COLUMN_BYTES, i)
+    columns = address(chunk.uvs) + 2 * corner * column_bytes()
+    return get(columns, i), get(columns + column_bytes(), i)
 
 
 @inlined
 def coordinates_at(i: int, chunk: Any) -> Coordinates:
     """Returns the texture coordinates of hit i, less those whole numbers that lie below those of the first corner, so
     that they keep their digits where they are large."""
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + column_bytes(), i)
     a, b, c = texture_corner(i, chunk, 0), texture_corner(i, chunk, 1), texture_corner(i, chunk, 2)
     tile_s, s = floor(a[0])
     tile_t, t = floor(a[1])
@@ -72,4 +72,4 @@ def take_corners(k: int, data: tuple[Any, int]) -> None:
     i = get_int(address(chunk.mapped), k)
     first = Int(get_int(address(chunk.triangle), i) * Int(6))
     for number in range(6):
-        put(address(chunk.uvs) + number * COLUMN_BYTES, i, get(uvs + 4 * number, first))
+        put(address(chunk.uvs) + number * column_bytes(), i, get(uvs + 4 * number, first))

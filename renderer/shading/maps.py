@@ -16,20 +16,19 @@ from renderer.shading.corners import coordinates_at, corners_normal, patch_at
 from renderer.simd.columns import (
     CHUNK,
     COLUMN,
-    COLUMN_BYTES,
     WORD_BYTES,
-    close_list,
     column,
-    each,
+    column_bytes,
+    column_words,
     fields,
     get,
     get_int,
     get_word,
-    list_indices,
     put,
     set_column,
-    whole,
 )
+from renderer.simd.loops import each_listed, whole
+from renderer.simd.packing import close_list, list_indices
 from shaders.bsdfs.bsdf import MEAN, MOST_NUMBERS
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.maps import Axes, Patch, axes_of, bumped, footprint, tangent_of, tilted, visible_normal
@@ -118,45 +117,45 @@ def look_at_maps(flags: np.uint32, uses: int, view: MapView, count: int) -> None
     becomes the first axis of a frame of it.
 
     flags, uses: see `renderer.scene.map_records.MapRecords`.
-    count: of hits in the list, which is closed (`renderer.simd.columns.close_list`).
+    count: of hits in the list, which is closed (`renderer.simd.packing.close_list`).
     """
     chunk = view.chunk
     close_list(address(chunk.mapped), CHUNK)  # for lists in this list, which end behind it
-    each(find_coordinates, whole(count), view)
+    each_listed(find_coordinates, whole(count), view)
     if flags & (NORMALS | BUMPS | ORIENTED):
-        each(find_axes, whole(count), view)
+        each_listed(find_axes, whole(count), view)
     elif flags & FILTERED:
-        each(find_footprint, whole(count), view)
+        each_listed(find_footprint, whole(count), view)
     for use in range(uses):
         looked = (view, USE_BYTES * use)
         looking = look_up_color(flags, view, USE_BYTES * use, count)
-        each(multiply_three, whole(looking), looked)
+        each_listed(multiply_three, whole(looking), looked)
         if flags & WIDE:
-            each(multiply_other_three, whole(looking), looked)
+            each_listed(multiply_other_three, whole(looking), looked)
     if flags & (NORMALS | BUMPS):
         bend_normals(flags, view, count)
     if flags & ORIENTED:
-        each(orient, whole(count), view)
+        each_listed(orient, whole(count), view)
 
 
 @unit(types.none)
 def bend_normals(flags: np.uint32, view: MapView, count: int) -> None:
     """Bends the normals of the first `count` hits of the list `chunk.mapped`."""
     chunk = view.chunk
-    each(find_outer_normal, whole(count), view)
+    each_listed(find_outer_normal, whole(count), view)
     if flags & NORMALS:
         tilting = look_up_color(flags, view, NORMAL_MAP, count)
-        each(tilt, whole(tilting), view)
+        each_listed(tilt, whole(tilting), view)
     if flags & BUMPS:
         bumping = choose_images(flags, view, BUMP_MAP, count)
-        each(find_slopes, whole(bumping), view)
+        each_listed(find_slopes, whole(bumping), view)
         if flags & FILTERED:
             blending = list_blending(view, bumping)
-            each(blend_slopes, whole(blending), view)
-        each(bump, whole(bumping), view)
-    each(mark_bent, whole(count), view)
+            each_listed(blend_slopes, whole(blending), view)
+        each_listed(bump, whole(bumping), view)
+    each_listed(mark_bent, whole(count), view)
     bent = list_indices(address(chunk.looks), (LOOKS, LOOKS), count, address(chunk.looking))
-    each(turn_normal, whole(bent), view)
+    each_listed(turn_normal, whole(bent), view)
 
 
 @unit(types.int64)
@@ -166,10 +165,10 @@ def look_up_color(flags: np.uint32, view: MapView, field: int, count: int) -> in
     field: by how many bytes the texture's index is behind the start of a record.
     """
     looking = choose_images(flags, view, field, count)
-    each(find_color, whole(looking), view)
+    each_listed(find_color, whole(looking), view)
     if flags & FILTERED:
         blending = list_blending(view, looking)
-        each(blend_color, whole(blending), view)
+        each_listed(blend_color, whole(blending), view)
     return looking
 
 
@@ -178,9 +177,9 @@ def choose_images(flags: np.uint32, view: MapView, field: int, count: int) -> in
     """Chooses the images of a map, and lists the hits that have it in `looking`. Returns how many they are."""
     chunk = view.chunk
     if flags & FILTERED:
-        each(choose_image, whole(count), (view, field))
+        each_listed(choose_image, whole(count), (view, field))
     else:
-        each(choose_only_image, whole(count), (view, field))
+        each_listed(choose_only_image, whole(count), (view, field))
     return list_indices(address(chunk.looks), (LOOKS, LOOKS), count, address(chunk.looking))
 
 
@@ -285,7 +284,7 @@ def mark_bent(k: int, view: MapView) -> None:
 def coordinates(k: int, chunk: Any) -> Coordinates:
     """Returns what `find_coordinates` wrote."""
     at, tiles = address(chunk.coordinates), address(chunk.tiles)
-    return Coordinates(get(at, k), get(at + COLUMN_BYTES, k), get(tiles, k), get(tiles + COLUMN_BYTES, k))
+    return Coordinates(get(at, k), get(at + column_bytes(), k), get(tiles, k), get(tiles + column_bytes(), k))
 
 
 @inlined
@@ -357,7 +356,7 @@ def factors_of(color: Color, k: int, looked: Looked) -> Color:
 @inlined
 def multiply_number(i: int, chunk: Any, number: int, factor: float) -> None:
     """Multiplies a number of a hit; one that is not there has the factor 1."""
-    index = Int(Int(min(number, LAST_NUMBER) * Int(COLUMN)) + i)
+    index = Int(Int(min(number, LAST_NUMBER) * Int(column_words())) + i)
     put(address(chunk.parameters), index, get(address(chunk.parameters), index) * factor)
 
 
@@ -404,7 +403,7 @@ def blend_slopes(n: int, view: MapView) -> None:
     slope_u, slope_v = slopes_of(k, view, coarser_image(k, view))
     share = get(address(chunk.coarser), k)
     put(slopes, m, get(slopes, m) * (ONE - share) + slope_u * share)
-    put(slopes + COLUMN_BYTES, m, get(slopes + COLUMN_BYTES, m) * (ONE - share) + slope_v * share)
+    put(slopes + column_bytes(), m, get(slopes + column_bytes(), m) * (ONE - share) + slope_v * share)
 
 
 @inlined

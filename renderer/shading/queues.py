@@ -11,7 +11,9 @@ import numpy as np
 from renderer.scene.materials import BsdfTable
 from renderer.scene.packed_scene import PackedScene
 from renderer.shading.chunks import ALL_BITS, HIT_ID, MISS_BIT, NO_BITS, RAY_DIRECTION, Chunk, Long, View
-from renderer.simd.columns import WORD_BYTES, count_words, each, get_int, get_word, put, whole
+from renderer.simd.columns import WORD_BYTES, get_int, get_word, is_in_place, put
+from renderer.simd.loops import each_ray, whole
+from renderer.simd.packing import count_words
 from shaders.float32 import Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
@@ -52,8 +54,8 @@ class Places(NamedTuple):
 
     rays, hits, paths: rows of the batch.
     words: how many rows of paths there are.
-    spare: rows for the rays and paths that go on, while others of the batch are still to be shaded, and one for which
-        BSDF each ray has hit.
+    spare: rows for the rays and paths that go on, while others of the batch are still to be shaded.
+    bsdfs: a row for which BSDF each ray has hit.
     """
 
     rays: int
@@ -61,6 +63,7 @@ class Places(NamedTuple):
     paths: int
     words: int
     spare: int
+    bsdfs: int
     step: int
 
 
@@ -84,20 +87,23 @@ def shade_queues(shade: Any, data: Any, walk: Walk) -> int:
     """Shade the hits of a batch, BSDF by BSDF. Returns how many paths go on; they are the first of the batch then, but
     for the limits of their rays.
 
-    The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory.
+    The longest queue is shaded last and in place; of the others, paths that go on wait in spare memory. A warp has
+    another batch for memory: there all that go on are kept, and nothing is moved (`is_in_place`).
 
     shade, data: see `shade_queue`.
     """
     scene, places = walk.scene, walk.places
-    triangles, words = triangles_of(places), places.spare + (RAY_FLOATS + places.words) * places.step
+    triangles, words = triangles_of(places), places.bsdfs
     sort_rays(scene, triangles, words, walk.rays)
     waiting, kept, queues = Long(0), Long(0), len(scene.bsdfs.bsdfs)
     last = longest_queue(words, walk.rays, queues)
     for k in range(queues):
-        in_place = k == queues - 1
+        in_place = k == queues - 1 and is_in_place()
         waiting, kept = (kept, Long(0)) if in_place else (waiting, kept)
         queue = queue_of(scene.bsdfs, (last + 1 + k) % queues, triangles, words)
         kept = shade_queue(shade, data, walk, queue, (kept, in_place))
+    if waiting == 0:
+        return kept
     step, to, direction = places.step, WORD_BYTES * kept, RAY_DIRECTION * places.step
     move_rows(places.spare, places.rays + to, step, 3, waiting)
     move_rows(places.spare + direction, places.rays + direction + to, step, 3, waiting)
@@ -151,7 +157,7 @@ def sort_rays(scene: PackedScene, triangles: int, words: int, rays: int) -> None
     words: of a column.
     """
     if len(scene.bsdfs.bsdfs) > 1:
-        each(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
+        each_ray(find_bsdf, whole(rays), Sorting(triangles, words, address(scene.bsdfs.of_triangles), rays))
 
 
 @inlined
@@ -198,7 +204,7 @@ def count_hits(triangles: int, rays: int) -> int:
 def move_rows(source: int, target: int, step: int, rows: int, count: int) -> None:
     """Copy the first words of some rows, `step` bytes apart."""
     for row in range(rows):
-        each(move_word, whole(count), (source + step * row, target + step * row))
+        each_ray(move_word, whole(count), (source + step * row, target + step * row))
 
 
 @inlined

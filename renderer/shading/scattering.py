@@ -28,7 +28,8 @@ from renderer.simd.bsdf_kinds import (
     sample,
     set_numbers,
 )
-from renderer.simd.columns import column, get, get_int, list_indices
+from renderer.simd.columns import column, get, get_int
+from renderer.simd.packing import list_indices
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP, Seen
 from shaders.custom import Point, call_shader
 from shaders.float32 import ONE, ZERO, Float32

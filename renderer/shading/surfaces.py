@@ -20,19 +20,9 @@ from renderer.shading.corners import corners_normal, take_corners
 from renderer.shading.maps import MapView, look_at_maps
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import for_each_shader
-from renderer.simd.columns import (
-    COLUMN_BYTES,
-    ELEMENTS,
-    WORD_BYTES,
-    column,
-    each,
-    get_int,
-    list_indices,
-    prefetch,
-    put,
-    set_column,
-    whole,
-)
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, get_int, in_advance, prefetch, put, set_column
+from renderer.simd.loops import each, each_listed, whole
+from renderer.simd.packing import fill_up, list_indices
 from renderer.simd.rows import gather_columns
 from shaders.float32 import ONE, ZERO, Int
 from shaders.textures import images_of
@@ -49,8 +39,7 @@ LAST_QUAD = NUMBER_BYTES // 16 - 1
 def gather_records(records: int, chunk: Chunk, count: int) -> None:
     """Gather the triangle records of the hits. records: their address."""
     triangles = address(chunk.triangle)
-    for i in range(ELEMENTS):
-        put(triangles, count + i, Int(0))
+    fill_up(triangles, count, Int(0))
     gather_columns(records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, address(chunk.normal)))
 
 
@@ -61,9 +50,8 @@ def list_textured(wanted: tuple[np.uint32, np.uint32], chunk: Chunk, hits: int) 
     wanted: mask and bits of their words.
     """
     count = list_indices(address(chunk.kind), wanted, hits, address(chunk.textured))
-    each(take_triangle, whole(count), chunk)
-    for k in range(ELEMENTS):
-        put(address(chunk.textured_triangle), count + k, Int(0))
+    each_listed(take_triangle, whole(count), chunk)
+    fill_up(address(chunk.textured_triangle), count, Int(0))
     return count
 
 
@@ -86,7 +74,7 @@ def ask_for_rows(rows: int, row_bytes: int, indices: int, count: int) -> None:
 
     indices: address of their numbers, int32.
     """
-    for k in range(count):
+    for k in range(in_advance(count)):
         prefetch(rows + row_bytes * np.int64(get_int(indices, k)))
 
 
@@ -94,7 +82,7 @@ def ask_for_rows(rows: int, row_bytes: int, indices: int, count: int) -> None:
 def ask_for_normals(count: int, view: View) -> None:
     """Ask for the normals of the corners at the first `count` indices of the list `chunk.bent`."""
     bent, triangles = address(view.chunk.bent), address(view.chunk.triangle)
-    for k in range(count):
+    for k in range(in_advance(count)):
         first = view.normals + CORNERS_BYTES * np.int64(get_int(triangles, get_int(bent, k)))
         prefetch(first)
         prefetch(first + CORNERS_BYTES - WORD_BYTES)
@@ -149,7 +137,7 @@ def gather_numbers(table: BsdfTable, queue: Queue, chunk: Chunk, hits: int) -> N
 @inlined
 def gather_quad(table: BsdfTable, quad: int, chunk: Chunk, hits: int) -> None:
     """Gather four numbers of the materials of all hits."""
-    rows, columns = address(table.numbers) + 16 * quad, address(chunk.parameters) + 4 * COLUMN_BYTES * quad
+    rows, columns = address(table.numbers) + 16 * quad, address(chunk.parameters) + 4 * column_bytes() * quad
     gather_columns(rows, NUMBER_BYTES, address(chunk.material), whole(hits), ((0,), columns))
 
 
@@ -169,7 +157,7 @@ def look_closely(scene: PackedScene, eyes: tuple[int, np.uint32], queue: Queue, 
     """
     surfaces, maps = scene.surfaces, scene.maps
     count = list_indices(address(chunk.kind), (eyes[1], MAPPED), hits, address(chunk.mapped))
-    each(take_corners, whole(count), (chunk, address(surfaces.uvs)))
+    each_listed(take_corners, whole(count), (chunk, address(surfaces.uvs)))
     places = (address(surfaces.positions), address(surfaces.normals))
     view = MapView(chunk, address(maps.records), images_of(surfaces.textures), address(maps.heights), *places)
     look_at_maps(maps.flags, maps.uses, view, count)

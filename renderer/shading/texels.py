@@ -5,7 +5,7 @@ import numpy as np
 
 from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK
 from renderer.shading.chunks import TEXEL_MASK, Chunk, View
-from renderer.simd.columns import COLUMN_BYTES, column, get, get_word, set_column
+from renderer.simd.columns import column, column_bytes, get, get_word, set_column
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.vector import Color, multiply
 from tracecore.compilation.cached import inlined
@@ -19,13 +19,13 @@ def draw_texel(k: int, chunk: Chunk) -> None:
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
     i, draws = chunk.textured[k], address(chunk.draws)
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + column_bytes(), i)
     w = ONE - u - v
     x = w * chunk.uvs[0, k] + u * chunk.uvs[2, k] + v * chunk.uvs[4, k]
     y = w * chunk.uvs[1, k] + u * chunk.uvs[3, k] + v * chunk.uvs[5, k]
     width, height = texture_sides(chunk.sides[k])
-    row = texel_step(y, get(draws + 2 * COLUMN_BYTES, i), height)
-    chunk.texel[k] = Int(chunk.texels[k] + Int(Int(row * width) + texel_step(x, get(draws + COLUMN_BYTES, i), width)))
+    row = texel_step(y, get(draws + 2 * column_bytes(), i), height)
+    chunk.texel[k] = Int(chunk.texels[k] + Int(Int(row * width) + texel_step(x, get(draws + column_bytes(), i), width)))
 
 
 @inlined
@@ -58,7 +58,7 @@ def paint_blended(k: int, view: View) -> None:
 @inlined
 def texture_point(k: int, i: int, chunk: Chunk) -> tuple[float, float]:
     """Returns the texture coordinates of hit i, the k-th textured one: in float64, as they may be large."""
-    u, v = np.float64(get(address(chunk.uv), i)), np.float64(get(address(chunk.uv) + COLUMN_BYTES, i))
+    u, v = np.float64(get(address(chunk.uv), i)), np.float64(get(address(chunk.uv) + column_bytes(), i))
     w = 1.0 - u - v
     x = w * chunk.uvs[0, k] + u * chunk.uvs[2, k] + v * chunk.uvs[4, k]
     y = w * chunk.uvs[1, k] + u * chunk.uvs[3, k] + v * chunk.uvs[5, k]

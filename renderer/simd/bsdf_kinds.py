@@ -10,7 +10,7 @@ photons and eye paths are compiled once for all BSDFs, also for those that are y
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,11 +23,12 @@ from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import models, register_model
 
-from renderer.simd.columns import COLUMN_BYTES, FLOAT, WORD_BYTES
+from renderer.simd.columns import FLOAT, WORD_BYTES, column_bytes_now
 from shaders.bsdfs.bsdf import BENT_NORMALS, Bsdf, Drawn, Seen, Value, sizes_of
 from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
 from tracecore.compilation.code_hash import code_hash
+from tracecore.compilation.lanes import for_warp, loops
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.units import Unit
@@ -106,6 +107,12 @@ def number_of(bsdf: Bsdf) -> int:
     return _numbers.setdefault(kind, len(_numbers))
 
 
+def kinds_of(bsdfs: Iterable[int]) -> list[BsdfKind]:
+    """Returns the kinds of BSDFs that have these rows in `ADDRESSES`."""
+    kinds = list(_numbers)
+    return [kinds[number] for number in bsdfs]
+
+
 def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tuple[Any, ...]]]) -> None:
     """Compiles loops of BSDFs, or loads their code, and writes their addresses.
 
@@ -151,14 +158,18 @@ def check_functions(bsdf: Bsdf) -> None:
 
 def _calling(name: str, kind: Any, typing: Any, *arguments: Any) -> Any:
     """Returns the type and the code of a call of a function of the BSDF."""
-    function = getattr(kind.row, name)._numba_type_
-    called = typing.resolve_function_type(function, arguments, {})
+
+    def resolved() -> tuple[Any, Any]:
+        """Returns the types of the function and of the call: for a warp, whose code is another, not the same."""
+        function = getattr(kind.row, name)._numba_type_
+        return function, typing.resolve_function_type(function, arguments, {})
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        function, called = resolved()
         result = context.get_function(function, called)(builder, values[1:])
         return context.cast(builder, result, called.return_type, signature.return_type)
 
-    return called.return_type(kind, *arguments), emit
+    return resolved()[1].return_type(kind, *arguments), emit
 
 
 @emitting
@@ -260,7 +271,7 @@ def set_numbers(typing: Any, kind: Any, columns: Any, i: Any, parameters: Any) -
 
 
 def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
-    column = builder.inttoptr(builder.add(columns, I64(number * COLUMN_BYTES)), FLOAT.as_pointer())
+    column = builder.inttoptr(builder.add(columns, I64(number * column_bytes_now())), FLOAT.as_pointer())
     return builder.gep(column, [i])
 
 
@@ -271,13 +282,16 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         convention, (where, others) = context.call_conv, values
-        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
-            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
-        function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
         unpacked = [
             context.cast(builder, one, own, types.unliteral(own))
             for one, own in zip(cgutils.unpack_tuple(builder, others), arguments.types, strict=True)
         ]
+        if for_warp():
+            _call_numbered(typing, context, builder, where, (kinds[1:], unpacked))
+            return context.get_dummy_value()
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
+            convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
+        function = builder.inttoptr(where, convention.get_function_type(types.none, kinds).as_pointer())
         passed = [context.get_constant_null(kinds[0]), *unpacked]
         status, _ = convention.call_function(builder, function, types.none, kinds, passed)
         with cgutils.if_unlikely(builder, status.is_error):
@@ -285,3 +299,24 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, arguments), emit
+
+
+def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed: tuple[Any, Any]) -> None:
+    """Calls one of a warp's loops (`tracecore.compilation.lanes.loops`) by its number.
+
+    passed: Numba's types of the arguments but for the kind, and their values.
+    """
+    kinds, values = passed
+    done = builder.append_basic_block("loops.done")
+    choice = builder.switch(number, done)
+    for own, (unit, arguments) in enumerate(loops()):
+        if arguments[1:] != kinds:
+            continue
+        function = unit._numba_type_
+        call = typing.resolve_function_type(function, arguments, {})
+        block = builder.append_basic_block("loop")
+        choice.add_case(I64(own), block)
+        builder.position_at_end(block)
+        context.get_function(function, call)(builder, [context.get_constant_null(arguments[0]), *values])
+        builder.branch(done)
+    builder.position_at_end(done)

@@ -9,8 +9,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES
+from renderer.simd import in_lanes
+from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES, column_bytes_now, width
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.vector import emitting
 
 
@@ -23,14 +25,14 @@ def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns:
     columns: by how many bytes each four words are behind the start of a row, and where the first column goes.
     """
     quads, target = columns
-    for i in range(0, count, VECTOR_WIDTH):
-        put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, target + WORD_BYTES * i)
+    for i in range(0, count, width()):
+        put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, (target + WORD_BYTES * i, count - i))
 
 
 @emitting
 def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any, target: Any) -> Any:
-    """Turns four words, some bytes behind the start of each of VECTOR_WIDTH rows, into four columns of scratch, and
-    the next ones into the next four.
+    """Turns four words, some bytes behind the start of each of `width()` rows, into four columns of scratch, and
+    the next ones into the next four. target: also has how many rows are left, all of which a vector takes.
 
     Two or four rows share a vector, and words are permuted within its quarters alone. A few rows at a time are read as
     a whole, so that registers hold their addresses.
@@ -38,7 +40,11 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any
     quarters = VECTOR_WIDTH // 4
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first, row_bytes, indices, quads, target = arguments
+        first, row_bytes, indices, quads, goal = arguments
+        target, left = cgutils.unpack_tuple(builder, goal)
+        if for_warp():
+            in_lanes.put_columns(builder, (first, row_bytes, indices, quads, target, left), column_bytes_now())
+            return context.get_dummy_value()
         numbers = builder.inttoptr(indices, I32.as_pointer())
         offsets, vectors = cgutils.unpack_tuple(builder, quads), []
         for k in range(4):
@@ -54,7 +60,7 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any
                 builder.store(words, builder.inttoptr(column, WIDE.as_pointer()), align=WORD_BYTES)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
+    return types.void(types.int64, types.int64, types.int64, quads, target), emit
 
 
 def _joined(builder: Any, rows: list[Any]) -> Any:

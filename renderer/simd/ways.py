@@ -22,7 +22,7 @@ class Way(types.Type):
 
     def __init__(self, function: Any) -> None:
         super().__init__(name=f"Way({function.__module__}.{function.__name__})")
-        self.function = function._numba_type_
+        self.function = function
 
 
 @register_model(Way)
@@ -33,12 +33,16 @@ class WayModel(models.OpaqueModel):
 @emitting
 def call_way(typing: Any, way: Any, arguments: Any) -> Any:
     """Returns what the function of a way returns for a tuple of arguments."""
-    called = typing.resolve_function_type(way.function, tuple(arguments), {})
+
+    def resolved() -> tuple[Any, Any]:
+        """Returns the types of the function and of the call: for a warp, whose code is another, not the same."""
+        function = way.function._numba_type_
+        return function, typing.resolve_function_type(function, tuple(arguments), {})
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return context.get_function(way.function, called)(builder, cgutils.unpack_tuple(builder, values[1]))
+        return context.get_function(*resolved())(builder, cgutils.unpack_tuple(builder, values[1]))
 
-    return called.return_type(way, arguments), emit
+    return resolved()[1].return_type(way, arguments), emit
 
 
 def for_each_way(numbered: Sequence[tuple[Any, int]]) -> Any:

@@ -14,17 +14,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import (
-    ALL_ELEMENTS,
-    ELEMENTS,
-    FLOAT,
-    I32,
-    I64,
-    VECTOR_WIDTH,
-    WORD_BYTES,
-    pack_elements,
-    prefetching,
-)
+from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, VECTOR_WIDTH, WORD_BYTES, prefetching
+from renderer.simd.packing import pack_elements
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import FLOAT16, all_elements, emitting
 

@@ -191,7 +191,7 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
         if settings_key(replace(settings, **{field.name: changed(getattr(settings, field.name))}))
         == settings_key(settings)
     }
-    assert same == {"threads", "batch_rays", "is_logged"}
+    assert same == {"threads", "batch_rays", "shading", "is_logged"}
 
 
 #: Another value of each setting that is not just a little greater.

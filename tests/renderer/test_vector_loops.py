@@ -4,28 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from renderer.simd.columns import (
-    CHUNK,
-    COLUMN,
-    ELEMENTS,
-    VECTOR_WIDTH,
-    close_gaps,
-    copy_line,
-    each,
-    each_pair,
-    get,
-    get3,
-    get_int,
-    get_word,
-    list_indices,
-    pack_chunk,
-    pack_columns,
-    pack_numbered,
-    put,
-    put3,
-    whole,
-    whole_pairs,
-)
+from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS, VECTOR_WIDTH, get, get3, get_int, get_word, put, put3
+from renderer.simd.loops import each, each_pair, whole, whole_pairs
+from renderer.simd.packing import close_gaps, copy_line, list_indices, pack_chunk, pack_columns, pack_numbered
 from renderer.simd.rows import gather_columns
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address

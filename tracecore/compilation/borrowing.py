@@ -59,7 +59,7 @@ def borrowed(typing: Any, value: Any) -> Any:
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lent = _uncounted(context, builder, value, arguments[0])
+        lent = uncounted(context, builder, value, arguments[0])
         if borrowed_type(value) is value:
             return lent
         return cgutils.alloca_once_value(builder, lent)
@@ -67,7 +67,7 @@ def borrowed(typing: Any, value: Any) -> Any:
     return borrowed_type(value)(value), emit
 
 
-def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+def uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Returns a value whose arrays have no owner that would be counted."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
@@ -76,7 +76,7 @@ def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
         parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)  # type: ignore[call-overload]
-        return context.make_tuple(builder, kind, [_uncounted(context, builder, *each) for each in parts])
+        return context.make_tuple(builder, kind, [uncounted(context, builder, *each) for each in parts])
     return value
 
 

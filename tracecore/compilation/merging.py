@@ -18,6 +18,7 @@ import numba
 from numba import types
 
 from tracecore.compilation.counting import LeaveUncounted
+from tracecore.compilation.lanes import for_warp, part_for_warp
 from tracecore.compilation.numba_inside import (
     AnnotateTypes,
     Compiler,
@@ -79,8 +80,10 @@ class PartLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         """Optimises the module once. (Numba does it twice, with references counted in the first round; see
-        `counting`.)
+        `counting`.) What is for a warp is optimised for its GPU as a whole (`gpu_code`).
         """
+        if for_warp():
+            return
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
@@ -112,9 +115,15 @@ class MergedFunction(CPUDispatcher):
         super().__init__(function, targetoptions=OPTIONS | {"nopython": True, "boundscheck": None})
         self._is_inlined = is_inlined
 
-    @cached_property
+    @property
     def part(self) -> Any:
-        """Returns the part, for Numba."""
+        """Returns the part, for Numba: that for a warp while one is compiled for."""
+        if for_warp():
+            return part_for_warp(self, lambda: part(self.py_func, self._is_inlined))
+        return self._part
+
+    @cached_property
+    def _part(self) -> Any:
         return part(self.py_func, self._is_inlined)
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 from numba import types
 
 from tracecore.compilation.cached import Cached, keep_on_disk
+from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.numba_inside import make_intrinsic_template
 from tracecore.compilation.unit_calls import Call, call_by_address
 
@@ -34,9 +35,14 @@ class Unit(Cached):
         super().__init__(function)
         self._returns, self.need = returns, need
 
-    @cached_property
+    @property
     def _numba_type_(self) -> Any:
-        """Returns what Numba takes a name of the unit for: an intrinsic that calls by the address in the cell."""
+        """Returns what Numba takes a name of the unit for. For a warp all code is in one piece."""
+        return super()._numba_type_ if for_warp() else self._called_by_address
+
+    @cached_property
+    def _called_by_address(self) -> Any:
+        """Returns the type of an intrinsic that calls by the address in the cell."""
         of_context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_ONLY)
         called = inspect.signature(self.py_func).parameters.values()
 

@@ -22,6 +22,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
+from tracecore.compilation.lanes import for_warp, in_first_lane
 from tracecore.compilation.numba_inside import AbstractTemplate, infer_global, signature
 
 FLOAT = ir.FloatType()
@@ -338,7 +339,10 @@ def load_acquire(typing: Any, where: Any) -> Any:
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load_atomic(builder.inttoptr(arguments[0], I64.as_pointer()), "acquire", 8)
+        def load() -> Any:
+            return builder.load_atomic(builder.inttoptr(arguments[0], I64.as_pointer()), "acquire", 8)
+
+        return in_first_lane(builder, load) if for_warp() else load()
 
     return types.uint64(types.int64), emit
 
@@ -348,7 +352,12 @@ def fetch_add(typing: Any, where: Any, value: Any) -> Any:
     """Adds to the int64 at an address, a multiple of 8, that threads share. Returns what was there before."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], I64.as_pointer()), arguments[1], "monotonic")
+        place = builder.inttoptr(arguments[0], I64.as_pointer())
+
+        def add() -> Any:
+            return builder.atomic_rmw("add", place, arguments[1], "monotonic")
+
+        return in_first_lane(builder, add) if for_warp() else add()
 
     return types.int64(types.int64, types.int64), emit
 

@@ -89,6 +89,9 @@ class CudaDriver(Hashable, Protocol):
     def compile_program(self, program: Program, arch: str) -> CompiledKernel:
         """Compiles a program, see `nvrtc.compile_program`."""
 
+    def assemble(self, ptx: str) -> bytes:
+        """Machine code of PTX, for the calling thread's current device."""
+
     def load_module(self, cubin: bytes) -> Any:
         """Loads machine code for as long as the process lives: to unload it waits for all that runs on the device, and
         on one that has failed is an error of its own.
@@ -100,7 +103,10 @@ class CudaDriver(Hashable, Protocol):
     def function_attribute(self, function: int, name: str) -> int:
         """Returns an attribute by its name without `CU_FUNC_ATTRIBUTE_`, such as "NUM_REGS"."""
 
-    def blocks_at_once(self, function: int, threads: int) -> int:
+    def allow_shared(self, function: int, shared: int) -> None:
+        """Lets launches of a function ask for so many bytes of shared memory a block."""
+
+    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
         """Returns how many blocks of so many threads a multiprocessor runs at once."""
 
     def allocate(self, size: int) -> Handle:
@@ -264,6 +270,15 @@ class CupyDriver:
 
         return compile_program(program, arch)
 
+    def assemble(self, ptx: str) -> bytes:
+        """As `CudaDriver` says."""
+        from cupy.cuda.function import LinkState
+
+        self._runtime.free(0)  # which makes the device's context, if there is none
+        link = LinkState()
+        link.add_ptr_data(ptx.encode() + b"\0", "warp.ptx")
+        return bytes(link.complete())
+
     def load_module(self, cubin: bytes) -> Any:
         """As `CudaDriver` says."""
         return self._driver.moduleLoadData(cubin)
@@ -276,10 +291,14 @@ class CupyDriver:
         """As `CudaDriver` says."""
         return int(self._driver.funcGetAttribute(getattr(self._driver, f"CU_FUNC_ATTRIBUTE_{name}"), function))
 
-    def blocks_at_once(self, function: int, threads: int) -> int:
+    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
         """As `CudaDriver` says."""
-        dynamic_shared_bytes = 0
-        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, dynamic_shared_bytes))
+        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
+
+    def allow_shared(self, function: int, shared: int) -> None:
+        """As `CudaDriver` says."""
+        name = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self._driver.funcSetAttribute(function, name, shared)
 
     def allocate(self, size: int) -> Handle:
         """As `CudaDriver` says."""

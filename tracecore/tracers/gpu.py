@@ -280,6 +280,14 @@ class GpuTracer(Closing):
         launch.used = [rays, hits]
         return launch
 
+    def launch_at(self, rays: Floats, hits: Floats) -> Launch:
+        """Returns a launch over rays that are on the device, (n, 8) float32, whose hits, (n, 4), are written there.
+
+        Whoever starts it keeps them, and keeps the device free of kernels that stay (`CudaDevice.device_lock`).
+        """
+        self.launch_context.check()
+        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays.ctypes.data, hits.ctypes.data))
+
     def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
         """Launches over so many rays. Returns start and end in nanoseconds."""
         launch.start(count, query, stream)

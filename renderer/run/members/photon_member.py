@@ -108,6 +108,8 @@ class SharedTracing:
     The seconds of a round are those of the slowest member; other seconds are the mean over the members.
     """
 
+    shading = "cpu"
+
     def __init__(self, fleet: Fleet, order: PhotonsOrder, task: PhotonTask) -> None:
         self._fleet = fleet
         self.reports: list[TracerReport] = fleet.open(Opening(PhotonMember, (order, task), loaded_files()))

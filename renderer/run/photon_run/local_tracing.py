@@ -24,7 +24,12 @@ Counters = dict[str, Any]
 
 
 class Tracing(Protocol):
-    """Traces the photons of a run."""
+    """Traces the photons of a run.
+
+    shading: where hits are shaded, "cpu" or "gpu".
+    """
+
+    shading: str
 
     def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
         """Returns the photons of a range, as `trace_photons` does."""
@@ -52,6 +57,8 @@ class LocalTracing:
     task: of all photons.
     containment: has the tracer.
     """
+
+    shading = "cpu"
 
     def __init__(
         self, scene: PackedScene, task: PhotonTask, settings: RenderSettings, containment: Containment

@@ -17,7 +17,8 @@ import numpy as np
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
-from renderer.run.photon_run.local_tracing import Counters, LocalTracing, Tracing
+from renderer.run.photon_run.gpu_tracing import tracing_of
+from renderer.run.photon_run.local_tracing import Counters, Tracing
 from renderer.run.photon_run.rounds import Rounds
 from renderer.run.statistics import ratio
 from renderer.scene.packed_scene import pack_scene
@@ -50,6 +51,7 @@ class PhotonRun:
     rates: rays per second of each run.
     sample: (n, 8) float32, rays such as photons have.
     logs: of each thread, the pilot too.
+    shading: where hits were shaded, "cpu" or "gpu".
     finished: whether as many are stored as asked for.
     members: what the statistics say of the processes that shared the photons out, where there were several.
     """
@@ -63,6 +65,7 @@ class PhotonRun:
     rates: list[float]
     sample: Floats
     logs: list[Log]
+    shading: str
     finished: bool
     members: dict[str, Any]
 
@@ -96,7 +99,7 @@ def trace_until_stored(
     if scene.lights.power <= 0.0:
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
-    tracing = LocalTracing(scene, task, settings, containment) if shared is None else shared(task)
+    tracing = tracing_of(scene, task, settings, containment) if shared is None else shared(task)
     rounds = Rounds(snapshot.name, photons, tracing.trace)
     try:
         spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
@@ -115,6 +118,7 @@ def trace_until_stored(
         work=_work(rounds, timed),
         sample=sample,
         logs=tracing.logs(),
+        shading=tracing.shading,
         finished=finished,
         members=tracing.members,
     )

@@ -94,7 +94,14 @@ class PictureRecord:
             settings |= {"denoise": True}
         if self.plan.settings.clamp is not None:
             settings |= {"clamp": self.plan.settings.clamp}
-        left_out = ("threads", "batch_rays", "layers", "is_logged", *(["crop"] if settings["crop"] is None else []))
+        left_out = (
+            "threads",
+            "batch_rays",
+            "shading",
+            "layers",
+            "is_logged",
+            *(["crop"] if settings["crop"] is None else []),
+        )
         for name in left_out:
             del settings[name]
         return {

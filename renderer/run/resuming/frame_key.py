@@ -46,7 +46,7 @@ SETTINGS_LEFT_OUT = {
 #: All that is not in the key, and why; neither is the format of the file, which is in the frame's name.
 LEFT_OUT: LeftOut = {
     Snapshot: {"cameras": "the frame is seen through `camera` alone"},
-    RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS, "is_logged": SAME_BITS},
+    RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS, "shading": SAME_BITS, "is_logged": SAME_BITS},
     Plan: {
         "scene": IN_THE_SNAPSHOT,
         "load_seconds": NOT_IN_THE_PICTURE,

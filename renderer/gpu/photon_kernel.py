@@ -1,0 +1,111 @@
+"""The kernel that shades photons: each warp has a batch of its own and shades it as a CPU's thread shades one."""
+
+from typing import NamedTuple
+
+from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask
+from renderer.photons.photon_map import Words
+from renderer.photons.shading import shade_rays
+from renderer.photons.store import PhotonOutput
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import Records
+from renderer.shading.chunks import HIT_ID, RAY_DIRECTION
+from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes, get3, get_four, put, put3, put_four
+from renderer.simd.loops import each_ray
+from shaders.float32 import INFINITY, ONE, ZERO, Longs
+from shaders.vector import chosen
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.lanes import beside_core, warp_index
+from tracecore.compilation.vector import address
+from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
+
+#: Rays of a warp's batch, and room behind them that is read and means nothing.
+CAPACITY, PAD = 512, 32
+
+#: Scratch of a warp: of hits, with a word of each ray behind it by which they are sorted, and of photons that leave
+#: lights. The one is not needed while the other is.
+WARP_HITS, WARP_LAUNCH = for_lanes(HIT_COLUMNS), for_lanes(LAUNCH_COLUMNS)
+SCRATCH_BYTES = max(WARP_HITS.itemsize + WORD_BYTES * (CAPACITY + PAD), WARP_LAUNCH.itemsize)
+
+#: Rows of a batch of a warp: rays and paths.
+BATCH_ROWS = RAY_FLOATS + PATH_WORDS
+
+
+class PhotonWave(NamedTuple):
+    """Batches of photons in a GPU's memory, one for each warp.
+
+    supply: (2,) int64, the next photon to start and the end.
+    active: (warps,) int64, rays of each batch.
+    fresh: (warps, 2) int64, of `PhotonBatch`.
+    turns: (warps,) int64, which of two batches has the rays.
+    batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
+    hits: (warps, 4, column) float32, of `PhotonBatch`.
+    chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
+    blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.
+    waiting, waits: of `PhotonOutput`, without meaning here.
+    counters: (warps, PHOTON_COUNTERS) int64.
+    traced: (warps * capacity, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
+    answers: (warps * capacity, 4) float32, their hits.
+    """
+
+    scene: PackedScene
+    task: PhotonTask
+    supply: Longs
+    active: Longs
+    fresh: Longs
+    turns: Longs
+    batches: Words
+    hits: Floats
+    chunk: Records
+    launch: Records
+    waiting: Words
+    waits: Longs
+    blocks: Words
+    filled: Longs
+    counters: Longs
+    traced: Floats
+    answers: Floats
+    capacity: int
+
+
+def shade_wave(wave: PhotonWave) -> None:
+    """Shade the hits of a warp's batch, and fill it up with fresh photons."""
+    own = warp_index()
+    if own >= len(wave.active):
+        return
+    turn, active = wave.turns[own], wave.active[own]
+    here, ahead = wave.batches[own, turn], wave.batches[own, 1 - turn]
+    rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
+    scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead)
+    batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, wave.capacity)
+    output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
+    step, first = WORD_BYTES * here.shape[1], wave.capacity * own
+    answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * first
+    each_ray(take_answer, active, (answers, address(batch.hits), step))
+    going = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
+    traced = address(wave.traced) + WORD_BYTES * RAY_FLOATS * first
+    each_ray(hand_over, wave.capacity, (address(ahead), step, traced, going))
+    wave.active[own], wave.turns[own] = going, 1 - turn
+
+
+@inlined
+def take_answer(i: int, data: tuple[int, int, int]) -> None:
+    """Write a hit to its columns. data: address of the hits, and of columns that are so many bytes apart."""
+    answers, hits, step = data
+    t, u, v, triangle = get_four(answers, i)
+    put3(hits, step, i, (t, u, v))
+    put(hits + HIT_ID * step, i, triangle)
+
+
+@inlined
+def hand_over(i: int, data: tuple[int, int, int, int]) -> None:
+    """Write a ray as a launch takes it: one that hits nothing behind the last.
+
+    data: address of columns that are so many bytes apart, and of the rays; and how many there are.
+    """
+    columns, step, traced, rays = data
+    is_ray = i < rays
+    origin, direction = get3(columns, step, i), get3(columns + RAY_DIRECTION * step, step, i)
+    origin, direction = chosen(is_ray, origin, (ZERO, ZERO, ZERO)), chosen(is_ray, direction, (ONE, ONE, ONE))
+    put_four(traced, 2 * i, (origin[0], origin[1], origin[2], ZERO if is_ray else INFINITY))
+    put_four(traced, 2 * i + 1, (direction[0], direction[1], direction[2], INFINITY if is_ray else -INFINITY))

@@ -1,0 +1,231 @@
+"""Photons that are traced and shaded on one GPU, wave after wave: only what is stored comes to the host.
+
+Each warp has a batch of rays. A wave is two launches: one shades what the rays of all batches have hit and puts the
+next ones in their places (`renderer.gpu.photon_kernel`), and one traces these with any kernel of `tracecore.kernels`.
+Nobody waits in between: the host looks after some waves what became of them.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from renderer.gpu.photon_kernel import (
+    BATCH_ROWS,
+    CAPACITY,
+    PAD,
+    SCRATCH_BYTES,
+    WARP_HITS,
+    WARP_LAUNCH,
+    PhotonWave,
+    shade_wave,
+)
+from renderer.photons.batch import PhotonTask
+from renderer.photons.photon_map import PHOTON_WORDS, Words
+from renderer.photons.scattering import landing_type, scatter_photons
+from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.projection import is_projected
+from renderer.shading.scattering import PHOTONS
+from renderer.simd.bsdf_kinds import kinds_of
+from shaders.float32 import Longs
+from tracecore.compilation.borrowing import Borrowed
+from tracecore.cuda.device import Stream
+from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
+from tracecore.cuda.device_kernel import Launch
+from tracecore.cuda.warp_kernel import WarpKernel
+from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
+from tracecore.tracers.gpu import GpuTracer
+
+#: Warps of a multiprocessor, as many as their registers and scratch leave room for.
+WARPS = 12
+
+#: Waves that are launched before the host looks what became of them.
+AHEAD = 8
+
+#: The share of a GPU's free memory that photons may take, and how many there is room for at most.
+PHOTON_SHARE, MOST_PHOTONS = 0.3, 1 << 26
+
+
+class StoredOnGpu(NamedTuple):
+    """Photons that a GPU has traced.
+
+    ordered: (n, PHOTON_WORDS) uint32, in order of photon index and bounce.
+    counters: (PHOTON_COUNTERS,) int64, see `renderer.photons.store`.
+    seconds: wall time until all were stored on the GPU.
+    shade_seconds: of these it shaded.
+    order_seconds: wall time to put them in order and to bring them here.
+    """
+
+    ordered: Words
+    counters: Longs
+    seconds: float
+    shade_seconds: float
+    order_seconds: float
+
+
+def why_not(scene: PackedScene, tracer: Any) -> str | None:
+    """Returns why the photons of a scene cannot be shaded where a tracer traces, in words, or None where they can."""
+    if not isinstance(tracer, GpuTracer):
+        return "only the tracer of a GPU has one to shade on (--device gpu)"
+    if len(scene.bsdfs.shaders) > 0:
+        return "the scene has functions of your own that look at each hit, which only the CPU calls"
+    if is_projected(scene.photon_scene.projection):
+        return "photons are sent where they matter, which only the CPU does"
+    return None
+
+
+def numbered_loops(scene: PackedScene) -> tuple[PackedScene, list[tuple[Any, tuple[Any, ...]]]]:
+    """Returns a scene that knows the loops of its BSDFs by their numbers, and these loops."""
+    table, arguments = scene.bsdfs, (numba.from_dtype(WARP_HITS), types.int64, landing_type())
+    bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
+    numbers[bsdfs, PHOTONS] = range(len(bsdfs))
+    loops = [(scatter_photons, (kind, *arguments)) for kind in kinds_of(bsdfs)]
+    return scene._replace(bsdfs=table._replace(loops=numbers)), loops
+
+
+class PhotonWaves:
+    """Traces and shades the photons of a scene on a tracer's GPU.
+
+    task: says which photons; only its random numbers may be others in `trace`.
+    """
+
+    def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
+        self._device, self._task = tracer.gpu, task
+        with self._device.device_lock.vacant():
+            self._device.attach()
+            self._arrays = DeviceArrays(self._device)
+            numbered, loops = numbered_loops(scene)
+            self._wave = self._new_wave(self._arrays.copied(numbered), self._device.multiprocessors * WARPS)
+            kind = Borrowed(numba.typeof(self._wave))
+            self._kernel = WarpKernel(self._device, shade_wave, kind, loops, SCRATCH_BYTES)
+            self._record = self._arrays.structure(self._wave)
+            self._launches = [tracer.launch_at(self._wave.traced, self._wave.answers) for _ in range(AHEAD)]
+            self._stream = Stream(self._device)
+        self._host = {name: self._pinned(name) for name in ("supply", "active", "filled", "counters")}
+
+    def _new_wave(self, scene: PackedScene, warps: int) -> PhotonWave:
+        zeros, column = self._arrays.zeros, CAPACITY + PAD
+        bytes_each = STORE_COLUMNS * np.dtype(np.uint32).itemsize
+        fitting = min(int(PHOTON_SHARE * self._device.driver.memory_left()[0]) // bytes_each, MOST_PHOTONS)
+        return PhotonWave(
+            scene=scene,
+            task=self._task,
+            supply=zeros((2,), np.int64),
+            active=zeros((warps,), np.int64),
+            fresh=zeros((warps, 2), np.int64),
+            turns=zeros((warps,), np.int64),
+            batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
+            hits=zeros((warps, HIT_FLOATS, column), np.float32),
+            chunk=zeros((1,), WARP_HITS),
+            launch=zeros((1,), WARP_LAUNCH),
+            waiting=zeros((1, 1), np.uint32),
+            waits=zeros((1,), np.int64),
+            blocks=zeros((1, STORE_COLUMNS, max(fitting, 2 * AHEAD * warps * CAPACITY)), np.uint32),
+            filled=zeros((1,), np.int64),
+            counters=zeros((warps, PHOTON_COUNTERS), np.int64),
+            traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
+            answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
+            capacity=CAPACITY,
+        )
+
+    @property
+    def rays_at_once(self) -> int:
+        """Returns how many rays a wave has at most."""
+        return len(self._wave.active) * CAPACITY
+
+    def trace(self, photons: range, check: Callable[[], None] = lambda: None) -> StoredOnGpu:
+        """Returns the photons of a range: the same, bit for bit, as the CPU's loops store.
+
+        check: called now and then, to raise what ends it.
+
+        Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
+        """
+        with self._device.device_lock.vacant():
+            self._device.attach()
+            started = time.perf_counter()
+            self._begin(photons)
+            drained, traced_seconds = self._run(check)
+            shaded = time.perf_counter()
+            counters = self._fetch("counters").sum(axis=0)
+            ordered = self._in_order(drained)
+        ended = time.perf_counter()
+        seconds = shaded - started
+        return StoredOnGpu(ordered, counters, seconds, max(seconds - traced_seconds, 0.0), ended - shaded)
+
+    def sample_rays(self) -> Floats:
+        """Returns (n, 8) float32, rays such as photons have."""
+        with self._device.device_lock.vacant():
+            self._device.attach()
+            self._begin(range(2 * self.rays_at_once))
+            self._launch(self._launches[:2])
+            self._fetch("filled")
+            rays = rows_of(self._wave.traced)
+        return rays[rays[:, 7] > 0.0]
+
+    def _begin(self, photons: range) -> None:
+        """Has the GPU begin with the photons of a range."""
+        self._host["supply"][:] = photons.start, photons.stop
+        there, here = self._wave.supply, self._host["supply"]
+        self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
+        for name in ("active", "filled", "counters"):
+            self._clear(name)
+
+    def _launch(self, launches: list[Launch]) -> None:
+        for launch in launches:
+            self._kernel.start(len(self._wave.active), self._record.address, self._stream)
+            launch.start(self.rays_at_once, Query.CLOSEST, self._stream)
+
+    def _run(self, check: Callable[[], None]) -> tuple[list[Words], float]:
+        """Launches waves until no photon is left.
+
+        Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
+        stored, and the seconds in which rays were traced.
+        """
+        drained, traced, room = [], 0.0, self._wave.blocks.shape[2] - AHEAD * self.rays_at_once
+        is_over = False
+        while not is_over:
+            self._launch(self._launches)
+            is_over = not self._fetch("active").any()
+            reports = [launch.report() for launch in self._launches]
+            traced += 1e-9 * sum(end - start for start, end, _ in reports)
+            if int(self._fetch("filled")[0]) > room:
+                drained.append(self._drained())
+            check()
+        return drained, traced
+
+    def _drained(self) -> Words:
+        """Returns the photons on the GPU, (STORE_COLUMNS, n), which then has room for others."""
+        found = columns_of(self._wave.blocks[0], int(self._fetch("filled")[0]))
+        self._clear("filled")
+        return found
+
+    def _in_order(self, drained: list[Words]) -> Words:
+        """Returns all photons in order. Those of a path were stored in theirs."""
+        if drained:
+            columns = np.concatenate([*drained, self._drained()], axis=1)
+            return np.ascontiguousarray(columns[:, np.argsort(columns[STORE_INDEX], kind="stable")][:PHOTON_WORDS].T)
+        return ordered_rows(self._wave.blocks[0], int(self._fetch("filled")[0]), STORE_INDEX, PHOTON_WORDS)
+
+    def _pinned(self, name: str) -> Any:
+        array = getattr(self._wave, name)
+        return self._device.pinned(array.shape, array.dtype)
+
+    def _clear(self, name: str) -> None:
+        there = getattr(self._wave, name)
+        self._stream.clear(there.ctypes.data, there.nbytes)
+
+    def _fetch(self, name: str) -> Any:
+        """Returns an array of the wave's, once all that was launched is done."""
+        there, here = getattr(self._wave, name), self._host[name]
+        self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
+        self._stream.finish(self, here)
+        return here

@@ -1,0 +1,62 @@
+"""Photons that a GPU traces and shades in waves: those that threads of the CPU shade, and where it cannot be."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import tracecore
+from renderer.drivers.driver import RenderSettings
+from renderer.drivers.pass_photons import photon_task
+from renderer.gpu import photon_waves
+from renderer.gpu.photon_waves import PhotonWaves, why_not
+from renderer.photons.store import PHOTON_RAYS
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene
+from scenes import load
+from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.workers.pool import WorkerPool
+
+
+@contextlib.contextmanager
+def gpu_tracer(name, kernel):
+    if reason := gpu_unavailable_reason():
+        pytest.skip(reason)
+    snapshot = load(name).snapshot(0.0)
+    scene = pack_scene(snapshot)
+    task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
+    with tracecore.open_tracer(snapshot.positions, device="gpu", kernel=kernel) as tracer:
+        yield tracer, scene, task
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("cornell", "while-while"), ("kitchen", "compressed-bvh8"), ("outdoor", "warp-bvh4")]
+)
+def test_waves_store_the_photons_of_the_loops_bit_for_bit(name, kernel):
+    with gpu_tracer(name, kernel) as (tracer, scene, task), contextlib.closing(WorkerPool(tracer)) as pool:
+        waves = PhotonWaves(tracer, scene, task)
+        for photons in (range(100_000, 100_001), range(200_000)):
+            expected, stored = trace_photons(scene, task, pool, photons), waves.trace(photons)
+            np.testing.assert_array_equal(stored.ordered, expected.stored)
+            assert stored.counters[PHOTON_RAYS] == expected.rays
+            assert stored.counters[0] == expected.counts.emitted == len(photons)
+        rays = waves.sample_rays()
+        assert len(rays) > 0
+        assert np.isfinite(tracer.closest_hit(rays)[:, 0]).any()
+
+
+@pytest.mark.gpu
+def test_photons_that_the_gpu_has_no_room_for_come_to_the_host_meanwhile(monkeypatch):
+    monkeypatch.setattr(photon_waves, "MOST_PHOTONS", 1)
+    with gpu_tracer("cornell", "while-while") as (tracer, scene, task), contextlib.closing(WorkerPool(tracer)) as pool:
+        waves = PhotonWaves(tracer, scene, task)
+        photons = range(12 * waves.rays_at_once)
+        expected, stored = trace_photons(scene, task, pool, photons), waves.trace(photons)
+    np.testing.assert_array_equal(stored.ordered, expected.stored)
+
+
+def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
+    snapshot = load("cornell").snapshot(0.0)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        assert why_not(pack_scene(snapshot), tracer) == "only the tracer of a GPU has one to shade on (--device gpu)"

@@ -1,0 +1,178 @@
+"""Makes code for a GPU of compiled functions: from the same source as that of the CPU, and with the same bits.
+
+Numba turns a function into LLVM's instructions, and LLVM makes code for GPUs as it does for CPUs. No product and sum
+are contracted, divisions and roots are rounded to nearest, denormals are kept. llvmlite has LLVM's back ends for the
+GPUs of NVIDIA and AMD, so that neither a compiler of CUDA nor another front end is needed.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call, attr-defined"
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+from numba import types
+
+from tracecore.compilation.lanes import SHARED, compiling_for_warp
+from tracecore.compilation.merging import part
+from tracecore.compilation.numba_inside import global_compiler_lock
+
+TRIPLE = "nvptx64-nvidia-cuda"
+LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+
+#: The version of PTX that LLVM writes: that of CUDA 12.0.
+PTX = "+ptx80"
+
+#: What Numba calls of the C library and of its runtime, as LLVM's own instructions. Nothing is counted or allocated.
+SUPPORT = """
+declare float @llvm.sqrt.f32(float)
+declare double @llvm.sqrt.f64(double)
+define internal float @sqrtf(float %x) alwaysinline {
+  %root = call float @llvm.sqrt.f32(float %x)
+  ret float %root
+}
+define internal double @sqrt(double %x) alwaysinline {
+  %root = call double @llvm.sqrt.f64(double %x)
+  ret double %root
+}
+define internal void @NRT_incref(ptr %one) alwaysinline {
+  ret void
+}
+define internal void @NRT_decref(ptr %one) alwaysinline {
+  ret void
+}
+define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinline {
+  ret ptr null
+}
+"""
+SUPPORTED = re.findall(r"@(\w+)\(.*{$", SUPPORT, flags=re.M)
+
+#: The entry: a pointer to what the function takes.
+ENTRY = """
+define {convention} void @{kernel}(ptr{space} %given) #999 {{
+  %result = alloca ptr
+  %error = alloca ptr
+  {cast}
+  %status = call i32 @{name}(ptr %result, ptr %error, ptr %wave)
+  ret void
+}}
+attributes #999 = {{ nounwind {attributes} }}
+"""
+
+Loops = Sequence[tuple[Any, tuple[Any, ...]]]
+
+
+class WarpCode(NamedTuple):
+    """Holds LLVM's instructions for the lanes of a warp, for no machine yet.
+
+    name: of the function.
+    """
+
+    text: str
+    name: str
+
+
+def warp_code(function: Callable[..., Any], argument: Any, loops: Loops = ()) -> WarpCode:
+    """Returns the code of a Python function of compiled functions, which takes one thing and returns nothing.
+
+    argument: Numba's type of it, which is `Borrowed`.
+    loops: see `tracecore.compilation.lanes.loops`.
+    """
+    with global_compiler_lock, compiling_for_warp(loops):
+        entry = part(function, False)
+        entry.compile(types.void(argument))
+        made = entry.overloads[(argument,)]
+        text = str(made.library._final_module)
+    return WarpCode(_alone(text), made.fndesc.llvm_func_name)
+
+
+def _alone(text: str) -> str:
+    """Returns instructions of which nothing is seen from outside, with all that they call."""
+    text = re.sub(r"^target .*\n", "", text, flags=re.M)
+    for name in SUPPORTED:
+        text = re.sub(rf"^declare [^\n]*@{name}\(.*\n", "", text, flags=re.M)
+        text = re.sub(rf"^define [^\n]*@{name}\([^\n]*\n(.*\n)*?}}\n", "", text, flags=re.M)
+    text = re.sub(r"^declare .*@llvm\.x86\..*\n", "", text, flags=re.M)
+    text = re.sub(r"^define (linkonce_odr |internal |private )?", "define internal ", text, flags=re.M)
+    text = re.sub(
+        r"= (common |linkonce |linkonce_odr )(local_unnamed_addr |unnamed_addr )?global", "= internal global", text
+    )
+    text = re.sub(r"^(define internal .*?)( #\d+)? \{$", r"\1 alwaysinline {", text, flags=re.M)
+    return text + SUPPORT
+
+
+@functools.cache
+def _back_end(triple: str) -> Any:
+    """Returns LLVM's back end for a machine."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.set_option("tracecore", "-nvptx-fma-level=0")
+    return llvm.Target.from_triple(triple)
+
+
+def ptx_of(code: WarpCode, kernel: str, architecture: str, threads: int, registers: int) -> str:
+    """Returns PTX of a kernel for NVIDIA's GPUs, which takes the address of what the function takes.
+
+    architecture: such as "sm_90".
+    threads: of a block, at most.
+    registers: of a thread, at most.
+    """
+    machine = _back_end(TRIPLE).create_target_machine(cpu=architecture, features=PTX, opt=3)
+    entry = ENTRY.format(
+        convention="ptx_kernel",
+        space=" addrspace(1)",
+        kernel=kernel,
+        cast="%wave = addrspacecast ptr addrspace(1) %given to ptr",
+        name=code.name,
+        attributes=f'"nvvm.maxntid"="{threads}" "nvvm.maxnreg"="{registers}"',
+    )
+    head = f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
+    first = optimised(head + code.text + entry, machine)
+    return str(machine.emit_assembly(optimised(shared_places(str(first)), machine)))
+
+
+#: The address of shared memory as LLVM's constants have it, by numbers and by pointers.
+_SCRATCH = f"addrspacecast (ptr addrspace(3) @{SHARED} to ptr)"
+_WITHIN = rf"(?:getelementptr [a-z ]*\(i8, ptr {re.escape(_SCRATCH)}, i64 (-?\d+)\)|{re.escape(_SCRATCH)})"
+_NUMBER = (
+    rf"(?:add (?:nsw |nuw )*\(i64 ptrtoint \(ptr {_WITHIN} to i64\), i64 (-?\d+)\)|ptrtoint \(ptr {_WITHIN} to i64\))"
+)
+
+
+def shared_places(text: str) -> str:
+    """Returns optimised instructions that find what lies in shared memory by pointers to it, where they had numbers:
+    LLVM then knows where it lies, and that nothing else does."""
+
+    def offset(found: re.Match[str], first: int) -> int:
+        return sum(int(number or 0) for number in found.groups()[first : first + 3])
+
+    def pointer(found: re.Match[str]) -> str:
+        return f"getelementptr (i8, ptr {_SCRATCH}, i64 {offset(found, 0)})"
+
+    text = re.sub(rf"inttoptr \(i64 {_NUMBER} to ptr\)", pointer, text)
+    sums = {}
+    for found in re.finditer(rf"^  (%\S+) = add (?:nsw |nuw )*i64 (%\S+), {_NUMBER}$", text, flags=re.M):
+        sums[found.group(1)] = found.group(2), offset(found, 2)
+
+    def place(found: re.Match[str]) -> str:
+        name, number = found.groups()
+        if number not in sums:
+            return found.group(0)
+        index, constant = sums[number]
+        first = f"getelementptr (i8, ptr {_SCRATCH}, i64 {constant})"
+        return f"  {name} = getelementptr i8, ptr {first}, i64 {index}"
+
+    return re.sub(r"^  (%\S+) = inttoptr i64 (%\S+) to ptr$", place, text, flags=re.M)
+
+
+def optimised(text: str, machine: Any) -> Any:
+    """Returns LLVM's module of some instructions, optimised for a machine; lanes are its vectors."""
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,169 @@
+"""Compiles for the lanes of a warp what is otherwise compiled for the elements of a vector.
+
+Loops over columns are written once, over a few primitives (`renderer.simd.columns`). On a CPU these are instructions
+for vectors; here each is what 32 lanes of a GPU do together, as one: every lane runs the whole function, a loop over a
+column gives each lane its own elements, and a set of elements is what the lanes vote. What is not in such a loop all
+lanes compute alike, from the same numbers, so that they never part but within the body of a loop.
+
+The functions below make LLVM's instructions for whoever emits a primitive.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+#: Lanes of a warp. AMD's have 64: sets of elements are int64, and have room for them.
+LANES = 32
+
+I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+ALL_LANES = I32(-1)
+
+
+def _emitting(emitter: Callable[..., Any]) -> Any:
+    """Decorates a function as `tracecore.compilation.vector.emitting` does."""
+    return intrinsic(emitter)
+
+
+class _Target(threading.local):
+    """Says what the thread compiles for."""
+
+    is_warp = False
+    loops: Sequence[tuple[Any, tuple[Any, ...]]] = ()
+    parts: dict[Any, Any] = {}  # noqa: RUF012
+
+
+_target = _Target()
+
+#: Functions that were compiled: Numba's types refer to them weakly, and are compared later.
+_kept: list[Any] = []
+
+
+def for_warp() -> bool:
+    """Returns whether the calling thread compiles for the lanes of a warp."""
+    return _target.is_warp
+
+
+def part_for_warp(key: Any, make: Callable[[], Any]) -> Any:
+    """Returns what stands for a function in the code that is compiled, made once for it: other code has other loops."""
+    if key not in _target.parts:
+        _target.parts[key] = make()
+        _kept.append(_target.parts[key])
+    return _target.parts[key]
+
+
+def loops() -> Sequence[tuple[Any, tuple[Any, ...]]]:
+    """Returns the loops that code for a warp calls by their numbers: units, and Numba's types of their arguments."""
+    return _target.loops
+
+
+@contextmanager
+def compiling_for_warp(loops: Sequence[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
+    """Has the block compile for the lanes of a warp. loops: see there."""
+    _target.is_warp, _target.loops, _target.parts = True, loops, {}
+    try:
+        yield
+    finally:
+        _target.is_warp, _target.loops, _target.parts = False, (), {}
+
+
+def _call(builder: Any, name: str, returned: Any, arguments: list[Any]) -> Any:
+    kind = ir.FunctionType(returned, [one.type for one in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def lane(builder: Any) -> Any:
+    """Returns the number of the lane, int64."""
+    return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.laneid", I32, []), I64)
+
+
+@_emitting
+def warp_index(typing: Any) -> Any:
+    """Returns which warp of the launch this is. Each is a block: what all lanes do alike takes registers once."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.ctaid.x", I32, []), I64)
+
+    return types.int64(), emit
+
+
+#: Memory of a block, which lies next to its multiprocessor's core.
+SHARED = "warp_scratch"
+
+
+@_emitting
+def beside_core(typing: Any, array: Any) -> Any:
+    """Returns an array like another one, C-contiguous, in the shared memory that this warp has."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = context.make_array(array)(context, builder, arguments[0])
+        shared = builder.module.globals.get(SHARED)
+        if shared is None:
+            shared = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), 0), SHARED, addrspace=3)
+            shared.align = 16
+        found.data = builder.bitcast(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), found.data.type)
+        return found._getvalue()
+
+    return array(array), emit
+
+
+def meet(builder: Any) -> None:
+    """Has all lanes come here before one goes on, and see what the others wrote before."""
+    _call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [ALL_LANES])
+
+
+def vote(builder: Any, answer: Any) -> Any:
+    """Returns the set of the lanes whose answer, an i1, is yes: int64, lane 0 lowest."""
+    return builder.zext(_call(builder, "llvm.nvvm.vote.ballot.sync", I32, [ALL_LANES, answer]), I64)
+
+
+def from_first(builder: Any, value: Any) -> Any:
+    """Returns the int64 that lane 0 has."""
+    halves = [builder.trunc(value, I32), builder.trunc(builder.lshr(value, I64(32)), I32)]
+    shuffled = [_call(builder, "llvm.nvvm.shfl.sync.idx.i32", I32, [ALL_LANES, one, I32(0), I32(31)]) for one in halves]
+    low, high = shuffled
+    return builder.or_(builder.zext(low, I64), builder.shl(builder.zext(high, I64), I64(32)))
+
+
+def in_first_lane(builder: Any, act: Callable[[], Any]) -> Any:
+    """Has lane 0 alone do something; returns to all lanes the int64 that it makes, or None if it makes none."""
+    meet(builder)
+    before, doing = builder.block, builder.append_basic_block("first.lane")
+    done = builder.append_basic_block("first.lane.done")
+    builder.cbranch(builder.icmp_unsigned("==", lane(builder), I64(0)), doing, done)
+    builder.position_at_end(doing)
+    made = act()
+    after = builder.block
+    builder.branch(done)
+    builder.position_at_end(done)
+    if made is None:
+        meet(builder)
+        return None
+    value = builder.phi(I64)
+    value.add_incoming(made, after)
+    value.add_incoming(I64(0), before)
+    return from_first(builder, value)
+
+
+def rank(builder: Any, elements: Any) -> Any:
+    """Returns how many lanes below this one are in a set, int64."""
+    below = builder.sub(builder.shl(I64(1), lane(builder)), I64(1))
+    return builder.ctpop(builder.and_(elements, below))
+
+
+def is_in(builder: Any, elements: Any) -> Any:
+    """Returns whether this lane is in a set, i1."""
+    return builder.trunc(builder.lshr(elements, lane(builder)), I1)
+
+
+def sum_over_lanes(builder: Any, number: Any) -> Any:
+    """Returns the sum of an int32 over all lanes."""
+    return _call(builder, "llvm.nvvm.redux.sync.add", I32, [number, ALL_LANES])

@@ -1,0 +1,114 @@
+"""Named tuples of arrays in a GPU's memory, where compiled functions find them as on the host."""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from tracecore.compilation.borrowing import uncounted
+from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import emitting
+from tracecore.cuda.device import CudaDevice, DeviceMemory
+
+#: More bytes than any tuple has.
+MOST_BYTES = 1 << 16
+
+
+class DeviceArrays:
+    """Keeps copies of arrays on a device, as long as it lives.
+
+    device: the GPU; the calling thread is attached to it.
+    """
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+        self._memory: list[DeviceMemory] = []
+
+    def copied(self, value: Any) -> Any:
+        """Returns a value whose arrays, at any depth, are on the device. Nobody reads them on the host."""
+        if isinstance(value, np.ndarray):
+            memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
+            self._memory.append(memory)
+            return _array_at(memory.address, value.shape, value.dtype)
+        if isinstance(value, tuple):
+            parts = [self.copied(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Returns an array of zeros on the device."""
+        memory = DeviceMemory.zeros(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        self._memory.append(memory)
+        return _array_at(memory.address, shape, np.dtype(dtype))
+
+    def structure(self, value: Any) -> DeviceMemory:
+        """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
+        content = np.zeros(MOST_BYTES, np.uint8)
+        lay_out(value, content.ctypes.data)
+        return DeviceMemory.holding(self._device, content)
+
+
+def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Returns an array at an address, which is none of the host's."""
+    count = int(np.prod(shape))
+    memory: Any = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
+    return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
+
+
+def _on_device(array: Any) -> Any:
+    """Returns CuPy's array of what an array on the device holds."""
+    import cupy
+
+    memory = cupy.cuda.UnownedMemory(array.ctypes.data, array.nbytes, array)
+    return cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+
+def rows_of(rows: Any) -> Any:
+    """Returns what an array on the device holds: all work that writes it is done."""
+    return np.asarray(_on_device(rows).get())
+
+
+def columns_of(columns: Any, count: int) -> npt.NDArray[np.uint32]:
+    """Returns the first elements of columns on the device, (rows, n) uint32: all work that writes them is done."""
+    return np.asarray(_on_device(columns)[:, :count].get())
+
+
+def ordered_rows(columns: Any, count: int, key: int, words: int) -> npt.NDArray[np.uint32]:
+    """Returns the first words of each element of columns on the device, (count, words) uint32, in the order of one of
+    the columns; elements that are alike there keep theirs. All work that writes them is done.
+
+    columns: (rows, n) uint32.
+    count: of elements.
+    key: which column orders them.
+    """
+    import cupy
+
+    given = _on_device(columns)[:, :count]
+    order = cupy.argsort(given[key])  # by a sort that is stable
+    rows = cupy.empty((count, words), np.uint32)
+    for word in range(words):
+        rows[:, word] = given[word][order]
+    return np.asarray(rows.get())
+
+
+@emitting
+def _store(typing: Any, value: Any, where: Any) -> Any:
+    """Writes a value to an address. Its arrays have no owner there."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lent = uncounted(context, builder, value, arguments[0])
+        builder.store(lent, builder.inttoptr(arguments[1], lent.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(value, types.int64), emit
+
+
+@compiled
+def lay_out(value: Any, where: int) -> None:
+    """Writes a named tuple to an address, as compiled functions borrow it."""
+    _store(value, where)
