@@ -23,6 +23,7 @@ from scenes.files.written_file import WriteError
 from scenes.keys.tables import Table
 from scenes.keys.values import Key
 from scenes.lights import DistantSource, PointSource, SpotLight, SpotSource
+from scenes.materials.metals import METALS
 from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
@@ -132,6 +133,13 @@ def test_lengths_and_directions_are_in_the_units_of_the_file(read_text: Callable
     solid_angle = math.pi * (2.0 - math.cos(math.radians(10.0)) - 0.5)
     assert spot.intensity == pytest.approx((5.0 / solid_angle,) * 3)
     assert document.environment.radiance.tolist() == (2.0 * np.arange(24.0)).reshape(2, 4, 3).tolist()
+
+
+def test_metals_have_an_index_by_name_or_in_numbers(read_text: Callable[[str], Scene]) -> None:
+    gold, steel, _, _, brushed = read_text(EVERYTHING).document.materials[3:8]
+    assert (gold.eta, gold.k) == (METALS["gold"].eta, METALS["gold"].k)
+    assert (brushed.eta, brushed.k) == (METALS["iron"].eta, METALS["iron"].k)
+    assert (steel.eta, steel.k) == ((2.5, 2.5, 2.5), (3.0, 2.0, 1.0))
 
 
 def test_pictures_that_are_looked_at_alike_are_one(read_text: Callable[[str], Scene]) -> None:
