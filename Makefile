@@ -21,7 +21,7 @@ LOOPS := photon-loops eye-loops
 # Tests start many processes. Each would compile all Python anew where the environment has Python keep none of it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: picture test versions coverage checked judges $(LOOPS) clean
+.PHONY: picture test versions coverage checked judges collected $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -33,7 +33,7 @@ picture: .venv-picture/installed
 	touch $@
 
 test: .venv-test/installed
-	$(MAKE) --jobs checked judges $(LOOPS)
+	$(MAKE) --jobs checked judges collected $(LOOPS)
 	.venv-test/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 checked judges $(LOOPS): .venv-test/installed
@@ -45,6 +45,10 @@ checked:
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
 	NO_MKDOCS_2_WARNING=1 .venv-test/bin/mkdocs build --strict
+
+# Python keeps tests as pytest rewrites them: otherwise each of its workers would rewrite them all.
+collected: judges
+	.venv-test/bin/python -m pytest --collect-only -qq > /dev/null
 
 coverage: export COVERAGE_FILE := $(CURDIR)/build/coverage/data
 coverage: .venv-test/installed

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from heard_signals import hear_signals
 
+from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.emulator.library import emulator_unavailable_reason
+
 #: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
 #: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.
 LONGEST = (
     "renderer/test_known_answers.py",
     "tracecore/test_kernels.py",
+    "renderer/test_lanes.py",
     "renderer/test_shared_pictures.py",
     "renderer/test_check.py",
     "renderer/test_custom_shaders.py",
@@ -52,11 +56,23 @@ os.environ["TRACECORE_TREE_BYTES"] = "0"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "scenes"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of the longest files first; the rest keep their order."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the tests of the longest files first; the rest keep their order. Where there is no GPU, a test that needs
+    one is skipped with its first parameters alone."""
     folder = Path(__file__).parent
     rank = {folder / name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(LONGEST)))
+    if gpu_unavailable_reason() is not None:
+        others = repeated(items)
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=list(others))
+
+
+def repeated(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Returns the tests that need a GPU, but for the first of each function."""
+    first: dict[str, pytest.Item] = {}
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    return {item for item in on_gpu if first.setdefault(item.nodeid.partition("[")[0], item) is not item}
 
 
 def pytest_collection_finish() -> None:
@@ -91,6 +107,20 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_folder(_folders: Path) -> None:
     """Has a test and its child processes begin in a folder of their own: none sees what a user has in another one."""
     os.chdir(tempfile.mkdtemp(dir=_folders))
+
+
+@pytest.fixture(scope="session")
+def emulator() -> None:
+    """Skips what needs the emulator where it cannot be had."""
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def gpu() -> None:
+    """Skips what needs a GPU where there is none."""
+    if reason := gpu_unavailable_reason():
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

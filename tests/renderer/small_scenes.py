@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from data_files import data_text
 
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Snapshot
@@ -95,25 +96,4 @@ def floor_and_ceiling(*, distance=1.0, materials, lights=()):
 
 
 #: A floor, and a lamp that a wall hides until the middle of the film.
-LAMP_BEHIND_A_WALL = """
-cameras.front = { eye = [0, 2, 6], target = [0, 2, 0], vertical_fov = 50 }
-animation = { end = 1, frames = 21 }
-materials = { grey = { diffuse = 0.5 }, glow = { diffuse = 0, emission = 900 } }
-tracks.away = { visible = [{ time = 0.4, value = false }] }
-[[object]]
-shape = "rectangle"
-material = "grey"
-corner = [-5, 0, 5]
-edges = [[10, 0, 0], [0, 0, -10]]
-[[object]]
-shape = "sphere"
-material = "glow"
-radius = 0.5
-translate = [0, 2, 0]
-[[object]]
-shape = "box"
-material = "grey"
-center = [0, 2, 2]
-size = [1.5, 1.5, 0.1]
-track = "away"
-"""
+LAMP_BEHIND_A_WALL = data_text("toml/lamp-behind-a-wall.toml")

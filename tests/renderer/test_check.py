@@ -11,8 +11,10 @@ from renderer import cli, plugins
 from renderer.commands import check
 from tracecore.checks.child import Check, ChildFinding, findings, reason
 from tracecore.emulator import library
-from tracecore.emulator.library import emulator_unavailable_reason, sanitizer_environment
+from tracecore.emulator.library import sanitizer_environment
 from tracecore.kernels import strategies
+
+pytestmark = pytest.mark.usefixtures("emulator")
 
 #: What the README's kernel does wrong, by the number of triangles in some cases; a name in each line stands for it.
 FAULTS = """
@@ -26,12 +28,6 @@ FAULTS = """
 
 #: A bit of the distance of what has been found.
 WRONG_BIT = "if (scene.count == 60 && is_found(best)) best.t = __uint_as_float(__float_as_uint(best.t) ^ 1u);"
-
-
-@pytest.fixture(autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)

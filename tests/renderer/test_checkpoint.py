@@ -13,6 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
+from data_files import data_text
 from driver_passes import opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,13 +71,6 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> type[RememberingDriver]:
 
     monkeypatch.setitem(DRIVERS, "remembering", Remembering)
     return Remembering
-
-
-def run(*arguments: object) -> int:
-    try:
-        return cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def render(path: Path, *more: object) -> int:
@@ -390,28 +385,7 @@ def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:
 
 #: Renders in children of a process, each of which a signal ends after its first checkpoint: the arguments are pairs of
 #: driver and signal, and the options of all.
-KILLED = """
-import os, signal, sys
-from renderer import cli
-from renderer.drivers import DRIVERS
-from renderer.run import render_call
-from renderer.run.resuming import checkpoint_file, checkpoints
-
-def write_and_die(*arguments):
-    checkpoint_file.write(*arguments)
-    os.kill(os.getpid(), number)
-
-cli.main(["render", *sys.argv[2:], "--driver", "photon", "--passes", "1"])  # what this has loaded the children have
-for pair in sys.argv[1].split():
-    driver, name = pair.split(":")
-    number = getattr(signal, name)
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        checkpoints.write = write_and_die
-        os._exit(cli.main(["render", *sys.argv[2:], "--driver", driver, "-o", f"{name}.png", "--checkpoint", "0"]))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
+KILLED = data_text("programs/killed_render.py")
 
 PAIRS = {"SIGINT": "photon", "SIGTERM": "sppm", "SIGHUP": "path", "SIGKILL": "sppm"}
 

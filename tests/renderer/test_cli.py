@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
+from data_files import data_text
 from PIL import Image
 
 import renderer
@@ -83,14 +85,6 @@ def flat(monkeypatch: pytest.MonkeyPatch) -> type[FlatDriver]:
 
     monkeypatch.setitem(DRIVERS, "flat", Flat)
     return Flat
-
-
-def run(*arguments: object) -> int:
-    """Exit status of the program, however it ends."""
-    try:
-        return cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def run_flat(*arguments: object) -> int:
@@ -270,21 +264,28 @@ def test_missing_scene_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert_one_line(capsys.readouterr().err, "missing.aff")
 
 
-def test_unknown_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("render", "cornell", "--driver", "sppn", "-o", tmp_path / "a.png") == 2
-    assert_one_line(capsys.readouterr().err, "unknown driver 'sppn'; registered: ", *DRIVERS)
+#: Options, what is told of them, and the module without which that is so.
+REFUSED = [
+    ("--driver sppn -o a.png", ("unknown driver 'sppn'; registered: ", *DRIVERS), None),
+    ("--device cpu --kernel bvh99 -o a.png --quiet", ("unknown kernel 'bvh99'",), None),
+    ("--device cpu --dispatch streamed -o a.png --quiet", ("--dispatch streamed", "cpu"), None),
+    ("--driver path --save-photons a.npz -o a.png", ("driver path keeps no photons", "photons-only"), None),
+    ("--save-photons scene.aff -o a.png", ("must end in .npz",), None),
+    ("--layers -o a.png", ("--layers needs", ".exr"), None),
+    ("--denoise -o a.npy", ("--denoise is for .png and .exr; ",), None),
+    ("--denoise -o a.png", ("cannot denoise: ", "pip install pyoidn\n"), "pyoidn"),
+    ("-o a.exr", ("pip install OpenEXR",), "OpenEXR"),
+]
 
 
-def test_unknown_kernel(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_flat("--kernel", "bvh99", "-o", tmp_path / "a.png", "--quiet") == 2
-    assert_one_line(capsys.readouterr().err, "unknown kernel 'bvh99'")
-
-
-def test_dispatch_that_the_device_does_not_have(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("options", "told", "missing"), REFUSED)
+def test_what_cannot_be_made_is_refused_in_one_line(
+    options: str, told: tuple[str, ...], missing: str | None, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_flat("--dispatch", "streamed", "-o", tmp_path / "a.png", "--quiet") == 2
-    assert_one_line(capsys.readouterr().err, "--dispatch streamed", "cpu")
+    if missing:
+        monkeypatch.setitem(sys.modules, missing, None)
+    assert run("render", "cornell", *options.split()) == 2
+    assert_one_line(capsys.readouterr().err, *told)
 
 
 @pytest.mark.parametrize(("output", "part"), [("none/a.png", "make it first"), ("a.jpg", "must end in one of")])
@@ -293,27 +294,6 @@ def test_output_is_checked_before_the_scene_is_read(
 ) -> None:
     assert run("render", tmp_path / "missing.aff", "-o", tmp_path / output) == 2
     assert_one_line(capsys.readouterr().err, part)
-
-
-def test_exr_without_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "OpenEXR", None)
-    assert run("render", tmp_path / "missing.aff", "-o", tmp_path / "a.exr") == 2
-    assert_one_line(capsys.readouterr().err, "pip install OpenEXR")
-
-
-def test_driver_that_keeps_no_photons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
-    assert run("render", "cornell", "--driver", "path", *options) == 2
-    assert_one_line(capsys.readouterr().err, "driver path keeps no photons", "photons-only")
-
-
-def test_photons_are_not_written_over_a_scene(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_flat("-o", tmp_path / "a.png", "--save-photons", tmp_path / "scene.aff") == 2
-    assert_one_line(capsys.readouterr().err, "must end in .npz")
 
 
 @pytest.mark.parametrize(
@@ -570,11 +550,6 @@ def test_a_target_noise_alone_is_no_number_of_passes(
     assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
 
 
-def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("render", "cornell", "--layers", "-o", tmp_path / "a.png") == 2
-    assert re.fullmatch(r"tracecore: error: --layers needs .* \.exr .*\n", capsys.readouterr().err)
-
-
 def test_an_exr_with_all_layers(tmp_path: Path, flat: type[FlatDriver]) -> None:
     openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     assert run_flat("-o", tmp_path / "a.exr", "--layers", "--passes", "3") == 0
@@ -584,19 +559,6 @@ def test_an_exr_with_all_layers(tmp_path: Path, flat: type[FlatDriver]) -> None:
     assert set(planes) == {*"RGBZ", *colors, *(f"normal.{c}" for c in "XYZ"), "noise.Y", "density.Y"}
     assert (planes["G"] == 2.0).all()
     assert planes["noise.Y"][0, 0] == pytest.approx(math.sqrt(0.5))  # 1 against the mean of 2 and 3, times sqrt(2) / 3
-
-
-def test_denoising_is_not_for_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("render", "cornell", "--denoise", "-o", tmp_path / "a.npy") == 2
-    assert re.fullmatch(r"tracecore: error: --denoise is for \.png and \.exr; .*\n", capsys.readouterr().err)
-
-
-def test_denoising_without_the_extra_names_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyoidn", None)
-    assert run("render", "cornell", "--denoise", "-o", tmp_path / "a.png") == 2
-    assert re.fullmatch(r"tracecore: error: cannot denoise: .* pip install pyoidn\n", capsys.readouterr().err)
 
 
 def test_frames_of_a_scene_that_stands_still_are_told(
@@ -1009,35 +971,7 @@ def test_only_the_command_that_is_asked_for_has_arguments() -> None:
 # What a scene proposes
 
 
-PROPOSING = """
-[render]
-driver = "{driver}"
-size = [6, 5]
-passes = 3
-photons = 1234
-radius = 0.25
-max_bounces = 7
-exposure = 1.5
-tone_map = "linear"
-seed = 99
-
-[materials]
-wall = {{ diffuse = 0.5 }}
-
-[cameras.left]
-eye = [0, 0, 5]
-target = [0, 0, 0]
-vertical_fov = 40
-
-[cameras.right]
-eye = [1, 0, 5]
-target = [1, 0, 0]
-vertical_fov = 40
-
-[[object]]
-shape = "sphere"
-material = "wall"
-"""
+PROPOSING = data_text("toml/proposing.toml.template")
 
 
 def proposing(folder: Path, driver: str) -> Path:

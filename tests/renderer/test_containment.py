@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import run
 from small_scenes import furnace, inside_of_lamp_box
 
 import renderer
-from renderer import cli
 from renderer.drivers.driver import Driver, RenderSettings, Work
 from renderer.drivers.path import PathDriver
 from renderer.film.picture import Picture
@@ -167,13 +167,6 @@ def test_a_device_that_cannot_be_used_at_all(device: FailingDevice, caplog: pyte
     assert_same(contained, made("cpu"))
     assert (contained.statistics["device"], contained.statistics["coprocessor.faults"]) == ("cpu", 1)
     assert "cudaError 700; the CPU traces instead" in caplog.text
-
-
-def run(*words: object) -> int:
-    try:
-        return cli.main([str(word) for word in words])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def test_a_command_that_fails_keeps_its_checkpoint(

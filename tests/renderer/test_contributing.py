@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_files import data_text
 
 from renderer import cli
 from renderer.drivers import register_driver
@@ -110,47 +111,16 @@ def contributed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-LAMP = """
-[[object]]
-shape = "rectangle"
-corner = [-40, 0, 40]
-edges = [[80, 0, 0], [0, 0, -80]]
-material = "grey"
-
-[materials.grey]
-diffuse = 0.5
-
-[[light]]
-kind = "downlight"
-position = [1, 2, 0]
-direction = [0, -3, 0]
-intensity = [3.0, 2.0, 1.0]
-"""
+LAMP = data_text("toml/downlight.toml")
 
 #: What points of the floor get from the lamp of a file, and photons that leave it; the file is read and written first.
-LIGHTING = """
-import sys
-from pathlib import Path
-import numpy as np
-from renderer.scene.packed_scene import pack_scene
-from scenes import load
-from scenes.toml_scene.writer import write
-from shaders.lights import emit_from, sample_light
-from shaders.random import random4
-write(load(sys.argv[1]), Path("copy.toml"))
-lights = pack_scene(load("copy.toml").at(0.0)).lights
-points = [(1.0 + x, 0.0, z) for x, z in ((0.0, 0.0), (2.0, 0.0), (0.0, 5.0))] + [(1.0, 3.0, 0.0)]
-arriving = [sample_light(lights, point, (0.5, 0.5, 0.5)) for point in points]
-photons = [emit_from(lights, 0, random4(np.uint64(4), 0, i, 0, 1)) for i in range(4000)]
-light = np.array([sample.irradiance for sample in arriving]) * np.array([[sample.direction[1]] for sample in arriving])
-np.savez("lighting.npz", light=light, photons=np.array([[*sum(photon, ())] for photon in photons]))
-"""
+LIGHTING = data_text("programs/lighting.py")
 
 
 def test_the_added_light_lights_a_floor(contributed: Path, tmp_path: Path) -> None:
     """A lamp of intensity I cos a at a height h gives a floor I cos^4 a / h^2, where it is seen at an angle a."""
     (tmp_path / "lamp.toml").write_text(LAMP)
-    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(contributed)}
     command = [sys.executable, "-c", LIGHTING, "lamp.toml"]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -165,39 +135,15 @@ def test_the_added_light_lights_a_floor(contributed: Path, tmp_path: Path) -> No
     assert abs(steep - 0.5) < 4.0 * np.sqrt(0.25 / 4000)
 
 
-GLOWING = """
-[[object]]
-shape = "rectangle"
-corner = [-40, -40, -2]
-edges = [[80, 0, 0], [0, 80, 0]]
-material = "lamp"
-
-[materials.lamp]
-emission = [3.0, 2.0, 1.0]
-
-[cameras.front]
-eye = [0, 0, 0]
-target = [0, 0, -1]
-"""
+GLOWING = data_text("toml/glowing-wall.toml")
 
 #: Pictures of a lamp that fills the view, by the setting of a loop, and what a driver says whose loop has it not.
-LOOKING = """
-import numpy as np
-import renderer
-from renderer.errors import UsageError
-chosen = {"size": (8, 6), "passes": 1, "device": "cpu", "threads": 1, "quiet": True}
-shares = (None, 1.0, 0.25, 0.0)
-np.savez("lamps.npz", *(renderer.render("lamp.toml", driver="whitted", lamp_share=x, **chosen).image for x in shares))
-try:
-    renderer.render("lamp.toml", driver="ao", lamp_share=0.25, **chosen)
-except UsageError as error:
-    print(error)
-"""
+LOOKING = data_text("programs/lamp_share.py")
 
 
 def test_the_added_setting_reaches_its_loop_and_is_refused_elsewhere(contributed: Path, tmp_path: Path) -> None:
     (tmp_path / "lamp.toml").write_text(GLOWING)
-    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(contributed)}
     command = [sys.executable, "-c", LOOKING]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

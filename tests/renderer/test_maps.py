@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from driver_passes import opened, passes, sidak_bound, z_scores
 from seen_vertices import vertex_at
+from single_precision import float32
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
 from renderer.camera_paths.bounce import cone_spread
@@ -296,12 +297,6 @@ def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
         else:
             lost += 1
     assert lost <= {"mirror": 0.0, "metal": 0.3, "plastic": 0.4}[kind] * count
-
-
-def float32(numbers):
-    """A named tuple or a tuple with all its numbers as float32."""
-    kind = getattr(numbers, "_make", tuple)
-    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
 
 
 # --- pictures that glow -----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import trimesh
+from data_files import data_text
 from PIL import Image
 
 import tracecore
@@ -25,20 +26,7 @@ SIZE, BLOCK = 24, 4
 #: Independent pictures of each renderer, from whose spread the errors of their means are known.
 PICTURES = 16
 
-WALLS = """
-<shape type="rectangle"><transform name="to_world"><rotate x="1" angle="-90"/><translate y="-1"/></transform>
-    <ref id="white"/></shape>
-<shape type="rectangle"><transform name="to_world"><rotate x="1" angle="90"/><translate y="1"/></transform>
-    <ref id="white"/></shape>
-<shape type="rectangle"><transform name="to_world"><translate z="-1"/></transform><ref id="white"/></shape>
-<shape type="rectangle"><transform name="to_world"><rotate y="1" angle="90"/><translate x="-1"/></transform>
-    <ref id="green"/></shape>
-<shape type="rectangle"><transform name="to_world"><rotate y="1" angle="-90"/><translate x="1"/></transform>
-    <ref id="red"/></shape>
-<bsdf type="diffuse" id="white"><rgb name="reflectance" value="0.7, 0.7, 0.7"/></bsdf>
-<bsdf type="diffuse" id="green"><rgb name="reflectance" value="0.14, 0.45, 0.09"/></bsdf>
-<bsdf type="diffuse" id="red"><rgb name="reflectance" value="0.63, 0.07, 0.05"/></bsdf>
-"""
+WALLS = data_text("mitsuba/walls.xml")
 
 LAMP = """
 <shape type="rectangle">

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import data_text
 
 import renderer
 import scenes
@@ -29,34 +30,9 @@ from tracecore.kernels import strategies
 PAGE = Path(cli.__file__).parents[1] / "docs" / "materials.md"
 
 #: A floor that fills the picture, of the shader that files of this format have.
-NFF = """\
-v
-from 0.3 3 0.2
-at 0.3 0 0.2
-up 0 0 1
-angle 40
-hither 0.1
-resolution 8 6
-l 0 4 0
-f 0.8 0.8 0.8 1 0 0 0 1
-p 4
--5 0 -5
--5 0 5
-5 0 5
-5 0 -5
-"""
+NFF = data_text("nff/plugins.nff")
 
-DRIVER = """
-from renderer.drivers import register_driver
-from renderer.drivers.whitted import WhittedDriver
-
-@register_driver
-class Half(WhittedDriver):
-    name = "half"
-
-    def trace_pass(self, index, site):
-        return 0.5 * super().trace_pass(index, site)
-"""
+DRIVER = data_text("plugins/driver.py")
 
 KERNEL = """
 from dataclasses import replace
@@ -65,18 +41,7 @@ from tracecore.kernels.strategies import find_strategy, register_strategy
 register_strategy(replace(find_strategy("while-while"), name="mine"))
 """
 
-READER = """
-import scenes
-from scenes.errors import SceneFileError
-
-def read(path):
-    name = path.read_text().strip()
-    if not name:
-        raise SceneFileError(path, 1, "expected the name of a scene")
-    return scenes.load(name)
-
-scenes.register_reader(".link", read)
-"""
+READER = data_text("plugins/reader.py")
 
 
 BSDF = """

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from data_files import data_text
 
 import renderer
 from scenes.files import source_file, written_file
@@ -87,36 +88,7 @@ def test_all_modules_do_without_what_windows_has_not(tmp_path: Path) -> None:
 
 
 #: Plays the functions of Windows that tell the time and give way, and compiles for it.
-AS_ON_WINDOWS = """
-import ctypes, json
-import llvmlite.binding
-from numba import njit
-from tracecore.compilation import clock
-TICKS, FREQUENCY = 9_123_456_789_012_345, 10_000_000
-given = {"ways": 0}
-writes = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64))
-def writer(value):
-    def write(place):
-        place[0] = value
-        return 1
-    return writes(write)
-def give():
-    given["ways"] += 1
-    return 1
-played = {
-    "QueryPerformanceCounter": writer(TICKS),
-    "QueryPerformanceFrequency": writer(FREQUENCY),
-    "SwitchToThread": ctypes.CFUNCTYPE(ctypes.c_int)(give),
-}
-for name, function in played.items():
-    llvmlite.binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-clock.IS_WINDOWS = True
-@njit
-def told():
-    clock.give_way()
-    return clock.nanoseconds()
-print(json.dumps({"told": told(), **given}))
-"""
+AS_ON_WINDOWS = data_text("programs/as_on_windows.py")
 
 
 def test_the_clock_of_windows() -> None:

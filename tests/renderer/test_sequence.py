@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
+from data_files import data_text
 from PIL import Image
 from small_scenes import LAMP_BEHIND_A_WALL
 
-from renderer import cli
 from renderer.commands.arguments import frames
 from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS
@@ -42,38 +43,7 @@ from scenes.errors import SceneError
 from scenes.files.marks import is_own
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
-MOVING = """
-v
-from 0 1 5
-at 0 0 0
-up 0 1 0
-angle 40
-hither 0.01
-resolution 40 30
-a 0 10 11
-l 0 4 4
-f 0.8 0.2 0.2 1 0 0 0 1
-k floor {{ }}
-k square {{
-transl 4
--1 -2 0 0 0 0 0
-0 -1 0 0 0 0 0
-10 {end} 0 0 0 0 0
-11 3 0 0 0 0 0
-}}
-xs 1 1 1 0 1 0 0 0 0 0 {{ p 3
--5 -1 5
-5 -1 5
-0 -1 -5
-}}
-x square {{
-p 4
--0.5 -0.5 0
-0.5 -0.5 0
-0.5 0.5 0
--0.5 0.5 0
-}}
-"""
+MOVING = data_text("aff/moving.aff")
 
 
 class CountedDriver(PathDriver):
@@ -109,13 +79,6 @@ def write_moving(folder: Path, end: float) -> Path:
     path = folder / "moving.aff"
     path.write_text(MOVING.format(end=end))
     return path
-
-
-def run(*arguments: object) -> int:
-    try:
-        return cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def render(scene: object, chosen: str, output: Path, *more: object) -> int:
@@ -610,27 +573,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(owner, name, slowed(key, getattr(owner, name)))
 
 
-@pytest.mark.usefixtures("slow")
-def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
-    """Each row has more than what a sum may be off, so that none can be missing."""
-    start = time.perf_counter()
-    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
-    wall = time.perf_counter() - start
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
-    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
-    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
-    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
-    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
-    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
-    assert len(figures["seconds.total"]) == 2
-
-
-@pytest.mark.usefixtures("slow")
-def test_a_film_has_a_timeline_of_its_threads(moving, counted, tmp_path):
-    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+def assert_timeline(events, figures):
+    """Raises unless the spans of the three threads of a film add up to its statistics, and none overlap in a thread."""
     names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert list(names.values()) == ["main", "player", "writer"]
     spans = [event | {"of": names[event["tid"]]} for event in events if event["ph"] == "X"]
@@ -645,6 +589,23 @@ def test_a_film_has_a_timeline_of_its_threads(moving, counted, tmp_path):
     (packed,) = (one for one in spans if one["name"] == "packing" and one["args"]["frame"] == 1)
     (rays,) = (one for one in main if one["name"] == "rays" and one["args"]["frame"] == 0)
     assert packed["ts"] < rays["ts"] + rays["dur"]  # beside one another
+
+
+@pytest.mark.usefixtures("slow")
+def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
+    """Each row has more than what a sum may be off, so that none can be missing."""
+    start = time.perf_counter()
+    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
+    wall = time.perf_counter() - start
+    figures = json.loads((tmp_path / "a.gif.json").read_text())
+    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
+    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
+    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
+    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
+    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
+    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
+    assert len(figures["seconds.total"]) == 2
+    assert_timeline(json.loads((tmp_path / "t.json").read_text())["traceEvents"], figures)
 
 
 def test_kept_frames_take_no_rays(moving, counted, tmp_path):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import data_text
 
 import renderer
 
@@ -22,16 +23,7 @@ SHAPES = {
 }
 
 #: A floor below an even sky.
-BELOW_A_SKY = """
-cameras.front = { eye = [0, 1, 4], target = [0, 0, 0] }
-materials.grey = { diffuse = [0.2, 0.4, 0.6] }
-environment.sky = { zenith = 2, horizon = 2, ground = 2 }
-[[object]]
-shape = "sheet"
-material = "grey"
-width = 99
-profile = [[99, -1], [-99, -1]]
-"""
+BELOW_A_SKY = data_text("toml/below-a-sky.toml")
 
 
 @pytest.mark.parametrize(("shape", "area"), SHAPES.items(), ids=["can", "ball", "bevelled box", "bent sheet"])

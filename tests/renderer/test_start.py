@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import data_text
 
 from renderer.camera_paths.loops import run_eye_paths
 from renderer.commands import COMMANDS
@@ -22,20 +23,7 @@ from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
-RUN = """
-import gc, json, sys
-from numba.core import event
-with event.install_recorder("numba:compile") as compiled:
-    from renderer import cli
-    status = cli.main(["render", "cornell", "--driver", "path", "--size", "8x8", "--passes", "1", "--device", "cpu",
-                       "--quiet", "-o", sys.argv[1]])
-from tracecore.compilation.merging import Merged, MergedFunction
-gc.unfreeze()  # what is left out of collections is not listed
-loaded = [one.py_func.__name__ for one in gc.get_objects() if isinstance(one, MergedFunction) and one.overloads]
-known = [one.py_func.__name__ for one in gc.get_objects() if isinstance(one, Merged) and "whole" in vars(one)]
-print(json.dumps({"status": status, "compiled": len(compiled.buffer), "loaded": loaded, "known": known,
-                  "modules": sorted(sys.modules)}))
-"""
+RUN = data_text("programs/what_a_render_loads.py")
 
 #: What a picture of a scene without pictures and mesh files does not need. Numba wants `npyimpl` when it compiles.
 USELESS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_files import data_text
 
 from renderer.drivers.driver import RayCounts, RenderSettings, Work
 from renderer.film.samples import SampleCounts
@@ -18,21 +19,7 @@ from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measure
 from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, TracerLimits, TracerStatistics
 
-DESIGN = """
-software scene triangles driver kernel kernel_choice device dispatch shading batch_rays threads seed passes
-noise bias darkness
-samples.left_out samples.left_out_by_pass samples.first_left_out samples.clamped
-seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
-seconds.map seconds.idle seconds.python seconds.film seconds.total
-rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
-rays_per_second_of_runs
-coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches
-coprocessor.verified_batches coprocessor.faults shading.rays_per_second
-transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
-photons.emitted photons.aimed photons.stored photons.absorbed photons.escaped photons.terminated
-photons.wanting
-bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds members asked
-"""
+DESIGN = data_text("statistics-keys.txt")
 DESIGNED = DESIGN.split()
 
 

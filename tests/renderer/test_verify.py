@@ -6,22 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 from faulty_kernel import registered
 
 import scenes
 import tracecore
-from renderer import cli
 from renderer.bench.ray_file import digest, read_rays
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
 
+pytestmark = pytest.mark.usefixtures("emulator")
+
 SMALL = ("--size", "8x6", "--passes", "1", "--threads", "1", "--driver", "path", "--max-bounces", "2")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.fixture
@@ -30,13 +25,6 @@ def wrong() -> Iterator[str]:
     name = registered("wrong-hit", period=50)
     yield name
     del strategies._strategies[name]
-
-
-def run(*words: object) -> int:
-    try:
-        return cli.main([str(word) for word in words])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 def test_a_kernel_that_is_right_makes_the_same_picture(tmp_path: Path) -> None:

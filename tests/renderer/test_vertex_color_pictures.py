@@ -5,24 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_files import data_text
 
 import renderer
 
 #: Eight strips from x = 0 to 8, of which red grows from 0 to 1 in sRGB while green stays; seen straight from above.
 STRIPS = 8
-HEADER = """ply
-format ascii 1.0
-element vertex {vertices}
-property float x
-property float y
-property float z
-property float red
-property float green
-property float blue
-element face {faces}
-property list uchar int vertex_indices
-end_header
-"""
+HEADER = data_text("ply/colored-header.txt")
 
 
 @pytest.fixture

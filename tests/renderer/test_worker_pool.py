@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import data_text
 from numba import njit
 from played_device import PlayedTracer
 
@@ -353,21 +354,7 @@ def test_the_driver_of_the_readme_runs(capsys):
     assert batches == int(batches)
 
 
-INTERRUPTED_RENDER = """
-import os, signal, sys, threading
-from renderer.cli import main
-from tracecore.workers.tasks import Team
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Team.run
-
-def run_and_interrupt(team, make_loop):
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    run(team, make_loop)
-
-Team.run = run_and_interrupt
-sys.exit(main(sys.argv[1:]))
-"""
+INTERRUPTED_RENDER = data_text("programs/interrupted_render.py")
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from data_files import data_text
 from PIL import Image
 
 from renderer.atomic_file import atomic_file, check_outputs, check_replaceable, write_each, write_whole
@@ -538,19 +539,7 @@ def test_wrong_values_are_told_before_files_are_looked_at(
 
 # -------------------------------------------------------------------------------------------------- what is left behind
 
-DIES_AS_IT_WRITES = """
-import os, signal, sys
-from pathlib import Path
-from renderer.atomic_file import temporary_beside
-from scenes.export import place_of
-
-path = Path(sys.argv[1])
-with temporary_beside(path) as file, place_of(path) as folder:
-    Path(folder, "a").write_text("half")
-    print("begun", flush=True)
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+DIES_AS_IT_WRITES = data_text("programs/dies_as_it_writes.py")
 
 
 @posix_only

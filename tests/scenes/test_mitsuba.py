@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import trimesh
+from data_files import data_text
 from PIL import Image
 
 from scenes import SceneFileError, mitsuba
@@ -14,51 +15,7 @@ from scenes.meshes.geometry import double_area_normals
 from scenes.mitsuba import elements
 from scenes.scene import Scene
 
-CORNELL_3 = """<?xml version="1.0" encoding="utf-8"?>
-<scene version="3.0.0">
-    <default name="spp" value="64"/>
-    <default name="res" value="200"/>
-    <integrator type="path"><integer name="max_depth" value="6"/></integrator>
-    <sensor type="perspective" id="front">
-        <string name="fov_axis" value="smaller"/>
-        <float name="near_clip" value="0.001"/>
-        <float name="far_clip" value="100.0"/>
-        <float name="fov" value="39.3"/>
-        <transform name="to_world">
-            <lookat origin="0, 0, 4" target="0, 0, 0" up="0, 1, 0"/>
-        </transform>
-        <sampler type="independent"><integer name="sample_count" value="$spp"/></sampler>
-        <film type="hdrfilm">
-            <integer name="width" value="$res"/>
-            <integer name="height" value="$res"/>
-            <rfilter type="tent"/>
-            <string name="pixel_format" value="rgb"/>
-        </film>
-    </sensor>
-    <bsdf type="diffuse" id="green"><rgb name="reflectance" value="0.1, 0.4, 0.09"/></bsdf>
-    <bsdf type="twosided" id="white"><bsdf type="diffuse"><rgb name="reflectance" value="0.8"/></bsdf></bsdf>
-    <shape type="rectangle" id="light">
-        <transform name="to_world">
-            <translate x="0" y="0" z="0.99"/>
-            <rotate x="1" angle="90"/>
-            <scale x="0.25" y="1" z="0.2"/>
-        </transform>
-        <ref id="white"/>
-        <emitter type="area"><rgb name="radiance" value="18, 14, 7"/></emitter>
-    </shape>
-    <shape type="rectangle" id="floor">
-        <transform name="to_world"><rotate x="1" angle="-90"/><translate x="0" y="-1.0" z="0"/></transform>
-        <ref id="white"/>
-    </shape>
-    <shape type="rectangle" id="left">
-        <transform name="to_world"><rotate y="1" angle="90"/><translate x="-1" y="0" z="0"/></transform>
-        <ref id="green" name="bsdf"/>
-    </shape>
-    <shape type="cube">
-        <transform name="to_world"><scale value="0.3"/><translate value="0.33, -0.7, 0.38"/></transform>
-    </shape>
-</scene>
-"""
+CORNELL_3 = data_text("mitsuba/cornell-3.xml")
 SPELLINGS = {
     "fov_axis": "fovAxis",
     "near_clip": "nearClip",

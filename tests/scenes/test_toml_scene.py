@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_files import data_text
 from PIL import Image
 from solids import is_closed, volume
 
@@ -43,229 +44,7 @@ TRIANGLE = 'shape = "triangles"\nmaterial = "red"\nvertices = [[0, 0, 0], [1, 0,
 LATHE = "shape = 'lathe'\nmaterial = 'red'\nprofile = "
 OBJECT_OF_RED = RED + "[[object]]\n" + TRIANGLE
 
-EVERYTHING = """
-[scene]
-name = "everything"
-units = "cm"
-up = "z"
-background = 0.25
-ambient = [0.5, 1, 1]
-
-[render]
-driver = "path"
-size = [40, 30]
-passes = 3
-photons = 1000
-radius = 5
-max_bounces = 4
-exposure = -1
-tone_map = "linear"
-seed = 18446744073709551615
-
-[animation]
-start = 1
-end = 3
-frames = 5
-
-[materials.red]
-kind = "nff"
-diffuse = [1.5, 0, 0]
-specular = 0.2
-shine = 20
-mirror_share = 0.4
-transmittance = 0.1
-ior = 1.3
-roughness = 0.3
-absorption = [0.5, 1, 0]
-priority = 3
-emission = [1, 2, 3]
-backdrop = 0.5
-ambient = [0.25, 0, 1]
-texture = "t.png"
-cutout = "t.png"
-specular_texture = { file = "t.png", wrap = "clamp" }
-roughness_texture = "t.png"
-metalness_texture = "t.png"
-transmission_texture = { file = "t.png", filter = "mip", linear = true }
-emission_texture = "t.png"
-normal_texture = "t.png"
-normal_scale = 0.5
-bump_texture = { file = "t.png", linear = false }
-bump_scale = 0.01
-
-[materials]
-glass.kind = "dielectric"
-mirror.kind = "mirror"
-gold = { kind = "metal", metal = "gold" }
-steel = { kind = "metal", eta = 2.5, k = [3, 2, 1], coat = 0.5, coat_roughness = 0.25 }
-car = { kind = "principled", metalness = 0.75, specular_weight = [0.5, 1, 1] }
-cloth = { kind = "sheen", sheen = 0.25 }
-brushed = { kind = "anisotropic", metal = "iron", anisotropy = 0.5, rotation = 0.125 }
-paint = { kind = "measured", file = "t.png" }
-
-[[object]]
-name = "ball"
-shape = "sphere"
-material = "red"
-center = [1, 2, 3]
-radius = 2
-segments = 8
-inside = true
-parent = "outer"
-translate = [1, 0, 0]
-rotate = [{ axis = [1, 0, 0], degrees = 90 }, { axis = [0, 2, 0], degrees = -90 }]
-scale = [1, 2, 1]
-track = "move"
-at = [[0, 0, 0], [5, 0, 0]]
-
-[[object]]
-instance_of = "ball"
-material = "glass"
-grid = { counts = [2, 1, 3], steps = [1, 1, 2] }
-matrix = [[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-
-[[object]]
-shape = "cone"
-material = "mirror"
-base = [0, 0, 0]
-apex = [0, 0, 2]
-base_radius = 2
-apex_radius = 1
-
-[[object]]
-shape = "cylinder"
-material = "mirror"
-base = [0, 0, 0]
-apex = [0, 0, 2]
-radius = 0.5
-
-[[object]]
-shape = "box"
-material = "red"
-center = [0, 0, 1]
-size = [1, 2, 3]
-
-[[object]]
-shape = "box"
-material = "red"
-bevel = 0.125
-
-[[object]]
-shape = "lathe"
-material = "red"
-profile = [[2, 0], { arc = [2.5, 0.5], radius = 0.25, from = 0, to = 90, steps = 4 }]
-closed = true
-segments = 8
-crease = 60
-
-[[object]]
-shape = "sheet"
-material = "red"
-profile = [[0, 0], { curve = [[0, 0], [1, 0], [1, 2]], steps = 4 }]
-width = 3
-
-[[object]]
-shape = "rectangle"
-material = "red"
-corner = [0, 0, 1]
-edges = [[1, 0, 0], [0, 1, 0]]
-
-[[object]]
-shape = "triangles"
-material = "red"
-vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
-triangles = [[0, 1, 2]]
-normals = [[0, 0, 2]]
-normal_triangles = [[0, 0, 0]]
-uvs = [[0, 0], [1, 0]]
-uv_triangles = [[0, 1, 1]]
-
-[[object]]
-shape = "keyed"
-material = "red"
-triangles = [[0, 1, 2]]
-
-[[object.keys]]
-time = 0
-vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
-normals = [[0, 0, 1], [0, 0, 1], [0, 0, 1]]
-
-[[object.keys]]
-time = 1
-file = "m.obj"
-
-[[object]]
-file = "m.obj"
-units = "inch"
-up = "y"
-
-[[object]]
-file = "m.npz"
-mesh = "a"
-material = "glass"
-
-[[group]]
-name = "inner"
-parent = "outer"
-track = "move"
-
-[[group]]
-name = "outer"
-translate = [0, 0, 1]
-
-[[light]]
-position = [0, 0, 5]
-power = 12
-parent = "inner"
-track = "move"
-
-[[light]]
-intensity = [1, 2, 3]
-fades = false
-
-[[light]]
-kind = "spot"
-power = 5
-direction = [0, 0, -2]
-inner_angle = 10
-outer_angle = 60
-
-[[light]]
-kind = "distant"
-direction = [0, 1, 0]
-irradiance = 7
-angular_radius = 0.5
-
-[environment]
-image = "sky.npy"
-scale = 2
-degrees = 90
-parent = "outer"
-
-[cameras.main]
-eye = [0, -10, 2]
-target = [0, 0, 2]
-up = [0, 0, 1]
-vertical_fov = 30
-near = 1
-resolution = [20, 10]
-
-[cameras.second]
-eye = [0, 0, 9]
-forward = [0, 0, -1]
-up = [0, 1, 0]
-aperture = 2
-focus = 40
-height = 500
-fov_axis = "x"
-
-[tracks.move]
-interpolation = "spline"
-translate = [{ time = 0, value = [0, 0, 0] }, { time = 1, value = [1, 0, 0], tension = 1, continuity = 0.5, bias = 1 }]
-rotate = [{ time = 0, axis = [0, 0, 1], degrees = 10 }]
-scale = [{ time = 0, value = 2 }]
-visible = [{ time = 9, value = false }]
-"""
+EVERYTHING = data_text("toml/everything.toml")
 
 
 @pytest.fixture
@@ -341,77 +120,41 @@ def test_every_key_is_in_the_test_of_every_key() -> None:
     )
 
 
-def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
-    scene = read_text(EVERYTHING)
-    document = scene.document
-    assert scene.name == "everything"
-    assert document.background == (0.25, 0.25, 0.25)
-    assert document.ambient == (0.5, 1.0, 1.0)
-    assert document.animation == AnimationRange(start=1.0, end=3.0, frames=5)
-    red, glass, mirror, gold, steel, car, cloth, brushed, paint = document.materials[:9]
-    assert red == Material(
-        name="red",
-        kind="nff",
-        diffuse=(1.5, 0.0, 0.0),
-        specular=(0.2, 0.2, 0.2),
-        exponent=20.0,
-        mirror_share=0.4,
-        transmittance=0.1,
-        ior=1.3,
-        roughness=0.3,
-        absorption=(0.5, 1.0, 0.0),
-        priority=3,
-        emission=(1.0, 2.0, 3.0),
-        backdrop=(0.5, 0.5, 0.5),
-        ambient=(0.25, 0.0, 1.0),
-        texture=0,
-        cutout=0,
-        specular_map=1,
-        roughness_map=2,
-        metalness_map=2,
-        transmission_map=3,
-        emission_map=0,
-        normal_map=2,
-        normal_scale=0.5,
-        bump_map=0,
-        bump_scale=0.01,
-    )
-    assert (glass.transmittance, glass.ior) == (1.0, 1.5)
-    assert mirror.specular == gold.specular == (1.0, 1.0, 1.0)
+def test_lengths_and_directions_are_in_the_units_of_the_file(read_text: Callable[[str], Scene]) -> None:
+    """Centimetres, with z up. What each key says is seen in `test_toml_examples.py`."""
+    document = read_text(EVERYTHING).document
+    assert len(document.parts) == 2 + 6 + 11
+    main, lens = document.cameras.values()
+    assert main.near == 0.01
+    assert np.allclose((main.eye, main.forward, main.up), [(0.0, 0.02, 0.1), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)])
+    assert (lens.aperture, lens.focus, lens.height) == pytest.approx((0.02, 0.4, 5.0))
+    point, _, spot, _ = document.lights
+    assert point.strength == pytest.approx((12 / (4 * math.pi),) * 3)
+    solid_angle = math.pi * (2.0 - math.cos(math.radians(10.0)) - 0.5)
+    assert spot.intensity == pytest.approx((5.0 / solid_angle,) * 3)
+    assert document.environment.radiance.tolist() == (2.0 * np.arange(24.0)).reshape(2, 4, 3).tolist()
+
+
+def test_metals_have_an_index_by_name_or_in_numbers(read_text: Callable[[str], Scene]) -> None:
+    gold, steel, _, _, brushed = read_text(EVERYTHING).document.materials[3:8]
     assert (gold.eta, gold.k) == (METALS["gold"].eta, METALS["gold"].k)
+    assert (brushed.eta, brushed.k) == (METALS["iron"].eta, METALS["iron"].k)
     assert (steel.eta, steel.k) == ((2.5, 2.5, 2.5), (3.0, 2.0, 1.0))
-    assert (gold.own, steel.own) == ({}, {"coat": 0.5, "coat_roughness": 0.25})
-    assert (car.own, car.ior) == ({"metalness": 0.75, "specular_weight": (0.5, 1.0, 1.0)}, 1.5)
-    assert cloth.own == {"sheen": (0.25, 0.25, 0.25)}
-    assert (brushed.own, brushed.eta) == ({"anisotropy": 0.5, "rotation": 0.125}, METALS["iron"].eta)
-    assert Path(paint.own["file"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_pictures_that_are_looked_at_alike_are_one(read_text: Callable[[str], Scene]) -> None:
+    """And linear where they hold numbers: roughness, normals, what passes."""
+    document = read_text(EVERYTHING).document
     assert [(texture.wrap, texture.filter, texture.is_linear) for texture in document.textures] == [
         ("repeat", "bilinear", False),
         ("clamp", "bilinear", False),
         ("repeat", "bilinear", True),
         ("repeat", "mip", True),
     ]
-    assert document.textures[0].pixels.tolist() == np.arange(24).reshape(2, 4, 3).tolist()
-    assert len(document.parts) == 2 + 6 + 11
-    assert list(document.cameras) == ["main", "second"]
-    main = document.cameras["main"]
-    assert (main.vertical_fov, main.near, main.resolution) == (30.0, 0.01, (20, 10))
-    assert (main.aperture, main.height) == (0.0, None)
-    lens = document.cameras["second"]
-    assert (lens.aperture, lens.focus, lens.height) == pytest.approx((0.02, 0.4, 5.0))
-    assert (main.fov_axis, lens.fov_axis) == ("y", "x")
-    assert np.allclose(main.eye, (0.0, 0.02, 0.1))
-    assert np.allclose(main.forward, (0.0, 0.0, -1.0))
-    assert np.allclose(main.up, (0.0, 1.0, 0.0))
-    first, second, spot, sun = document.lights
-    assert first.strength == pytest.approx((12 / (4 * math.pi),) * 3)
-    assert first.fades
-    assert (second.strength, second.fades) == ((1.0, 2.0, 3.0), False)
-    solid_angle = math.pi * (2.0 - math.cos(math.radians(10.0)) - 0.5)
-    assert spot.intensity == pytest.approx((5.0 / solid_angle,) * 3)
-    assert (spot.inner_angle, spot.outer_angle, spot.direction.tolist()) == (10.0, 60.0, [0.0, 0.0, -2.0])
-    assert (sun.irradiance, sun.angular_radius, sun.direction.tolist()) == ((7.0, 7.0, 7.0), 0.5, [0.0, 1.0, 0.0])
-    assert document.environment.radiance.tolist() == (2.0 * np.arange(24.0)).reshape(2, 4, 3).tolist()
+    red = document.materials[0]
+    assert (red.texture, red.cutout, red.emission_map, red.bump_map) == (0, 0, 0, 0)
+    assert (red.specular_map, red.transmission_map) == (1, 3)
+    assert (red.roughness_map, red.metalness_map, red.normal_map) == (2, 2, 2)
 
 
 def test_settings_are_those_of_the_file_and_no_others(read_text: Callable[[str], Scene]) -> None:
@@ -441,38 +184,7 @@ def test_defaults(read_text: Callable[[str], Scene]) -> None:
 
 # --- lights -----------------------------------------------------------------------------------------------------------
 
-ROUND = """
-[scene]
-up = "z"
-units = "cm"
-[animation]
-end = 1.0
-[tracks.turn]
-interpolation = "linear"
-rotate = [{ time = 0, axis = [0, 0, 1], degrees = 0 }, { time = 1, axis = [0, 0, 1], degrees = 90 }]
-[tracks.slide]
-interpolation = "linear"
-translate = [{ time = 0, value = [0, 0, 0] }, { time = 1, value = [0, 0, 100] }]
-[[group]]
-name = "arm"
-track = "turn"
-[[light]]
-kind = "spot"
-power = 1
-parent = "arm"
-position = [200, 0, 0]
-direction = [3, 0, 0]
-track = "slide"
-[[light]]
-kind = "distant"
-irradiance = 1
-parent = "arm"
-direction = [0, 0, -5]
-[environment]
-color = 1
-degrees = 90
-parent = "arm"
-"""
+ROUND = data_text("toml/turning-lights.toml")
 
 
 def test_lights_turn_with_their_group(read_text: Callable[[str], Scene]) -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from single_precision import float32
 
 from shaders.bsdfs import dielectric, metal, plastic, principled
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
@@ -24,12 +25,6 @@ def packed(bsdf, own=None, **changes):
         "k": BLACK, "exponent": 0.0,
     }  # fmt: skip
     return float32(bsdf.pack(SimpleNamespace(**(numbers | changes), own=own or {})))
-
-
-def float32(numbers):
-    """A named tuple or a tuple with all its numbers as float32."""
-    kind = getattr(numbers, "_make", tuple)
-    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
 
 
 def seen_at(cosine, carried=WHITE, follow=1.0, is_outside=True):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from single_precision import float32
 
 from shaders import albedo_table, coat_table
 from shaders.fresnel import conductor_fresnel, fresnel, reflectance_alike
@@ -16,12 +17,6 @@ WHITE, GOLD = (1.0, 1.0, 1.0), (1.0, 0.766, 0.336)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 #: Points and weights of quadrature over cosines, by which light from all sides counts twice its cosine.
 COSINES, SHARES = 0.5 + 0.5 * NODES, WEIGHTS * (0.5 + 0.5 * NODES)
-
-
-def float32(numbers):
-    """Numbers of a named tuple, or a tuple, as float32."""
-    kind = getattr(numbers, "_make", tuple)
-    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
 
 
 def lobe(color, eta=BLACK, k=BLACK):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from single_precision import float32
 
 from shaders.bsdfs import anisotropic, dielectric, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
@@ -16,12 +17,6 @@ from shaders.random import random4
 BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 DRAWS, CELLS = 200_000, 8
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-def float32(numbers):
-    """Numbers of a named tuple, or a tuple, as float32."""
-    kind = getattr(numbers, "_make", tuple)
-    return kind(float32(n) if isinstance(n, tuple) else np.float32(n) for n in numbers)
 
 
 def material(own=None, **changes):

@@ -4,45 +4,13 @@ import sys
 from types import ModuleType
 
 import pytest
+from data_files import data_text
 
 from tracecore.compilation.code_hash import code_hash
 
-OWN = """
-from typing import NamedTuple
-import numpy as np
-import other
-from other import doubled
-from tracecore.compilation.cached import inlined
+OWN = data_text("programs/own_code.py")
 
-HALF, UNUSED, TABLE = 0.5, 7, np.float32([1.0, 2.0])
-
-class Pair(NamedTuple):
-    a: float
-    b: float
-
-@inlined
-def scaled(x, times=3.0):
-    return times * x * HALF + other.SHIFT
-
-@inlined
-def asked(x):
-    # a comment
-    return Pair(scaled(x), doubled(x) + TABLE[1])
-"""
-
-OTHER = """
-from tracecore.compilation.cached import inlined
-
-SHIFT = 1.0
-
-@inlined
-def doubled(x):
-    return 2 * x
-
-@inlined
-def unused(x):
-    return 3 * x
-"""
+OTHER = data_text("programs/other_code.py")
 
 
 def hash_of(own: str, other: str, patch: pytest.MonkeyPatch) -> str:

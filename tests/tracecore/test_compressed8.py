@@ -9,7 +9,6 @@ from judges import assert_same_bits
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.ray_cases import Floats, grid, occlusion_of, random_rays, soup
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
@@ -21,12 +20,6 @@ from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 3000
-
-
-@pytest.fixture
-def emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 PLAIN = find_strategy("compressed-bvh8")

@@ -41,12 +41,6 @@ from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 RAYS = 3000
 
 
-@pytest.fixture(scope="module")
-def gpu() -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
-
-
 def gpu_test(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a test that needs a GPU."""
     return pytest.mark.gpu(pytest.mark.usefixtures("gpu")(function))

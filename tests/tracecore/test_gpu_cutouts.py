@@ -15,18 +15,12 @@ from tracecore.kernels import strategies
 from tracecore.kernels.strategies import strategy_names
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import Query
-from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
+from tracecore.tracers.gpu import GpuTracer
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpu")]
 
 RAYS = 1500
 Judge = Callable[[str], tuple[CutoutTables, Answers]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _gpu() -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")

@@ -30,14 +30,13 @@ from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, s
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.whole_arrays import CopiedRays
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError, RayError, TraceError
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import MOST_THREADS
 from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
-pytestmark = pytest.mark.usefixtures("collects_often")
+pytestmark = pytest.mark.usefixtures("emulator", "collects_often")
 
 DISPATCHES = ("streamed", "resident")
 CASE = answers("soup", 600)
@@ -45,12 +44,6 @@ CUTOUTS = tables_of(random_cutouts(CASE.triangles), len(CASE.triangles))
 
 #: CUDA's status of a device that is gone.
 LOST = 719
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tracecore.checks.ray_cases import random_rays, soup
-from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels.step_records import Step
@@ -12,15 +11,9 @@ from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpu")]
 
 TRIANGLES, RAYS = soup(500), random_rays(5, 3001)
-
-
-@pytest.fixture(autouse=True)
-def gpu() -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.mark.parametrize("kernel", strategy_names())

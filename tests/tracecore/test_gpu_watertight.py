@@ -9,24 +9,17 @@ from judges import MILLION
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.ray_cases import FAR_AIMS, Floats, far_rays, far_sphere, random_rays, soup, unreal_rays
-from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import MISS
 from tracecore.tracers.gpu import GpuTracer
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpu")]
 
 RINGS = 200
 
 #: By so much a ray that is none may cost more than others.
 MOST_TIMES = 2.5
-
-
-@pytest.fixture(autouse=True)
-def gpu() -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import data_text
 from emulated_ring import SHUFFLED, KernelHost
 from ring_orders import assert_written, await_order, write_order
 
@@ -26,36 +27,7 @@ from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import RAY_FLOATS, make_rays
 
 #: What a lane does for a ray: some turns, as many as its origin says, and then the answer is the ray itself.
-WALK = """
-#include "bvh2.cuh"
-
-unsigned away;                     // what is taken away
-__shared__ unsigned turns_of_all;  // less 1
-
-template <bool ANY_HIT>
-struct Walk {
-    using Entry = int;
-    Entry* stack;
-    Ray ray;
-    int turns;
-    unsigned begun;
-    __device__ void begin(const Scene& scene, const Ray& the_ray) {
-        ray = the_ray;
-        turns = static_cast<int>(ray.origin.x);
-        begun = turns_of_all + 1;
-    }
-    __device__ bool is_done() const { return turns <= 0; }
-    __device__ void advance(const Scene& scene, unsigned& faults) {
-        --turns;
-        ++turns_of_all;
-    }
-    __device__ Hit hit() const {
-        return {ray.origin.y, ray.direction.x, ray.t_max, ray.origin.z == 0.0f ? begun : unsigned(ray.origin.z)};
-    }
-};
-
-#include "walks.cuh"
-"""
+WALK = data_text("kernels/walk.cu")
 
 SYNC = "__syncwarp(WHOLE_WARP)"
 

@@ -12,18 +12,13 @@ from faulty_kernel import faulty
 from tracecore.bvh.tree import MAX_DEPTH
 from tracecore.checks.hard_cases import CheckDevice, HardCase, Way, cases_for, first_difference, judged, opened
 from tracecore.checks.ray_cases import Floats, answers
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
 
+pytestmark = pytest.mark.usefixtures("emulator")
+
 KERNEL = find_strategy("while-while")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from margins import PACKET, lost
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import collapse
 from tracecore.checks.ray_cases import Floats
-from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
@@ -56,18 +55,6 @@ def lost_here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     return lost_by_mutant("emulator", counts, tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
-
-
-@pytest.fixture
-def _gpu() -> None:
-    if reason := gpu_unavailable_reason():
-        pytest.skip(reason)
-
-
 def test_the_cpu_loses_none_of_them() -> None:
     assert lost(CpuTracer, CPU_RAYS, 1) == 0
 
@@ -76,26 +63,26 @@ def test_the_cpu_needs_its_pad(lost_here: dict[str, int]) -> None:
     assert lost_here["cpu"] > 0
 
 
-@pytest.mark.usefixtures("_emulator")
+@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
 def test_no_kernel_loses_one_of_them(kernel: str) -> None:
     assert lost(partial(EmulatedTracer, kernel=kernel), EMULATED_RAYS, PACKET) == 0
 
 
-@pytest.mark.usefixtures("_emulator")
+@pytest.mark.usefixtures("emulator")
 def test_kernels_need_their_pads(lost_here: dict[str, int]) -> None:
     assert all(lost_here[kernel] for kernel in KERNELS)
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("_gpu")
+@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
 def test_no_kernel_loses_one_of_them_on_a_gpu(kernel: str) -> None:
     assert lost(partial(GpuTracer, kernel=kernel), GPU_RAYS, PACKET) == 0
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("_gpu")
+@pytest.mark.usefixtures("gpu")
 def test_kernels_need_their_pads_on_a_gpu(tmp_path: Path) -> None:
     assert all(lost_by_mutant("gpu", dict.fromkeys(KERNELS, GPU_RAYS), tmp_path).values())
 

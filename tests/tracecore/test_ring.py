@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from data_files import data_text
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
 from judges import ONE_OF_EACH_SOURCE, assert_same_bits
@@ -28,7 +29,6 @@ from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import DIRECTION_ROWS, RingMemory, is_flagged, ring_again, say
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
 from tracecore.kernels.strategies import find_strategy
@@ -37,18 +37,12 @@ from tracecore.layout import bvh2
 from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
 from tracecore.tracers.brute_force import is_valid
 
-pytestmark = pytest.mark.usefixtures("collects_often")
+pytestmark = pytest.mark.usefixtures("emulator", "collects_often")
 
 #: Of the usual ring.
 SLOTS, SLOT_RAYS = 12, 256
 
 NO_HITS = np.array([[np.inf, 0.0, 0.0, np.array(MISS, np.uint32).view(np.float32)]], np.float32)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @contextmanager
@@ -190,26 +184,7 @@ def test_orders_that_nobody_answers_are_not_rung_for_again() -> None:
     assert not ring_again(memory.doorbells, memory.flags, (0, 2), 3, 10**6)
 
 
-SLOW_WALK = """
-#include "bvh2.cuh"
-
-// Hits nothing, after as many turns as the ray's origin says.
-template <bool ANY_HIT>
-struct Walk {
-    using Entry = int;
-    Entry* stack;
-    int turns;
-    __device__ void begin(const Scene& scene, const Ray& ray) { turns = static_cast<int>(ray.origin.x); }
-    __device__ bool is_done() const { return turns <= 0; }
-    __device__ void advance(const Scene& scene, unsigned& faults) {
-        --turns;
-        __nanosleep(100);
-    }
-    __device__ Hit hit() const { return miss(); }
-};
-
-#include "walks.cuh"
-"""
+SLOW_WALK = data_text("kernels/slow_walk.cu")
 
 
 def test_a_ticket_that_has_to_wait_is_not_lost(tmp_path: Path) -> None:
@@ -291,32 +266,7 @@ def test_a_fault_is_that_of_its_order() -> None:
         host.stop()
 
 
-FAULT_AT_FIRST = """
-#include "bvh2.cuh"
-#include "fault.cuh"
-
-// Hits nothing, after as many steps as the ray's origin says; has a fault at the first step where origin.y is not 0.
-template <bool ANY_HIT>
-struct Walk {
-    using Entry = int;
-    Entry* stack;
-    int steps;
-    bool has_fault;
-    __device__ void begin(const Scene& scene, const Ray& ray) {
-        steps = static_cast<int>(ray.origin.x);
-        has_fault = ray.origin.y != 0.0f;
-    }
-    __device__ bool is_done() const { return steps <= 0; }
-    __device__ void advance(const Scene& scene, unsigned& faults) {
-        --steps;
-        if (has_fault) faults |= STACK_OVERFLOW;
-        has_fault = false;
-    }
-    __device__ Hit hit() const { return miss(); }
-};
-
-#include "walks.cuh"
-"""
+FAULT_AT_FIRST = data_text("kernels/fault_at_first.cu")
 
 
 @pytest.mark.parametrize("replace_below", [0, 20, 32])

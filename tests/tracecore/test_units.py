@@ -10,6 +10,7 @@ from pickle import loads
 from typing import Any
 
 import pytest
+from data_files import data_text
 from numba import njit, types
 
 from tracecore.compilation import side_by_side
@@ -19,34 +20,7 @@ from tracecore.compilation.units import Unit
 from tracecore.errors import VariableError
 
 #: A module whose function calls one unit, which calls another one, and a third one.
-MODULE = """
-import numba
-from numba import types
-from tracecore.compilation.cached import Cached
-from tracecore.compilation.units import Unit
-
-def kept(one):
-    one.enable_caching()
-    return one
-
-def half(x):
-    return x / 2
-half = kept(Unit(half, types.float64))
-
-def quarter(x, is_odd):
-    if is_odd:
-        raise ValueError("odd")
-    return half(half(x))
-quarter = kept(Unit(quarter, types.float64))
-
-def third(x):
-    return x / 3
-third = kept(Unit(third, types.float64))
-
-def whole(x, is_odd):
-    return quarter(x, is_odd) + third(x)
-whole = kept(Cached(whole))
-"""
+MODULE = data_text("programs/units_module.py")
 
 #: Calls the function, and tells the result and what was compiled for it.
 RUN = """
@@ -61,22 +35,7 @@ print(json.dumps({"result": result, "compiled": names}))
 
 
 #: Loads the function, and tells what was compiled for it, and whether it can be called without its files.
-LOAD = """
-import json, os, shutil, threading
-from numba.core import event
-from tracecore.compilation.ahead import begin_to_load
-import called
-with event.install_recorder("numba:compile") as compiled:
-    begin_to_load([called.whole])
-    for thread in threading.enumerate():
-        if thread.name == "code":
-            thread.join()
-    ready = bool(called.whole.overloads)
-    if ready:
-        shutil.rmtree(os.environ["TRACECORE_CACHE"])
-        ready = called.whole(12.0, False) == 7.0
-print(json.dumps({"compiled": len(compiled.buffer), "ready": ready}))
-"""
+LOAD = data_text("programs/units_load.py")
 
 
 class Place:
@@ -246,18 +205,7 @@ def test_a_unit_that_was_not_made_ready_is_an_error() -> None:
 
 
 #: Has the third unit be for something, and calls the function before and after it is told of that.
-NEEDED = """
-import called, json
-from tracecore.compilation.side_by_side import need
-called.third.need = "thirds"
-try:
-    called.whole(12.0, False)
-except RuntimeError as error:
-    told = str(error)
-before = called.third.has_any_code()
-need("thirds")
-print(json.dumps([told, before, called.third.has_any_code(), called.whole(12.0, False)]))
-"""
+NEEDED = data_text("programs/units_needed.py")
 
 
 def test_what_is_needed_only_for_something_waits_until_it_is_told_of_that(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from judges import assert_same_bits, levels_that_need
 from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.chain_tree import chain, slices, vertical_rays
 from tracecore.checks.ray_cases import Floats, answers, soup
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy
@@ -21,15 +20,11 @@ from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 
+pytestmark = pytest.mark.usefixtures("emulator")
+
 PACKETS = {"packet-8": 8, "packet-32": 32}
 WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")
 ORDERS = ("ascending", "descending", "shuffled")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.mark.parametrize("order", ORDERS)

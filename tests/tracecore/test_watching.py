@@ -7,34 +7,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from data_files import data_text
 
 from tracecore.compilation import cached, side_by_side, watching
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making, watched_by
 
 #: A module whose function calls a unit, which is merged with a part; another part is called by neither.
-MODULE = """
-from numba import types
-from tracecore.compilation.cached import Cached
-from tracecore.compilation.merging import Merged
-from tracecore.compilation.units import Unit
-
-def kept(one):
-    one.enable_caching()
-    return one
-
-def halved(x):
-    return x / 2
-halved = Merged(halved)
-
-def doubled(x):
-    return halved(4 * x)
-doubled = kept(Unit(doubled, types.float64))
-
-def quadrupled(x):
-    return doubled(doubled(x))
-quadrupled = kept(Cached(quadrupled))
-"""
+MODULE = data_text("programs/watched_module.py")
 
 
 class Told:

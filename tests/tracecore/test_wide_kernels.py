@@ -14,7 +14,6 @@ from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.checks.chain_tree import chain, slices, vertical_rays
 from tracecore.checks.ray_cases import Floats, answers, random_rays, soup
 from tracecore.cuda.nvrtc import compile_strategy, supported_architectures
-from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
@@ -38,12 +37,6 @@ def name_of(strategy: KernelStrategy) -> str:
 
 def each(strategies: list[KernelStrategy]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("strategy", strategies, ids=name_of)
-
-
-@pytest.fixture(scope="module")
-def emulator() -> None:
-    if reason := emulator_unavailable_reason():
-        pytest.skip(reason)
 
 
 @pytest.mark.usefixtures("emulator")
