@@ -127,6 +127,12 @@ class Settings(Checked):
         File(), "write a trace of all threads to FILE.json, for chrome://tracing or Perfetto", group=_FILES
     )
     quiet: bool = setting(Flag(), "print only errors", default=False, group=_FILES)
+    progress: str = setting(
+        Choice(("bar", "json")),
+        "how far it is, on stderr: a bar on a terminal, or a line of JSON after each pass for programs",
+        default="bar",
+        group=_FILES,
+    )
 
     size: tuple[int, int] | None = proposed("size", fallback="what the scene says", group=_PICTURE)
     draft: bool = setting(

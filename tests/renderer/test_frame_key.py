@@ -197,6 +197,7 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
 #: Another value of each setting that is not just a little greater.
 OTHERS = {
     "driver": "photon",
+    "progress": "json",
     "output": "a.png",
     "save_photons": "a.npz",
     "timeline": "a.json",
@@ -263,7 +264,7 @@ def test_every_setting_that_decides_the_picture_is_in_the_key_resolved_or_as_it_
     rest = set(settings_of(Settings)) - differ - of_driver - of_scene
     assert rest == {
         *("size", "draft", "filter", "driver"),  # which are resolved by other names
-        *("output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet"),
+        *("output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"),
         *("device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify", "fallback"),
         *("memory", "update"),
     }

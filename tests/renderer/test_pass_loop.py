@@ -1,6 +1,7 @@
 """The loop over passes, with a driver whose passes are known numbers."""
 
 import itertools
+import json
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run.picture import pass_loop
 from renderer.run.picture.pass_loop import Saving, expose, expose_and_save
+from renderer.run.picture.progress import Told
 from renderer.run.plan import PassLimits
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -201,7 +203,9 @@ def test_what_cannot_be_saved_meanwhile_is_a_note(clock: Clock, caplog: pytest.L
     assert (recorder.pictures, recorder.ends) == ([1, 4, 6], [6])
     note = "note: cannot save pictures now, and render on: [Errno 28] No space left on device: 'a.png'"
     assert caplog.messages == [note, note]
-    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), Full(), quiet=True)
+    expose_and_save(
+        CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=6), Full(), Told(quiet=True)
+    )
     assert caplog.messages == [note, note]
 
 
@@ -373,7 +377,24 @@ def test_bar_is_for_terminals(
     terminal: bool, quiet: bool, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=3), Recorder(), quiet=quiet)
+    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=3), Recorder(), Told(quiet=quiet))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert ("rendering" in captured.err) == shown
+
+
+def test_programs_are_told_by_lines_of_json(capsys):
+    """Also where a person is told nothing; the last line comes once the picture is saved."""
+    recorder = Recorder()
+    told = Told("a.png", progress="json", quiet=True)
+    assert expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=2), recorder, told)
+    first, second, saved = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (first["passes"], second["passes"], first["of"]) == (1, 2, 2)
+    assert first.keys() == {"event", "picture", "passes", "of", "seconds", "rays", "rays_per_second"}
+    assert saved == {"event": "saved", "picture": "a.png", "passes": 2, "finished": True}
+
+
+def test_lines_of_json_do_not_know_the_end_where_time_or_noise_decides(capsys):
+    told = Told(progress="json")
+    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(seconds=1e-9), Recorder(), told)
+    assert json.loads(capsys.readouterr().err.splitlines()[0])["of"] is None

@@ -19,6 +19,7 @@ from renderer.run.picture.pass_loop import expose, expose_and_save
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_files import PictureFiles, write_others
 from renderer.run.picture.picture_record import PictureRecord
+from renderer.run.picture.progress import Told
 from renderer.run.plan import Plan
 from renderer.run.resuming.checkpoints import Checkpoints
 from renderer.run.resuming.frame_key import frame_key
@@ -49,9 +50,10 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
         limits = plan.limits.after(checkpoints.spent.seconds)
+        told = Told(None if path is None else str(path), chosen.progress, chosen.quiet)
         ends = list[bool]()
         write_each(
-            lambda: ends.append(expose_and_save(source, film, limits, files, quiet=chosen.quiet)),
+            lambda: ends.append(expose_and_save(source, film, limits, files, told)),
             partial(write_others, source, film),
         )
         return files.picture and replace(files.picture, is_finished=ends[0])

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
-from renderer.plain_text import as_it_is
+from renderer.run.picture.progress import TELL_ALL, Told, progress, tell_end
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
     from renderer.drivers.driver import Carried, MadeShare, Work
     from renderer.film.film import Film
     from renderer.run.plan import PassLimits
@@ -76,25 +73,25 @@ class Results(Protocol):
         """Writes the picture and all that goes with it. is_finished: whether its limits are reached."""
 
 
-def expose_and_save(maker: PassMaker, film: Film, limits: PassLimits, results: Results, *, quiet: bool = False) -> bool:
+def expose_and_save(maker: PassMaker, film: Film, limits: PassLimits, results: Results, told: Told = TELL_ALL) -> bool:
     """Adds passes to a film up to the limits and saves the results.
 
     Ctrl-C, SIGTERM and SIGHUP end it early; then, as after an error, the passes that are finished are saved, unless
-    there are none. What comes after the first of them, or while all is being saved, changes nothing more. A bar on
-    stderr shows progress unless `quiet` or where stderr is no terminal. Returns whether it ran to its limits
-    undisturbed.
+    there are none. What comes after the first of them, or while all is being saved, changes nothing more.
+
+    told: what is told meanwhile.
+
+    Returns whether it ran to its limits undisturbed.
     """
     finished = False
     with interruptible(), held_back():
         try:
-            with let_through(), _progress_bar(limits, film.end, quiet) as bar:
-                start, savings = time.perf_counter(), results.savings()
+            with let_through(), progress(told, limits, film.end) as move:
+                savings = results.savings()
                 for _ in expose(maker, film, limits):
-                    if bar is not None:
-                        bar.n = film.end - 1
-                        _move(bar, maker.work.rays.total / max(time.perf_counter() - start, 1e-9))
+                    move(film.end, maker.work.rays.total)
                     for saving in savings:
-                        saving.save_if_due(film, quiet=quiet)
+                        saving.save_if_due(film, quiet=told.quiet)
                     if interrupted():  # where a callback of C has swallowed the exception
                         raise KeyboardInterrupt
             finished = True
@@ -103,12 +100,8 @@ def expose_and_save(maker: PassMaker, film: Film, limits: PassLimits, results: R
         finally:
             if film.passes > 0:
                 results.save_all(film, is_finished=finished)
+                tell_end(told, film, finished=finished)
         return finished and not interrupted()
-
-
-def _move(bar: tqdm[None], rays_per_second: float) -> None:
-    bar.set_postfix_str(f"{rays_per_second / 1e6:.2f} Mrays/s", refresh=False)
-    bar.update()
 
 
 def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
@@ -136,14 +129,3 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
             yield is_last
             if not is_last and made is None:
                 made = next(passes, None)
-
-
-def _progress_bar(limits: PassLimits, done: int, quiet: bool) -> AbstractContextManager[tqdm[None] | None]:
-    """Returns a bar, or nothing where nobody would see it; only then nothing is loaded for it."""
-    if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        return nullcontext()
-    from tqdm.auto import tqdm
-
-    return tqdm(
-        total=limits.passes, initial=done, desc="rendering", unit="pass", file=as_it_is(sys.stderr), leave=False
-    )

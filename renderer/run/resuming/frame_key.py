@@ -38,7 +38,7 @@ SETTINGS_LEFT_OUT = {
     RESOLVED: {"driver", "size", "draft", "filter"} | {one.name for one in fields(RenderSettings)} - {"layers"},
     IN_THE_SNAPSHOT: {"camera", "frame", "time", "define", "allow_outside", "strict", "mirrors", "ambient"}
     | {"eye", "look_at", "up", "fov", "up_axis", "aperture", "focus"},
-    NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet"},
+    NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"},
     SAME_BITS: {"device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify"}
     | {"fallback", "memory", "update"},
 }
