@@ -8,9 +8,10 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import (
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
 NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "part")
 
+#: What stands for standard output, and options that keep something beside the picture.
+STANDARD_OUTPUT = Path("-")
+NOT_TO_OUTPUT = ("frames", "part", "checkpoint", "resume", "preview")
+
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
@@ -56,6 +61,7 @@ A driver that cannot see the caustics of a scene says so.
 what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
+             -o - writes it to standard output, and nothing beside it; what is told goes to stderr.
              --exposure auto makes the mean of log L 0.18, and has 4 or the 99th percentile of L, as 'white', for the
              root of 16. All frames of --frames have one exposure and one white, by a few frames of the whole animation.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
@@ -185,13 +191,15 @@ def run(arguments: argparse.Namespace) -> int:
     make = _make_picture if arguments.frames is None else _make_frames
     if arguments.part is not None:
         make = _make_part
+    if arguments.output == STANDARD_OUTPUT:
+        make = _make_piped
     with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
 
-def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Makes one picture; returns whether it is finished."""
+def _make_picture(arguments: argparse.Namespace, settings: Settings, place: str | None = None) -> bool:
+    """Makes one picture; returns whether it is finished. place: where it is told to be, None for its file."""
     from tracecore.collector import modules_kept
 
     with nothing_saved():
@@ -211,8 +219,24 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     make_default_folder((path, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
-    _report(picture, path, quiet=settings.quiet)
+    _report(picture, Path(place or path), quiet=settings.quiet)
     return picture.is_finished
+
+
+def _make_piped(arguments: argparse.Namespace, settings: Settings) -> bool:
+    """Makes one picture, which goes to standard output as a PNG; what is told goes to stderr. Returns whether it is
+    finished."""
+    for name in NOT_TO_OUTPUT:
+        if getattr(arguments, name, None):
+            raise UsageError(f"-o - writes one picture and nothing beside it: leave out --{name.replace('_', '-')}")
+    with TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+        path = Path(folder) / "picture.png"
+        arguments.output = path
+        is_finished = _make_picture(arguments, replace(settings, output=path), "standard output")
+        content = path.read_bytes() if path.exists() else b""  # a dry run makes none
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+    return is_finished
 
 
 def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
