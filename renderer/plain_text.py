@@ -25,6 +25,16 @@ def line(text: str) -> str:
     return "".join(_escaped(one) if one in LAYOUT else one for one in plain(text))
 
 
+def rounded(number: float, digits: int = 4) -> str:
+    """Returns a number with so many digits that count, as people write it: 10,300 and not 1.03e+04."""
+    return f"{float(f'{number:.{digits}g}'):,.15g}"
+
+
+def number_in(text: str) -> float:
+    """Returns the number of a text as `rounded` writes it, or of a percentage."""
+    return float(text.replace(",", "").rstrip("%"))
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode()
 

@@ -12,6 +12,7 @@ from typing import Any
 from renderer.bench.page import MISSING, Circumstances, Figure, Page, PageCell, PageTable, Section
 from renderer.bench.page import Row as TableRow
 from renderer.bench.picture_scenes import THREAD_SECONDS
+from renderer.plain_text import rounded
 
 Row = dict[str, Any]
 
@@ -89,21 +90,21 @@ def _figures(row: Row) -> list[str | PageCell]:
     passes, error = f"{last['passes']}", PageCell(text=f"{least_error(row):.2%}", value=least_error(row))
     if "driver" not in row:
         return [PageCell(text=duration(last["seconds"])), error, MISSING, passes, MISSING, MISSING]
-    spread = f"{row['least']:.3g} – {row['most']:.3g}"
+    spread = f"{rounded(row['least'], 3)} – {rounded(row['most'], 3)}"
     rate = row["rays_per_second"] / 1e6
     return [
         PageCell(text=duration(row["seconds"]), value=row["seconds"], note=spread),
         error,
         PageCell(text=f"{row['noise']:.2%}", value=row["noise"]),
         passes,
-        PageCell(text=f"{rate:.3g}", value=rate),
+        PageCell(text=rounded(rate, 3), value=rate),
         f"{row['busy']:.0%}",
     ]
 
 
 def _threads(scene: str, ours: Sequence[Row]) -> PageTable:
     rows: list[TableRow] = [
-        [maker_of(row), row["limited_by"], *(f"{row[name]:.3g}" for name in THREAD_SECONDS)]
+        [maker_of(row), row["limited_by"], *(rounded(row[name], 3) for name in THREAD_SECONDS)]
         for row in ours
         if row["scene"] == scene
     ]

@@ -24,6 +24,7 @@ from renderer.bench.table import (
     registers,
 )
 from renderer.bench.table import MISSING as UNKNOWN
+from renderer.plain_text import number_in
 
 #: What the answer rests on.
 ANSWER = (
@@ -134,7 +135,7 @@ def _costs(means: Comparison, kind: str) -> PageTable:
 
 def _figure_cell(text: str) -> PageCell:
     """Returns a cell whose value is the number that the text is."""
-    return PageCell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
+    return PageCell(text=text, value=None if text == MISSING else number_in(text))
 
 
 def _photon_runs(found: Comparison) -> list[PageTable]:
@@ -148,7 +149,7 @@ def _photon_runs(found: Comparison) -> list[PageTable]:
 def _photon_cell(text: str) -> PageCell:
     if text in (STRUCK_OUT, UNKNOWN):
         return PageCell(text=text)
-    return PageCell(text=text, value=float(text.split()[0].rstrip("%")))
+    return PageCell(text=text, value=number_in(text.split()[0]))
 
 
 def _kernels(found: Comparison) -> PageTable:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
+from renderer.plain_text import rounded
 
 #: Stands for a figure that is not known, and for one of a kernel whose hits are wrong.
 MISSING, STRUCK_OUT = "-", "struck out"
@@ -85,7 +86,7 @@ def _rate(one: KernelMeasurement | None) -> str:
 
 def ranged(one: Ranged) -> str:
     """Returns a rate and its range as text."""
-    return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g})"
+    return f"{rounded(one.rate)} ({rounded(one.least)}-{rounded(one.most)})"
 
 
 def _facts(facts: KernelFacts | None) -> tuple[str, str, str]:
@@ -145,7 +146,7 @@ def costs(one: KernelMeasurement, missing: str) -> list[str]:
 
 def number(value: float | None, missing: str = MISSING) -> str:
     """Returns a number as text, with four digits."""
-    return missing if value is None else f"{value:.4g}"
+    return missing if value is None else rounded(value)
 
 
 def share(value: float | None, missing: str = MISSING) -> str:

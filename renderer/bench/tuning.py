@@ -14,6 +14,7 @@ from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import MISSING, STRUCK_OUT, aligned
 from renderer.bench.view_points import ViewPoint
 from renderer.bench.workload import RaySet, Workload, WrongRay
+from renderer.plain_text import rounded
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
@@ -192,4 +193,4 @@ def _cell(one: Tuned, kernel: str, is_chosen: bool) -> str:
     rates = one.rounds.get(kernel)
     if not rates:
         return MISSING
-    return f"{median(rates):.4g} ({min(rates):.4g}-{max(rates):.4g}){' *' if is_chosen else ''}"
+    return f"{rounded(median(rates))} ({rounded(min(rates))}-{rounded(max(rates))}){' *' if is_chosen else ''}"

@@ -18,7 +18,7 @@ from test_units import MODULE, RUN
 
 from renderer import cli
 from renderer.errors import UsageError
-from renderer.plain_text import line, plain
+from renderer.plain_text import line, number_in, plain, rounded
 from renderer.scene import tuned_kernels
 from renderer.viewer.live_picture import LivePicture
 from renderer.viewer.server import ViewerServer
@@ -436,3 +436,11 @@ def test_the_viewer_answers_its_own_page_alone(server: ViewerServer) -> None:
         assert status_of(server, "GET", f"/{token}/{path}", own) == 404
     for method in ("PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT"):
         assert status_of(server, method, f"/{token}/", own) == 501
+
+
+def test_numbers_are_rounded_as_people_write_them():
+    numbers = (10300.4, 1.03e9, 0.00012345, 12.3456, 0.0, 999.96, 1e-7)
+    written = ["10,300", "1,030,000,000", "0.0001234", "12.35", "0", "1,000", "1e-07"]
+    assert [rounded(number) for number in numbers] == written
+    assert rounded(41667.0, 3) == "41,700"
+    assert [number_in(text) for text in (*written[:2], "12%")] == [10300.0, 1.03e9, 12.0]

@@ -119,7 +119,7 @@ def test_every_measurement_is_on_the_page(text):
         assert row[3:8] == ["48", *(f"{x:.4g}" for x in (one.rate, one.least, one.most, one.relative))]
     assert ["while-while", "123.4 (100-150)", "98%"] in rows
     counted = next(row for row in rows if row[:3] == ["while-while", "ao", "front"])
-    assert counted[8:] == ["31.5", "4.25", "1234", "81.5%", "–", "222", "50.0%", ""]
+    assert counted[8:] == ["31.5", "4.25", "1,234", "81.5%", "–", "222", "50.0%", ""]
 
 
 def test_what_is_not_known_is_a_dash(text):
