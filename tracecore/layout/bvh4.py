@@ -6,7 +6,7 @@ After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kerne
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from tracecore.layout.boxes import MOST, pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import sort_children, surface_before
 from tracecore.layout.packed_triangle import pack_triangles
+from tracecore.layout.source import children_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
@@ -75,34 +76,25 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, surface: npt.NDArray[np.int64]
     surface: (t + 1,) int64, of all triangles before each leaf index.
     """
     nodes = np.empty(len(wide.binary), NODE)
-    children = _Children(wide.binary, wide.wide, wide.first, wide.count, surface)
-    write = partial(_write_nodes, (tree.lower, tree.upper), children, (nodes["planes"], nodes["child"]))
+    fields = nodes["planes"], nodes["child"]
+    write = partial(_write_nodes, (tree.lower, tree.upper), children_of(wide), surface, fields)
     in_pieces(write, len(nodes))
     return nodes
 
 
-class _Children(NamedTuple):
-    """Holds the children of all nodes as in `WideTree`, and the surface as `_pack_nodes` takes it."""
-
-    binary: Any
-    wide: Any
-    first: Any
-    count: Any
-    surface: Any
-
-
 @compiled
-def _write_nodes(boxes: Any, children: Any, fields: Any, piece: Piece) -> None:
+def _write_nodes(boxes: Any, children: Any, before: Any, fields: Any, piece: Piece) -> None:
     """Writes a piece of the nodes.
 
     boxes: corners of all of the binary tree, (n, 3) float32 each.
+    before: the surface as `_pack_nodes` takes it.
     fields: planes and children of the nodes.
     """
     planes, child = fields
     surface, child_of_place = np.empty(WIDTH, np.int64), np.empty(WIDTH, np.int64)
     for node in range(piece[0], piece[1]):
         for i in range(WIDTH):
-            surface[i] = _surface(children, node, i)
+            surface[i] = _surface(children, before, node, i)
         sort_children(surface, child_of_place)
         for place in range(WIDTH):
             i = child_of_place[place]
@@ -112,12 +104,12 @@ def _write_nodes(boxes: Any, children: Any, fields: Any, piece: Piece) -> None:
 
 
 @inlined
-def _surface(children: Any, node: int, i: int) -> int:
+def _surface(children: Any, before: Any, node: int, i: int) -> int:
     """Returns the surface below a child, -1 of a spare one."""
     if children.binary[node, i] == EMPTY:
         return -1
     first = children.first[node, i]
-    return children.surface[first + children.count[node, i]] - children.surface[first]
+    return before[first + children.count[node, i]] - before[first]
 
 
 @inlined

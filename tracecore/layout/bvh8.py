@@ -14,6 +14,7 @@ from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout.boxes import pad_of
 from tracecore.layout.occlusion_order import sort_children
+from tracecore.layout.source import children_of, source_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
@@ -69,35 +70,15 @@ def pack(tree: BinaryTree, wide: WideTree, triangles: Floats) -> Bvh8:
     nodes, blocks = _aligned(len(wide.binary), NODE), _aligned(max(int(leaves[-1]), 1), TRIANGLES)
     if leaves[-1] == 0:
         blocks["corner"] = np.nan
-    children = _Children(wide.binary, wide.wide, wide.first, wide.count, leaves)
-    source = _Source(tree.lower, tree.upper, tree.order, triangles)
     fields = _Fields(nodes["lower"], nodes["upper"], nodes["child"], blocks["corner"], blocks["prim_id"])
-    in_pieces(partial(_write_nodes, source, children, fields), len(nodes), NODE_PIECE)
+    write = partial(_write_nodes, source_of(tree, triangles), children_of(wide), leaves, fields)
+    in_pieces(write, len(nodes), NODE_PIECE)
     return Bvh8(
         nodes=nodes,
         blocks=blocks,
         stack=wide.depth * (WIDTH - 1) + 1,  # a visit takes one entry and leaves up to eight
         extent=extent_of(triangles),
     )
-
-
-class _Source(NamedTuple):
-    """Holds what is packed: the binary tree's boxes and leaf indices, and the triangles."""
-
-    lower: Any
-    upper: Any
-    order: Any
-    triangles: Any
-
-
-class _Children(NamedTuple):
-    """Holds the children of all nodes as in `WideTree`. leaves: (n,) int64, of all nodes up to each, itself too."""
-
-    binary: Any
-    wide: Any
-    first: Any
-    count: Any
-    leaves: Any
 
 
 class _Fields(NamedTuple):
@@ -111,14 +92,15 @@ class _Fields(NamedTuple):
 
 
 @compiled
-def _write_nodes(source: Any, children: Any, fields: Any, piece: Piece) -> None:
-    """Writes a piece of the nodes, and the blocks of their leaves.
+def _write_nodes(source: Any, children: Any, leaves: Any, fields: Any, piece: Piece) -> None:
+    """Writes a piece of the nodes, and the blocks of their leaves. leaves: (n,) int64, of all nodes up to each, itself
+    too.
 
     Children are sorted by surface per triangle, the most last: a ray that wants any hit finds one there at the least
     work. Traversal for any hit visits the last child first; traversal for the nearest goes by distance anyway.
     """
     worth, child_of_place = np.empty(WIDTH), np.empty(WIDTH, np.int64)
-    block = np.int64(0) if piece[0] == 0 else children.leaves[piece[0] - 1]
+    block = np.int64(0) if piece[0] == 0 else leaves[piece[0] - 1]
     for node in range(piece[0], piece[1]):
         for i in range(WIDTH):
             worth[i] = _worth(source, children.binary[node, i], children.count[node, i])

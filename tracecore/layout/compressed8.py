@@ -21,6 +21,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE, rows_of, write_triangle
+from tracecore.layout.source import children_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
@@ -235,7 +236,7 @@ def _pack_all(
     if len(triangles) == 0:
         return nodes, packed
     fields = _Fields(*(nodes[name] for name in _Fields._fields))
-    children = _Children(wide.binary, wide.wide, wide.first, wide.count)
+    children = children_of(wide)
     _write_bases(children, fields)
     source = _Source(tree.lower, tree.upper, tree.order, triangles, _least_exponent(extent))
     in_pieces(partial(_write_nodes, source, children, fields, rows_of(packed)), len(nodes), NODE_PIECE)
@@ -255,15 +256,6 @@ class _Source(NamedTuple):
     order: Any
     triangles: Any
     least_exponent: Any
-
-
-class _Children(NamedTuple):
-    """Holds the children of all nodes as in `WideTree`."""
-
-    binary: Any
-    wide: Any
-    first: Any
-    count: Any
 
 
 class _Fields(NamedTuple):

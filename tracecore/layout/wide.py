@@ -18,6 +18,7 @@ from tracecore.layout import packed_triangle
 from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import ROW
+from tracecore.layout.source import children_of, source_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of
@@ -76,30 +77,10 @@ def _check_limits(wide: WideTree, triangles: Floats) -> None:
 def _pack_all(tree: BinaryTree, wide: WideTree, triangles: Floats) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
     """Returns the nodes and (3 * t,) `ROW` records."""
     nodes, rows = np.zeros(len(wide.binary), node_of(wide.binary.shape[1])), np.empty(3 * len(triangles), ROW)
-    children = _Children(wide.binary, wide.wide, wide.first, wide.count)
-    source = _Source(tree.lower, tree.upper, tree.order, triangles)
     z = nodes["z"]
     fields = _Fields(nodes["xy"], (z["lower"], z["upper"]), z["child"], rows["component"], rows["prim_id"])
-    in_pieces(partial(_write_nodes, source, children, fields), len(nodes), NODE_PIECE)
+    in_pieces(partial(_write_nodes, source_of(tree, triangles), children_of(wide), fields), len(nodes), NODE_PIECE)
     return nodes, rows
-
-
-class _Source(NamedTuple):
-    """Holds what is packed: the binary tree's boxes and leaf indices, and the triangles."""
-
-    lower: Any
-    upper: Any
-    order: Any
-    triangles: Any
-
-
-class _Children(NamedTuple):
-    """Holds the children of all nodes as in `WideTree`."""
-
-    binary: Any
-    wide: Any
-    first: Any
-    count: Any
 
 
 class _Fields(NamedTuple):
