@@ -1,4 +1,4 @@
-"""This package shades on the GPU: the loops of photons and eye paths, over waves of a million rays that stay there.
+"""This package shades photons on the GPU, in waves of a million rays that stay there.
 
 In: a packed scene and a task. Out: stored photons, with the bits that the CPU's loops give.
 """

@@ -15,7 +15,7 @@ from shaders.float32 import INFINITY, ONE, ZERO, Longs
 from shaders.vector import chosen
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
-from tracecore.compilation.lanes import beside_core, warp_index
+from tracecore.compilation.gpu_code import beside_core, warp_index
 from tracecore.compilation.vector import address
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 

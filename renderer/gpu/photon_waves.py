@@ -11,7 +11,6 @@ Nobody waits in between: the host looks after some waves what became of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -38,6 +37,7 @@ from renderer.shading.scattering import PHOTONS
 from renderer.simd.bsdf_kinds import kinds_of
 from shaders.float32 import Longs
 from tracecore.compilation.borrowing import Borrowed
+from tracecore.compilation.lanes import Loops
 from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
 from tracecore.cuda.device_kernel import Launch
@@ -83,7 +83,7 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
     return None
 
 
-def numbered_loops(scene: PackedScene) -> tuple[PackedScene, list[tuple[Any, tuple[Any, ...]]]]:
+def numbered_loops(scene: PackedScene) -> tuple[PackedScene, Loops]:
     """Returns a scene that knows the loops of its BSDFs by their numbers, and these loops."""
     table, arguments = scene.bsdfs, (numba.from_dtype(WARP_HITS), types.int64, landing_type())
     bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
@@ -95,22 +95,24 @@ def numbered_loops(scene: PackedScene) -> tuple[PackedScene, list[tuple[Any, tup
 class PhotonWaves:
     """Traces and shades the photons of a scene on a tracer's GPU.
 
-    task: says which photons; only its random numbers may be others in `trace`.
+    task: of all photons.
+
+    Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
     """
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
-        self._device, self._task = tracer.gpu, task
-        with self._device.device_lock.vacant():
-            self._device.attach()
+        self._tracer, self._device, self._task = tracer, tracer.gpu, task
+        with tracer.vacant_gpu("cannot begin to shade photons"):
             self._arrays = DeviceArrays(self._device)
             numbered, loops = numbered_loops(scene)
             self._wave = self._new_wave(self._arrays.copied(numbered), self._device.multiprocessors * WARPS)
             kind = Borrowed(numba.typeof(self._wave))
             self._kernel = WarpKernel(self._device, shade_wave, kind, loops, SCRATCH_BYTES)
             self._record = self._arrays.structure(self._wave)
-            self._launches = [tracer.launch_at(self._wave.traced, self._wave.answers) for _ in range(AHEAD)]
+            rays, hits = self._wave.traced.ctypes.data, self._wave.answers.ctypes.data
+            self._launches = [tracer.launch_at(rays, hits) for _ in range(AHEAD)]
             self._stream = Stream(self._device)
-        self._host = {name: self._pinned(name) for name in ("supply", "active", "filled", "counters")}
+            self._host = {name: self._pinned(name) for name in ("supply", "active", "filled", "counters")}
 
     def _new_wave(self, scene: PackedScene, warps: int) -> PhotonWave:
         zeros, column = self._arrays.zeros, CAPACITY + PAD
@@ -142,18 +144,15 @@ class PhotonWaves:
         """Returns how many rays a wave has at most."""
         return len(self._wave.active) * CAPACITY
 
-    def trace(self, photons: range, check: Callable[[], None] = lambda: None) -> StoredOnGpu:
+    def trace(self, photons: range) -> StoredOnGpu:
         """Returns the photons of a range: the same, bit for bit, as the CPU's loops store.
-
-        check: called now and then, to raise what ends it.
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
         """
-        with self._device.device_lock.vacant():
-            self._device.attach()
+        with self._tracer.vacant_gpu("cannot shade photons"):
             started = time.perf_counter()
             self._begin(photons)
-            drained, traced_seconds = self._run(check)
+            drained, traced_seconds = self._run()
             shaded = time.perf_counter()
             counters = self._fetch("counters").sum(axis=0)
             ordered = self._in_order(drained)
@@ -163,8 +162,7 @@ class PhotonWaves:
 
     def sample_rays(self) -> Floats:
         """Returns (n, 8) float32, rays such as photons have."""
-        with self._device.device_lock.vacant():
-            self._device.attach()
+        with self._tracer.vacant_gpu("cannot trace a sample of photons"):
             self._begin(range(2 * self.rays_at_once))
             self._launch(self._launches[:2])
             self._fetch("filled")
@@ -184,7 +182,7 @@ class PhotonWaves:
             self._kernel.start(len(self._wave.active), self._record.address, self._stream)
             launch.start(self.rays_at_once, Query.CLOSEST, self._stream)
 
-    def _run(self, check: Callable[[], None]) -> tuple[list[Words], float]:
+    def _run(self) -> tuple[list[Words], float]:
         """Launches waves until no photon is left.
 
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
@@ -199,7 +197,6 @@ class PhotonWaves:
             traced += 1e-9 * sum(end - start for start, end, _ in reports)
             if int(self._fetch("filled")[0]) > room:
                 drained.append(self._drained())
-            check()
         return drained, traced
 
     def _drained(self) -> Words:

@@ -50,11 +50,6 @@ def loop(builder: Any, last: Any, body: Callable[[Any], None]) -> None:
     meet(builder)
 
 
-def _if(builder: Any, condition: Any, act: Callable[[], None]) -> None:
-    with builder.if_then(condition):
-        act()
-
-
 def _word(builder: Any, column: Any, index: Any) -> Any:
     return builder.gep(builder.inttoptr(column, I32.as_pointer()), [index])
 
@@ -69,7 +64,8 @@ def put_elements(builder: Any, target: Any, elements: Any, first: Any) -> Any:
     """Has each lane of the set write its number."""
     place = _word(builder, target, rank(builder, elements))
     number = builder.trunc(builder.add(first, lane(builder)), I32)
-    _if(builder, is_in(builder, elements), lambda: builder.store(number, place, align=WORD_BYTES) and None)
+    with builder.if_then(is_in(builder, elements)):
+        builder.store(number, place, align=WORD_BYTES)
     meet(builder)
     return builder.ctpop(elements)
 
@@ -94,45 +90,26 @@ def pack_elements(builder: Any, arguments: Any) -> Any:
         word.add_incoming(ir.Constant(I32, ir.Undefined), before)
         words.append(word)
     meet(builder)
-
-    def write() -> None:
+    with builder.if_then(mine):
         for target, word in zip(cgutils.unpack_tuple(builder, targets), words, strict=True):
             builder.store(word, _word(builder, target, place), align=WORD_BYTES)
-
-    _if(builder, mine, write)
     meet(builder)
     return builder.add(packed, builder.ctpop(elements))
 
 
-def copy_line(builder: Any, source: Any, target: Any, words: int) -> None:
-    """Has each lane copy a word, whoever wrote it."""
-    meet(builder)
-    own = lane(builder)
-
-    def copy() -> None:
-        word = builder.load(_word(builder, source, own), align=WORD_BYTES)
-        builder.store(word, _word(builder, target, own), align=WORD_BYTES)
-
-    _if(builder, builder.icmp_unsigned("<", own, I64(words)), copy)
-    meet(builder)
-
-
-def put_columns(builder: Any, arguments: tuple[Any, ...], column_bytes: int) -> None:
+def put_columns(builder: Any, arguments: tuple[Any, ...]) -> None:
     """Has each lane turn a row's words into columns, four at a time."""
     first, row_bytes, indices, quads, target, left = arguments
     own, four = lane(builder), ir.VectorType(I32, 4)
-
-    def gather() -> None:
+    with builder.if_then(builder.icmp_signed("<", own, left)):
         number = builder.sext(builder.load(_word(builder, indices, own), align=WORD_BYTES), I64)
         row = builder.add(first, builder.mul(number, row_bytes))
         for quad, offset in enumerate(cgutils.unpack_tuple(builder, quads)):
             place = builder.inttoptr(builder.add(row, offset), four.as_pointer())
             words = builder.load(place, align=4 * WORD_BYTES)
             for k in range(4):
-                column = builder.add(target, I64((4 * quad + k) * column_bytes))
+                column = builder.add(target, I64((4 * quad + k) * LANES * WORD_BYTES))
                 builder.store(builder.extract_element(words, I32(k)), _word(builder, column, own), align=WORD_BYTES)
-
-    _if(builder, builder.icmp_signed("<", own, left), gather)
     meet(builder)
 
 

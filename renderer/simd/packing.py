@@ -151,9 +151,6 @@ def copy_line(typing: Any, source: Any, target: Any) -> Any:
     line = ir.VectorType(I32, ELEMENTS)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if for_warp():
-            in_lanes.copy_line(builder, arguments[0], arguments[1], ELEMENTS)
-            return context.get_dummy_value()
         loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
         stored = builder.store(loaded, builder.inttoptr(arguments[1], line.as_pointer()), align=LINE_BYTES)
         stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))

@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 
 from renderer.simd import in_lanes
-from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES, column_bytes_now, width
+from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES, width
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.vector import emitting
@@ -43,7 +43,7 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any
         first, row_bytes, indices, quads, goal = arguments
         target, left = cgutils.unpack_tuple(builder, goal)
         if for_warp():
-            in_lanes.put_columns(builder, (first, row_bytes, indices, quads, target, left), column_bytes_now())
+            in_lanes.put_columns(builder, (first, row_bytes, indices, quads, target, left))
             return context.get_dummy_value()
         numbers = builder.inttoptr(indices, I32.as_pointer())
         offsets, vectors = cgutils.unpack_tuple(builder, quads), []

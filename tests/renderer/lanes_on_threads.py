@@ -11,8 +11,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tracecore.compilation.gpu_code import ENTRY, WarpCode, optimised
-from tracecore.compilation.lanes import LANES, SHARED
+from tracecore.compilation.gpu_code import ENTRY, SHARED, WarpCode, optimised
+from tracecore.compilation.lanes import LANES
 
 #: Bytes that stand for the shared memory of a warp.
 SHARED_BYTES = 1 << 17

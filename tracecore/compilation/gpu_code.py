@@ -6,19 +6,21 @@ GPUs of NVIDIA and AMD, so that neither a compiler of CUDA nor another front end
 """
 
 # Numba's interface for extensions carries no types.
-# mypy: disable-error-code="no-untyped-call, attr-defined"
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+from llvmlite import ir
 from numba import types
 
-from tracecore.compilation.lanes import SHARED, compiling_for_warp
+from tracecore.compilation.lanes import I32, I64, Loops, compiling_for_warp, instruction
 from tracecore.compilation.merging import part
 from tracecore.compilation.numba_inside import global_compiler_lock
+from tracecore.compilation.vector import emitting
 
 TRIPLE = "nvptx64-nvidia-cuda"
 LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -62,7 +64,34 @@ define {convention} void @{kernel}(ptr{space} %given) #999 {{
 attributes #999 = {{ nounwind {attributes} }}
 """
 
-Loops = Sequence[tuple[Any, tuple[Any, ...]]]
+#: Memory of a block, which lies next to its multiprocessor's core.
+SHARED = "warp_scratch"
+
+
+@emitting
+def warp_index(typing: Any) -> Any:
+    """Returns which warp of the launch this is. Each is a block: what all lanes do alike takes registers once."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(instruction(builder, "llvm.nvvm.read.ptx.sreg.ctaid.x", I32), I64)
+
+    return types.int64(), emit
+
+
+@emitting
+def beside_core(typing: Any, array: Any) -> Any:
+    """Returns an array like another one, C-contiguous, in the shared memory that this warp has."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = context.make_array(array)(context, builder, arguments[0])
+        shared = builder.module.globals.get(SHARED)
+        if shared is None:
+            shared = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), 0), SHARED, addrspace=3)
+            shared.align = 16
+        found.data = builder.bitcast(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), found.data.type)
+        return found._getvalue()
+
+    return array(array), emit
 
 
 class WarpCode(NamedTuple):
@@ -75,11 +104,11 @@ class WarpCode(NamedTuple):
     name: str
 
 
-def warp_code(function: Callable[..., Any], argument: Any, loops: Loops = ()) -> WarpCode:
+def warp_code(function: Callable[..., Any], argument: Any, loops: Loops) -> WarpCode:
     """Returns the code of a Python function of compiled functions, which takes one thing and returns nothing.
 
     argument: Numba's type of it, which is `Borrowed`.
-    loops: see `tracecore.compilation.lanes.loops`.
+    loops: that it calls by their numbers.
     """
     with global_compiler_lock, compiling_for_warp(loops):
         entry = part(function, False)

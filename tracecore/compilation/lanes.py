@@ -17,9 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 #: Lanes of a warp. AMD's have 64: sets of elements are int64, and have room for them.
 LANES = 32
@@ -28,16 +26,15 @@ I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 ALL_LANES = I32(-1)
 
 
-def _emitting(emitter: Callable[..., Any]) -> Any:
-    """Decorates a function as `tracecore.compilation.vector.emitting` does."""
-    return intrinsic(emitter)
+#: Loops that code for a warp calls by their numbers: units, and Numba's types of their arguments.
+Loops = Sequence[tuple[Any, tuple[Any, ...]]]
 
 
 class _Target(threading.local):
     """Says what the thread compiles for."""
 
     is_warp = False
-    loops: Sequence[tuple[Any, tuple[Any, ...]]] = ()
+    loops: Loops = ()
     parts: dict[Any, Any] = {}  # noqa: RUF012
 
 
@@ -60,14 +57,14 @@ def part_for_warp(key: Any, make: Callable[[], Any]) -> Any:
     return _target.parts[key]
 
 
-def loops() -> Sequence[tuple[Any, tuple[Any, ...]]]:
-    """Returns the loops that code for a warp calls by their numbers: units, and Numba's types of their arguments."""
+def loops() -> Loops:
+    """Returns the loops of the code that is compiled."""
     return _target.loops
 
 
 @contextmanager
-def compiling_for_warp(loops: Sequence[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
-    """Has the block compile for the lanes of a warp. loops: see there."""
+def compiling_for_warp(loops: Loops) -> Iterator[None]:
+    """Has the block compile for the lanes of a warp."""
     _target.is_warp, _target.loops, _target.parts = True, loops, {}
     try:
         yield
@@ -75,61 +72,33 @@ def compiling_for_warp(loops: Sequence[tuple[Any, tuple[Any, ...]]]) -> Iterator
         _target.is_warp, _target.loops, _target.parts = False, (), {}
 
 
-def _call(builder: Any, name: str, returned: Any, arguments: list[Any]) -> Any:
+def instruction(builder: Any, name: str, returned: Any, arguments: Sequence[Any] = ()) -> Any:
+    """Makes one of a GPU's own instructions, and returns what it gives."""
     kind = ir.FunctionType(returned, [one.type for one in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
 def lane(builder: Any) -> Any:
     """Returns the number of the lane, int64."""
-    return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.laneid", I32, []), I64)
-
-
-@_emitting
-def warp_index(typing: Any) -> Any:
-    """Returns which warp of the launch this is. Each is a block: what all lanes do alike takes registers once."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.zext(_call(builder, "llvm.nvvm.read.ptx.sreg.ctaid.x", I32, []), I64)
-
-    return types.int64(), emit
-
-
-#: Memory of a block, which lies next to its multiprocessor's core.
-SHARED = "warp_scratch"
-
-
-@_emitting
-def beside_core(typing: Any, array: Any) -> Any:
-    """Returns an array like another one, C-contiguous, in the shared memory that this warp has."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = context.make_array(array)(context, builder, arguments[0])
-        shared = builder.module.globals.get(SHARED)
-        if shared is None:
-            shared = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), 0), SHARED, addrspace=3)
-            shared.align = 16
-        found.data = builder.bitcast(builder.addrspacecast(shared, ir.IntType(8).as_pointer()), found.data.type)
-        return found._getvalue()
-
-    return array(array), emit
+    return builder.zext(instruction(builder, "llvm.nvvm.read.ptx.sreg.laneid", I32), I64)
 
 
 def meet(builder: Any) -> None:
     """Has all lanes come here before one goes on, and see what the others wrote before."""
-    _call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [ALL_LANES])
+    instruction(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [ALL_LANES])
 
 
 def vote(builder: Any, answer: Any) -> Any:
     """Returns the set of the lanes whose answer, an i1, is yes: int64, lane 0 lowest."""
-    return builder.zext(_call(builder, "llvm.nvvm.vote.ballot.sync", I32, [ALL_LANES, answer]), I64)
+    return builder.zext(instruction(builder, "llvm.nvvm.vote.ballot.sync", I32, [ALL_LANES, answer]), I64)
 
 
 def from_first(builder: Any, value: Any) -> Any:
     """Returns the int64 that lane 0 has."""
     halves = [builder.trunc(value, I32), builder.trunc(builder.lshr(value, I64(32)), I32)]
-    shuffled = [_call(builder, "llvm.nvvm.shfl.sync.idx.i32", I32, [ALL_LANES, one, I32(0), I32(31)]) for one in halves]
-    low, high = shuffled
+    low, high = (
+        instruction(builder, "llvm.nvvm.shfl.sync.idx.i32", I32, [ALL_LANES, one, I32(0), I32(31)]) for one in halves
+    )
     return builder.or_(builder.zext(low, I64), builder.shl(builder.zext(high, I64), I64(32)))
 
 
@@ -166,4 +135,4 @@ def is_in(builder: Any, elements: Any) -> Any:
 
 def sum_over_lanes(builder: Any, number: Any) -> Any:
     """Returns the sum of an int32 over all lanes."""
-    return _call(builder, "llvm.nvvm.redux.sync.add", I32, [number, ALL_LANES])
+    return instruction(builder, "llvm.nvvm.redux.sync.add", I32, [number, ALL_LANES])

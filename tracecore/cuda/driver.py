@@ -106,7 +106,7 @@ class CudaDriver(Hashable, Protocol):
     def allow_shared(self, function: int, shared: int) -> None:
         """Lets launches of a function ask for so many bytes of shared memory a block."""
 
-    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
+    def blocks_at_once(self, function: int, threads: int) -> int:
         """Returns how many blocks of so many threads a multiprocessor runs at once."""
 
     def allocate(self, size: int) -> Handle:
@@ -291,9 +291,10 @@ class CupyDriver:
         """As `CudaDriver` says."""
         return int(self._driver.funcGetAttribute(getattr(self._driver, f"CU_FUNC_ATTRIBUTE_{name}"), function))
 
-    def blocks_at_once(self, function: int, threads: int, shared: int = 0) -> int:
+    def blocks_at_once(self, function: int, threads: int) -> int:
         """As `CudaDriver` says."""
-        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
+        dynamic_shared_bytes = 0
+        return int(self._driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, dynamic_shared_bytes))
 
     def allow_shared(self, function: int, shared: int) -> None:
         """As `CudaDriver` says."""

@@ -120,7 +120,7 @@ class GpuTracer(OpenTracer):
             tree_seconds=self._tree.seconds,
             is_cached=self._tree.is_cached,
         )
-        with self._vacant_gpu("cannot set up the GPU"):
+        with self.vacant_gpu("cannot set up the GPU"):
             self.gpu.check_room(len(triangles), "triangles with their tree", packed.bytes)
             scene = DeviceScene(self.gpu, packed, strategy.layout.scene, made)
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
@@ -141,7 +141,7 @@ class GpuTracer(OpenTracer):
         """Returns the tree where the GPU builds it, None where the CPU has to."""
         if builder not in strategy.layout.gpu_builders:
             return None
-        with self._vacant_gpu(f"cannot build a tree of {len(triangles)} triangles"):
+        with self.vacant_gpu(f"cannot build a tree of {len(triangles)} triangles"):
             return device_lbvh.build(self.gpu, triangles, Leaves(strategy.max_leaf, strategy.triangle_block))
 
     @property
@@ -151,7 +151,7 @@ class GpuTracer(OpenTracer):
         """
         with self._lock:
             if isinstance(self._tree, DeviceTree):
-                with self._vacant_gpu("cannot fetch the tree"):
+                with self.vacant_gpu("cannot fetch the tree"):
                     self._tree = self._tree.fetched()
             return self._tree
 
@@ -168,7 +168,7 @@ class GpuTracer(OpenTracer):
         return self._launched_kernel.compiled
 
     @contextmanager
-    def _vacant_gpu(self, failing: str) -> Iterator[None]:
+    def vacant_gpu(self, failing: str) -> Iterator[None]:
         """Nothing else of this process runs on the GPU meanwhile, which is the calling thread's current one.
 
         failing: what it means that CUDA fails meanwhile, in words, for the `DeviceError`.
@@ -238,7 +238,7 @@ class GpuTracer(OpenTracer):
         """
         self.launch_context.check()
         rays = checked_rays(rays)
-        with self._vacant_gpu("cannot measure what limits the GPU"):
+        with self.vacant_gpu("cannot measure what limits the GPU"):
             return TracerLimits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
 
     def _kernel_rate(self, rays: Floats) -> float:
@@ -259,7 +259,7 @@ class GpuTracer(OpenTracer):
         """
         self.launch_context.check()
         rays = checked_rays(rays)
-        with self._vacant_gpu(f"cannot trace {len(rays)} rays"):
+        with self.vacant_gpu(f"cannot trace {len(rays)} rays"):
             seconds, hits = self._launched(rays, query, rounds)
             return seconds, hits.copied().view(np.float32).reshape(-1, HIT_FLOATS)
 
@@ -283,18 +283,17 @@ class GpuTracer(OpenTracer):
 
     def _launch(self, rays: DeviceMemory, hits: DeviceMemory, first: int) -> Launch:
         """Returns a launch over rays on the device from the index `first` on."""
-        addresses = rays.address + first * RAY.itemsize, hits.address + first * HIT.itemsize
-        launch = Launch(self.launch_context.kernel, self.launch_context.scene, addresses)
+        launch = self.launch_at(rays.address + first * RAY.itemsize, hits.address + first * HIT.itemsize)
         launch.used = [rays, hits]
         return launch
 
-    def launch_at(self, rays: Floats, hits: Floats) -> Launch:
-        """Returns a launch over rays that are on the device, (n, 8) float32, whose hits, (n, 4), are written there.
+    def launch_at(self, rays: int, hits: int) -> Launch:
+        """Returns a launch over rays at an address on the device, (n, 8) float32, whose hits, (n, 4), go to another.
 
-        Whoever starts it keeps them, and keeps the device free of kernels that stay (`CudaDevice.device_lock`).
+        Whoever starts it keeps them, and keeps the device free of kernels that stay (`vacant_gpu`).
         """
         self.launch_context.check()
-        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays.ctypes.data, hits.ctypes.data))
+        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays, hits))
 
     def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
         """Launches over so many rays. Returns start and end in nanoseconds."""
@@ -307,7 +306,7 @@ class GpuTracer(OpenTracer):
         """Returns what the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
         self.launch_context.check()
         rays = checked_rays(rays)
-        with self._vacant_gpu("cannot count steps"):
+        with self.vacant_gpu("cannot count steps"):
             kernel = self._load(counted=True)
             parts = (rays[start : start + LAUNCH_RAYS] for start in range(0, len(rays), LAUNCH_RAYS))
             return StepCounts.joined([self._counted(kernel, part, query) for part in parts])

@@ -47,7 +47,8 @@ class GpuTracing:
             stored = self._waves.trace(photons)
         except TraceError as error:
             self._containment.recover(error, photons.start)
-            self._instead, self.shading = self._on_cpu(), "cpu"
+            self._instead = LocalTracing(self._scene, self._task, self._settings, self._containment)
+            self.shading = self._instead.shading
             return self._instead.trace(photons, expected_rays)
         rays = int(stored.counters[PHOTON_RAYS])
         traced = stored.seconds - stored.shade_seconds
@@ -79,9 +80,6 @@ class GpuTracing:
         """Closes what stands in."""
         if self._instead is not None:
             self._instead.close()
-
-    def _on_cpu(self) -> LocalTracing:
-        return LocalTracing(self._scene, self._task, self._settings, self._containment)
 
 
 def tracing_of(scene: PackedScene, task: PhotonTask, settings: RenderSettings, containment: Containment) -> Tracing:
