@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from explained_keys import assert_explained
+from pages import ROOT, python_blocks
 
 from renderer import cli
 from renderer.bench import figure_keys, ray_set_benchmark
@@ -24,7 +25,7 @@ RAYS = make_rays([[0, 0, 0], [0, 0, 2.5], [0, 0, 0]], [0, 0, 1], 0.0, [np.inf, n
 @pytest.fixture
 def folder(tmp_path):
     """The rays in a folder, once for what they hit first and once for whether they do."""
-    found = tmp_path / "sets"
+    found = tmp_path / "output" / "rays"
     with open_tracer(TRIANGLES, device="cpu") as tracer:
         hits = np.asarray(tracer.closest_hit(RAYS))
     sets = [
@@ -64,6 +65,13 @@ def test_anybody_can_read_the_rays_and_what_they_hit(folder):
             array = np.load(folder / entry["file"])
             assert (list(array.shape), array.dtype.str) == (entry["shape"], entry["dtype"])
             assert hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
+
+
+def test_the_page_traces_the_rays_with_any_tracer(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = python_blocks(ROOT / "docs" / "recorded-rays.md")
+    exec(code, {})
+    assert capsys.readouterr().out.splitlines() == ["two primary 0 of 3 differ", "two shadow 0 of 3 differ"]
 
 
 def test_what_is_read_is_what_was_written(folder):
@@ -197,7 +205,7 @@ def results(path, kernels, **changes):
             "query": "any",
             "rays": 1_000_000,
             "seconds": rounds,
-            "wrong": None if rounds else {"ray": 0},
+            "wrong": {"ray": 0} if name == "wrong" else None,
             "triangles_sha256": "a",
             "rays_sha256": "b",
             **changes,
@@ -216,7 +224,9 @@ def test_results_are_told_apart_only_where_intervals_part(tmp_path, capsys):
         "same": ([value / 1.01 for value in rounds], "1.010", "0.970-1.051", "SAME"),
         "slow": ([value * 4 for value in rounds], "0.250", "0.240-0.260", "SLOWER"),
     }
-    before = results(tmp_path / "a.json", dict.fromkeys(kernels, rounds) | {"wrong": [], "few": [0.5], "gone": rounds})
+    before = results(
+        tmp_path / "a.json", dict.fromkeys(kernels, rounds) | {"wrong": rounds, "few": [0.5], "gone": rounds}
+    )
     after = results(
         tmp_path / "b.json", {name: made for name, (made, *_) in kernels.items()} | {"wrong": rounds, "few": [0.1]}
     )
@@ -227,7 +237,7 @@ def test_results_are_told_apart_only_where_intervals_part(tmp_path, capsys):
         name: tuple(expected) for name, (_, *expected) in kernels.items()
     }
     assert (found["quick"][0], found["quick"][1]) == ("2", "4")
-    assert found["wrong"] == ["struck", "out", "2", "-", "-", "-"]
+    assert found["wrong"] == ["struck", "out", "struck", "out", "-", "-", "-"]
     assert found["few"] == ["2", "10", "5.000", "-", "-"]
     assert f"Only in {before}: gone on ao of two" in lines
 
