@@ -98,7 +98,7 @@ def check_fit(one: ResultFile, other: ResultFile) -> None:
     """Raises `ResultFileError` where two files are not of the same rays, or have no row in common."""
     differ = f"'{one.path}' and '{other.path}' do not fit one another: "
     if "emulator" in (one.device, other.device) and one.device != other.device:
-        raise ResultFileError(f"{differ}rates of the emulator say nothing about the {one.device} or {other.device}")
+        raise ResultFileError(f"{differ}one is of the {one.device}, the other of the {other.device}")
     traced = {(key.scene, key.kind): row.traced for key, row in one.rows.items()}
     for key, row in other.rows.items():
         if traced.get((key.scene, key.kind), row.traced) != row.traced:

@@ -248,7 +248,7 @@ def test_results_are_told_apart_only_where_intervals_part(tmp_path, capsys):
         ({"rays_sha256": "c"}, "ao of 'two' are other rays or triangles"),
         ({"triangles_sha256": "c"}, "ao of 'two' are other rays or triangles"),
         ({"scene": "three"}, "no scene, kind of rays and kernel in common"),
-        ({"device": "emulator"}, "rates of the emulator say nothing"),
+        ({"device": "emulator"}, "one is of the cpu, the other of the emulator"),
         ({"format": "tracecore result 2"}, "not a result file"),
         ({"seconds": [1.0, -1.0]}, "not a readable result file"),
         ({"rays": "many"}, "not a readable result file"),
