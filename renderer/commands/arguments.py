@@ -14,7 +14,7 @@ from renderer.errors import UsageError
 from renderer.settings.kinds import Definitions, FlagOrNames
 from renderer.settings.part_of import PartOf, read_part_of
 from renderer.settings.path_name import PathName, read_path_name
-from renderer.settings.picture import MAX_FRAME, TRACING, Settings
+from renderer.settings.picture import MAX_FRAME, TRACING, UNSHARED, Settings
 from renderer.settings.setting import Setting, settings_of
 from scenes.keys.near_miss import did_you_mean
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
@@ -272,7 +272,7 @@ def add_tracing(parser: argparse.ArgumentParser, *, is_shared: bool = False) -> 
     """
     group = parser.add_argument_group(TRACING)
     if is_shared:
-        add_settings(group, Settings, "gpus", "cluster", "insecure_cluster")
+        add_settings(group, Settings, *UNSHARED)
     names = ("device", "kernel", "dispatch", "threads", "builder", "batch_rays", "verify", "fallback", "seed")
     add_settings(group, Settings, *names)
 

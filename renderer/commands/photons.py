@@ -15,7 +15,7 @@ from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
-from renderer.settings.picture import Settings, resolved
+from renderer.settings.picture import UNSHARED, Settings, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     from tracecore.compilation.ahead import begin_to_load
 
     limit_memory(arguments.memory)
-    names = ("device", "gpus", "cluster", "insecure_cluster", "threads", "fallback", "timeline")
+    names = ("device", *UNSHARED, "threads", "fallback", "timeline")
     members = Settings(**{name: getattr(arguments, name) for name in names})
     _check_files(arguments)
     if arguments.shading != "cpu" and (arguments.gpus is not None or arguments.cluster is not None):

@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import pickle
+import socket
 import subprocess
 import threading
 import time
@@ -44,6 +45,8 @@ from tracecore.errors import TraceError
 
 if TYPE_CHECKING:
     from distributed import Client, Security
+
+    from renderer.settings.picture import Settings
 
 #: Where nobody else's machine can reach what is started here.
 LOOPBACK = "127.0.0.1"
@@ -106,23 +109,66 @@ class UnderWay(NamedTuple):
     needs: tuple[Any, ...]
 
 
+class Certificates(NamedTuple):
+    """Names the PEM files by which a cluster and this process know each other; None for what Dask's configuration says.
+
+    ca: certificate of the authority that has signed all of them.
+    cert: that is shown to the scheduler.
+    key: of it.
+    """
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Certificates:
+        """Returns those of the settings."""
+        return cls(settings.tls_ca, settings.tls_cert, settings.tls_key)
+
+    def check(self, address: str) -> None:
+        """Raises `UsageError` where a cluster at an address would not use them, or a file is missing."""
+        for name, path in self._asdict().items():
+            if path is not None and address.partition("://")[0] not in WITH_TLS:
+                raise UsageError(
+                    f"--tls-{name} is for a cluster with TLS, and --cluster {address} has none; take tls://"
+                )
+            if path is not None and not path.is_file():
+                raise UsageError(f"cannot read --tls-{name} '{path}': there is no such file")
+
+    def security(self) -> Security | None:
+        """Returns them as Dask takes them; None where its configuration has them."""
+        from distributed import Security
+
+        names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+        given = {name: str(path) for name, path in zip(names, self, strict=True) if path is not None}
+        return Security(require_encryption=True, **given) if given else None
+
+
+#: Dask's configuration has them, where it has any.
+NO_CERTIFICATES = Certificates()
+
+
 class ClusterFleet:
     """Members on a Dask cluster; see `renderer.fleet.fleet.Fleet`.
 
     address: of a scheduler, such as tcp://10.0.0.1:8786 or tls://..., or "local:N" for N workers on this host.
     device: what each member traces with, as `tracecore.open_tracer` takes it.
     threads: of each member, or None for its share of its host's cores.
+    certificates: of a cluster with TLS.
 
     Those on this host know each other by a certificate of this run.
 
     Raises `UsageError` where there is no such cluster, or no worker.
     """
 
-    def __init__(self, address: str, device: str, threads: int | None) -> None:
+    def __init__(
+        self, address: str, device: str, threads: int | None, certificates: Certificates = NO_CERTIFICATES
+    ) -> None:
         self.shares = FleetShares()
         self._stack = ExitStack()
         self._expected = workers_of(address) if address.startswith(LOCAL) else 1
-        self._client = self._connected(address)
+        self._client = self._connected(address, certificates)
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posting: Posting | None = None
@@ -178,13 +224,14 @@ class ClusterFleet:
         """Leaves the cluster, and ends the workers that were started here."""
         self._stack.close()
 
-    def _connected(self, address: str) -> Client:
+    def _connected(self, address: str, certificates: Certificates) -> Client:
         try:
             from distributed import Client, LocalCluster, Security
         except ImportError as error:
             raise UsageError(INSTALL) from error
-        security = None
+        certificates.check(address)
         try:
+            security = certificates.security()
             if address.startswith(LOCAL):
                 security = Security.temporary()  # a certificate that nobody else has, and that ends with this process
                 scratch = self._stack.enter_context(_scratch_folder())
@@ -293,9 +340,10 @@ def check_address(address: str, *, is_insecure: bool) -> None:
     protocol, _, place = address.rpartition("://")
     if address.startswith(LOCAL) or protocol in WITH_TLS:
         return
-    if _is_loopback(urlsplit(f"//{place}").hostname or ""):
+    host = urlsplit(f"//{place}").hostname or ""
+    if _is_loopback(host):
         log.info("note: other users of this host who reach %s can run code as you; tls:// keeps them out", address)
-    elif is_insecure:
+    elif is_insecure or _is_own(host):
         log.warning("note: whoever reaches %s, or is on the way to it, can run code here and there", address)
     else:
         raise UsageError(
@@ -310,6 +358,17 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _is_own(host: str) -> bool:
+    """Returns whether a host is this one, by its name or by one of its addresses. Nobody on the network is asked."""
+    try:
+        import psutil  # Dask has it
+    except ImportError as error:
+        raise UsageError(INSTALL) from error
+
+    own = {one.address.partition("%")[0] for addresses in psutil.net_if_addrs().values() for one in addresses}
+    return host in own | {name.lower() for name in (socket.gethostname(), socket.getfqdn())}
 
 
 def _scratch_folder() -> AbstractContextManager[str]:

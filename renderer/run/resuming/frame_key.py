@@ -20,7 +20,7 @@ import numpy as np
 from renderer.run.motion import block_of
 from renderer.run.plan import Plan
 from renderer.run.resuming.fingerprint import Fingerprints, LeftOut
-from renderer.settings.picture import RenderSettings, Settings
+from renderer.settings.picture import UNSHARED, RenderSettings, Settings
 from renderer.settings.setting import settings_of
 from renderer.simd.bsdf_kinds import kind_of
 from renderer.version import __version__
@@ -39,8 +39,7 @@ SETTINGS_LEFT_OUT = {
     IN_THE_SNAPSHOT: {"camera", "frame", "time", "define", "allow_outside", "strict", "mirrors", "ambient"}
     | {"eye", "look_at", "up", "fov", "up_axis", "aperture", "focus"},
     NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"},
-    SAME_BITS: {"device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify"}
-    | {"fallback", "memory", "update"},
+    SAME_BITS: {"device", "kernel", "dispatch", *UNSHARED, "builder", "verify"} | {"fallback", "memory", "update"},
 }
 
 #: All that is not in the key, and why; neither is the format of the file, which is in the frame's name.
