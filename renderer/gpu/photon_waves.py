@@ -29,6 +29,7 @@ from renderer.gpu.photon_kernel import (
 )
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_WORDS, Words
+from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import landing_type, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.scene.packed_scene import PackedScene
@@ -170,7 +171,11 @@ class PhotonWaves:
         return rays[rays[:, 7] > 0.0]
 
     def _begin(self, photons: range) -> None:
-        """Has the GPU begin with the photons of a range."""
+        """Has the GPU begin with the photons of a range, in the sequence that they are of."""
+        task, photons = in_sequence(self._task, photons)
+        if task != self._wave.task:
+            self._wave = self._wave._replace(task=task)
+            self._record = self._arrays.structure(self._wave)
         self._host["supply"][:] = photons.start, photons.stop
         there, here = self._wave.supply, self._host["supply"]
         self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
