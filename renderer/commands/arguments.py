@@ -128,6 +128,17 @@ def part_of(text: str) -> PartOf:
         raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
 
 
+def add_part(container: argparse._ActionsContainer) -> None:
+    """Adds --part, which of how many parts is made."""
+    container.add_argument(
+        "--part",
+        type=part_of,
+        metavar="K/N",
+        help="make the K-th of N parts alone: of a picture's passes a .film, of the photons of --emit a .photons; "
+        "'tracecore merge' makes the whole of all parts",
+    )
+
+
 def path_name(text: str) -> PathName:
     """Reads SEED,PASS,PIXEL from the command line."""
     try:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import (
+    add_part,
     add_plain,
     add_replacing,
     add_scene,
     add_setting,
     add_settings,
     add_tracing,
-    part_of,
 )
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
@@ -67,13 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     add_settings(parser.add_mutually_exclusive_group(), Measurement, "store", "emit")
     add_settings(parser, Measurement, "repeat", "shading", "json")
-    parser.add_argument(
-        "--part",
-        type=part_of,
-        metavar="K/N",
-        help="send out the K-th of N parts of the photons of --emit alone, for a .photons that -o names; "
-        "'tracecore merge' puts all parts together",
-    )
+    add_part(parser)
     add_setting(parser, replace(settings_of(Settings)["save_photons"], aliases=("-o",)))
     add_replacing(parser)
     add_plain(parser)
