@@ -322,7 +322,7 @@ def test_nobody_else_reads_the_certificate(fleet: Any, tmp_path: Path) -> None:
 def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(
     address: str, is_refused: bool, note: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from renderer.fleet.cluster import check_address
+    from renderer.fleet.cluster_access import check_address
 
     caplog.set_level(logging.INFO, "renderer")
     if is_refused:

@@ -26,7 +26,8 @@ from distributed import LocalCluster
 from distributed.security import Security
 
 from renderer.fleet import cluster
-from renderer.fleet.cluster import Certificates, ClusterFleet, checksum
+from renderer.fleet.cluster import ClusterFleet, checksum
+from renderer.fleet.cluster_access import Certificates
 
 HERE = Path(__file__).parent
 
