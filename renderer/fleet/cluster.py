@@ -251,7 +251,7 @@ class ClusterFleet:
             except CancelledError:
                 return None
             except Exception as error:
-                if future.done():
+                if future.status == "error":
                     raise FleetError(
                         f"a member of the cluster cannot begin: {type(error).__name__}: {error}"
                     ) from error

@@ -26,7 +26,7 @@ from distributed import LocalCluster
 from distributed.security import Security
 
 from renderer.fleet import cluster
-from renderer.fleet.cluster import ClusterFleet, checksum
+from renderer.fleet.cluster import ClusterFleet, WorkerPlace, checksum
 from renderer.fleet.cluster_access import Certificates
 
 HERE = Path(__file__).parent
@@ -170,6 +170,17 @@ def test_what_items_need_is_sent_again_where_the_worker_that_had_it_is_killed(tw
                     os.kill(processes[address], signal.SIGKILL)
                 killed = True
     assert totals == dict.fromkeys(range(24), 3.0 * MANY)
+
+
+def test_a_worker_that_is_lost_as_it_begins_is_not_waited_for(
+    two: ClusterFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask waits without end for a worker that was named and is gone."""
+    monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.01)
+    places = two._places
+    gone = dict.fromkeys(["tls://127.0.0.1:9"], WorkerPlace(2, 3))
+    monkeypatch.setattr(two, "_places", lambda: places() | gone)
+    assert squares(two, Trouble(), 5) == {item: float(item) ** 2 for item in range(5)}
 
 
 def test_a_checksum_is_of_all_arrays() -> None:
