@@ -15,7 +15,7 @@ class Measurement:
     """Holds options that several commands take. A command has those of them that it names to `add_settings`."""
 
     store: int = setting(
-        Whole(1, 10**12), "photons to store in a photon run, all together", default=1_000_000, group="measuring"
+        Whole(1, 2 * 10**9), "photons to store in a photon run, all together", default=1_000_000, group="measuring"
     )
     emit: int | None = setting(
         Whole(1, 10**15),
