@@ -146,7 +146,7 @@ def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
         stored, less = int(STORED_BY_RUN * len(wanted)), "use a smaller --emit, or more parts"
     else:
         stored, less = wanted, "use a smaller --store"
-    is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
+    is_kept = arguments.save_photons is not None
     members = members_here(arguments.gpus, arguments.cluster)
     check_fits(photon_run_bytes(snapshot, stored, is_kept=is_kept, members=members), less)
 
@@ -207,6 +207,7 @@ def _trace(
             settings,
             wanted,
             repeat=arguments.repeat,
+            is_kept=arguments.save_photons is not None,
             on_progress=lambda reached: _move(bar, min(reached, count)),
             shared=shared,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tracecore.kernels.choice import RayClass
 if TYPE_CHECKING:
     from renderer.photons.batch import PhotonTask
     from renderer.photons.photon_map import Words
+    from renderer.photons.tracing import TracedPhotons
     from renderer.run.containment import Containment
     from tracecore.rays import Floats
     from tracecore.workers.pool import Log
@@ -86,6 +87,7 @@ def trace_until_stored(
     photons: int | range,
     *,
     repeat: int = 1,
+    is_kept: bool = True,
     on_progress: Callable[[int], None] = lambda reached: None,
     shared: Callable[[PhotonTask], Tracing] | None = None,
 ) -> PhotonRun:
@@ -98,6 +100,7 @@ def trace_until_stored(
     containment: has the scene and the tracer, and another one where that fails; the round is traced again then.
     photons: how many are to be stored, or the indices of those that are sent out.
     repeat: how often what is timed is traced.
+    is_kept: whether photons stay, or are counted alone.
     on_progress: called after the pilot and each round with the number that there are so far of those asked for.
     shared: has other processes trace, of the task of all photons; None where it is done here.
     """
@@ -107,7 +110,7 @@ def trace_until_stored(
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
     tracing = tracing_of(scene, task, settings, containment) if shared is None else shared(task)
-    name, trace = snapshot.name, tracing.trace
+    name, trace = snapshot.name, tracing.trace if is_kept else partial(_counted, tracing)
     rounds = RangeRounds(name, photons, trace) if isinstance(photons, range) else Rounds(name, photons, trace)
     try:
         spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
@@ -130,6 +133,12 @@ def trace_until_stored(
         finished=finished,
         members=tracing.members,
     )
+
+
+def _counted(tracing: Tracing, photons: range, expected_rays: int = 0) -> TracedPhotons:
+    """Returns what is known of the photons of a range, without themselves."""
+    traced = tracing.trace(photons, expected_rays)
+    return traced._replace(stored=traced.stored[:0].copy())
 
 
 def _trace_and_time(
