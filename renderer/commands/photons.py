@@ -66,12 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser.add_mutually_exclusive_group(), Measurement, "store", "emit")
-    add_settings(parser, Measurement, "repeat", "shading", "json")
+    add_settings(parser, Measurement, "repeat", "json")
     add_part(parser)
     add_setting(parser, replace(settings_of(Settings)["save_photons"], aliases=("-o",)))
     add_replacing(parser)
     add_plain(parser)
-    add_settings(parser, Settings, "max_bounces", "timeline", "quiet", "memory")
+    add_settings(parser, Settings, "shading", "max_bounces", "timeline", "quiet", "memory")
     add_tracing(parser, is_shared=True)
 
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
-        settings = resolved(arguments, width=width, height=height, shading=arguments.shading)
+        settings = resolved(arguments, width=width, height=height)
         containment = stack.enter_context(closing(Containment(context, choice)))
         tracing = None
         if fleet is not None:
