@@ -39,7 +39,7 @@ class DamagedCheckpointError(CheckpointError):
 
 
 class PartError(UsageError):
-    """Parts of a picture do not go together. why: a line that says what is wrong."""
+    """Parts of a picture or of a photon run do not go together. why: a line that says what is wrong."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"cannot merge: {why}")

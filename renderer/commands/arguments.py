@@ -14,7 +14,7 @@ from renderer.errors import UsageError
 from renderer.settings.kinds import Definitions, FlagOrNames
 from renderer.settings.part_of import PartOf, read_part_of
 from renderer.settings.path_name import PathName, read_path_name
-from renderer.settings.picture import MAX_FRAME, TRACING, Settings
+from renderer.settings.picture import MAX_FRAME, TRACING, UNSHARED, Settings
 from renderer.settings.setting import Setting, settings_of
 from scenes.keys.near_miss import did_you_mean
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
@@ -126,6 +126,17 @@ def part_of(text: str) -> PartOf:
         return read_part_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
+
+
+def add_part(container: argparse._ActionsContainer) -> None:
+    """Adds --part, which of how many parts is made."""
+    container.add_argument(
+        "--part",
+        type=part_of,
+        metavar="K/N",
+        help="make the K-th of N parts alone: of a picture's passes a .film, of the photons of --emit a .photons; "
+        "'tracecore merge' makes the whole of all parts",
+    )
 
 
 def path_name(text: str) -> PathName:
@@ -272,7 +283,7 @@ def add_tracing(parser: argparse.ArgumentParser, *, is_shared: bool = False) -> 
     """
     group = parser.add_argument_group(TRACING)
     if is_shared:
-        add_settings(group, Settings, "gpus", "cluster", "insecure_cluster")
+        add_settings(group, Settings, *UNSHARED)
     names = ("device", "kernel", "dispatch", "threads", "builder", "batch_rays", "verify", "fallback", "seed")
     add_settings(group, Settings, *names)
 

@@ -1,4 +1,4 @@
-"""The command `tracecore photons` does the photon run: it traces until so many photons are stored."""
+"""The command `tracecore photons` does the photon run: it traces until so many photons are stored or sent out."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ import argparse
 import sys
 import time
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer.commands.arguments import add_plain, add_replacing, add_scene, add_settings, add_tracing
+from renderer.commands.arguments import (
+    add_part,
+    add_plain,
+    add_replacing,
+    add_scene,
+    add_setting,
+    add_settings,
+    add_tracing,
+)
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
-from renderer.settings.picture import Settings, resolved
+from renderer.settings.picture import UNSHARED, Settings, resolved
+from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +48,7 @@ examples:
   tracecore photons kitchen.aff --plain --store 10000000 --repeat 9
   tracecore photons kitchen.aff --store 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
+  tracecore photons cornell --emit 10000000 --part 3/8 -o part-3.photons
 
 A pilot of up to 65536 photons comes first. They count, but are not timed: of a run that stores enough by then, no rate
 is told.
@@ -54,10 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
-    add_settings(parser, Measurement, "store", "repeat", "json")
+    add_settings(parser.add_mutually_exclusive_group(), Measurement, "store", "emit")
+    add_settings(parser, Measurement, "repeat", "json")
+    add_part(parser)
+    add_setting(parser, replace(settings_of(Settings)["save_photons"], aliases=("-o",)))
     add_replacing(parser)
     add_plain(parser)
-    add_settings(parser, Settings, "shading", "max_bounces", "save_photons", "timeline", "quiet", "memory")
+    add_settings(parser, Settings, "shading", "max_bounces", "timeline", "quiet", "memory")
     add_tracing(parser, is_shared=True)
 
 
@@ -96,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         figures |= photon_run.members
         if not photon_run.rays:
             figures |= dict.fromkeys(statistics.OF_TIMED_RAYS)
-        _write(arguments, photon_run, figures)
+        _write(arguments, context.snapshot, photon_run, figures)
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
@@ -112,7 +126,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     from tracecore.compilation.ahead import begin_to_load
 
     limit_memory(arguments.memory)
-    names = ("device", "gpus", "cluster", "insecure_cluster", "threads", "fallback", "timeline")
+    names = ("device", *UNSHARED, "threads", "fallback", "timeline")
     members = Settings(**{name: getattr(arguments, name) for name in names})
     _check_files(arguments)
     if arguments.shading != "cpu" and (arguments.gpus is not None or arguments.cluster is not None):
@@ -124,12 +138,37 @@ def _begin(arguments: argparse.Namespace) -> Settings:
 def _check_memory(arguments: argparse.Namespace, snapshot: Snapshot) -> None:
     """Raises `UsageError` where a run takes more memory than there is."""
     from renderer.fleet.seats import members_here
-    from renderer.run.memory import check_fits
+    from renderer.run.memory import STORED_BY_RUN, check_fits
     from renderer.run.photon_run.rounds import photon_run_bytes
 
-    is_kept = arguments.save_photons is not None or (arguments.gpus is None and arguments.cluster is None)
+    wanted = _wanted(arguments)
+    if isinstance(wanted, range):
+        stored, less = int(STORED_BY_RUN * len(wanted)), "use a smaller --emit, or more parts"
+    else:
+        stored, less = wanted, "use a smaller --store"
+    is_kept = arguments.save_photons is not None
     members = members_here(arguments.gpus, arguments.cluster)
-    check_fits(photon_run_bytes(snapshot, arguments.store, is_kept=is_kept, members=members), "use a smaller --store")
+    check_fits(photon_run_bytes(snapshot, stored, is_kept=is_kept, members=members), less)
+
+
+def _wanted(arguments: argparse.Namespace) -> int | range:
+    """Returns how many photons are to be stored, or the indices of those that are sent out.
+
+    Raises `UsageError` where a part has none of them.
+    """
+    from renderer.errors import UsageError
+
+    part, emitted = arguments.part, arguments.emit
+    if part is None:
+        return arguments.store if emitted is None else range(emitted)
+    if emitted is None:
+        raise UsageError("--part is of the photons that are sent out; say by --emit how many the whole run has")
+    if arguments.save_photons is None:
+        raise UsageError("--part makes a file; name it, -o FILE.photons")
+    photons: range = part.range_of(emitted)
+    if not photons:
+        raise UsageError(f"--part {part} has none of {emitted} photons; make fewer parts")
+    return photons
 
 
 def _photons_order(
@@ -158,16 +197,18 @@ def _trace(
 
     from renderer.run.photon_run.trace_until_stored import trace_until_stored
 
-    wanted: int = arguments.store
+    wanted = _wanted(arguments)
+    count = len(wanted) if isinstance(wanted, range) else wanted
     silent = arguments.quiet or not sys.stderr.isatty()
     options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": as_it_is(sys.stderr), "leave": False}
-    with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
+    with tqdm(total=count, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
             containment,
             settings,
             wanted,
             repeat=arguments.repeat,
-            on_progress=lambda stored: _move(bar, min(stored, wanted)),
+            is_kept=arguments.save_photons is not None,
+            on_progress=lambda reached: _move(bar, min(reached, count)),
             shared=shared,
         )
 
@@ -184,16 +225,18 @@ def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.Measu
     )
 
 
-def _move(bar: tqdm[None], stored: int) -> None:
-    bar.update(stored - bar.n)
+def _move(bar: tqdm[None], reached: int) -> None:
+    bar.update(reached - bar.n)
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
     from renderer.film.image_file import check_folder, check_photon_path, make_default_folder
+    from renderer.run.photon_run.photon_parts import SUFFIX
     from renderer.scene.render_context import check_scene
 
+    _wanted(arguments)
     if arguments.save_photons is not None:
-        check_photon_path(arguments.save_photons, arguments.replace)
+        check_photon_path(arguments.save_photons, arguments.replace, ".npz" if arguments.part is None else SUFFIX)
     for path in (arguments.json, arguments.timeline):
         if path is not None:
             check_folder(path, arguments.replace)
@@ -207,12 +250,13 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
     return [path for path in paths if path is not None]
 
 
-def _write(arguments: argparse.Namespace, photon_run: PhotonRun, figures: Statistics) -> None:
+def _write(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: PhotonRun, figures: Statistics) -> None:
     from renderer.atomic_file import write_each
 
     writes: list[Callable[[], object]] = []
     if arguments.save_photons is not None:
-        writes.append(partial(_save, arguments.save_photons, photon_run))
+        save = _save if arguments.part is None else _save_part
+        writes.append(partial(save, arguments, snapshot, photon_run))
     if arguments.json is not None:
         writes.append(partial(statistics.write, arguments.json, figures))
     if arguments.timeline is not None:
@@ -229,12 +273,29 @@ def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: boo
         print(f"tracecore: interrupted: {figures['photons.stored']} photons are stored{saved}", file=sys.stderr)
 
 
-def _save(path: Path, photon_run: PhotonRun) -> None:
+def _save(arguments: argparse.Namespace, _: Snapshot, photon_run: PhotonRun) -> None:
     from renderer.atomic_file import temporary_beside
     from renderer.photons.photon_file import save_photons
 
-    with temporary_beside(path) as temporary:
+    with temporary_beside(arguments.save_photons) as temporary:
         save_photons(temporary, photon_run.photons, photon_run.scale)
+
+
+def _save_part(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: PhotonRun) -> None:
+    from renderer.run.photon_run.photon_parts import PhotonPart, StoredRange
+    from renderer.run.resuming.frame_key import photons_key
+
+    task, counts = photon_run.task, photon_run.work.photons
+    first = arguments.part.range_of(arguments.emit).start
+    seed, bounces = int(task.seed), task.max_bounces
+    PhotonPart(
+        path=arguments.save_photons,
+        key=photons_key(snapshot, task, arguments.emit),
+        emitted=arguments.emit,
+        flux_unit=task.flux_unit,
+        facts={"scene": snapshot.name, "--emit": arguments.emit, "--seed": seed, "--max-bounces": bounces},
+        ranges=(StoredRange(first, first + counts.emitted, counts.stored),),
+    ).write(photon_run.photons)
 
 
 def _write_timeline(path: Path, photon_run: PhotonRun) -> None:

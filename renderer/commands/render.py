@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from renderer.commands.arguments import (
     Parser,
     add_frames,
+    add_part,
     add_replacing,
     add_scene,
     add_setting,
     chosen_settings,
     number,
-    part_of,
     path_name,
 )
 from renderer.commands.wrong_rays import wrong_ray_kept
@@ -132,12 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if one.name == "output":
             add_replacing(groups[one.group])
     groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
-    groups[TRACING].add_argument(
-        "--part",
-        type=part_of,
-        metavar="K/N",
-        help="make the K-th of N parts of the passes alone, a .film; 'tracecore merge' makes the picture of all parts",
-    )
+    add_part(groups[TRACING])
     _add_frames(parser.add_argument_group("frames"))
     parser.add_argument_group("looking closer").add_argument(
         "--debug-path",

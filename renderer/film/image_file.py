@@ -104,10 +104,10 @@ def make_default_folder(paths: Iterable[Path | None]) -> None:
         ) from error
 
 
-def check_photon_path(path: Path, replace: Replace = "any") -> None:
+def check_photon_path(path: Path, replace: Replace = "any", suffix: str = ".npz") -> None:
     """Raise `UsageError` now if photons could not be kept at `path` later. The suffix keeps them off other files."""
-    if path.suffix.lower() != ".npz":
-        raise UsageError(f"cannot keep photons in '{path}': the name must end in .npz")
+    if path.suffix.lower() != suffix:
+        raise UsageError(f"cannot keep photons in '{path}': the name must end in {suffix}")
     check_folder(path, replace)
 
 

@@ -22,16 +22,15 @@ from collections.abc import Generator, Hashable
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from renderer.errors import UsageError
+from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
 from renderer.fleet.seats import Seat, workers_of
@@ -57,10 +56,9 @@ PATIENCE = 30.0
 #: Seconds after which something is sent again that a worker which is lost did not take.
 RETRY_SECONDS = 0.5
 
-INSTALL = "Dask or cryptography is not installed; pip install 'tracecore[cluster]'"
+#: Seconds after which it is looked whether a worker that begins is still there.
+CHECK_SECONDS = 1.0
 
-#: Protocols of Dask's that have TLS.
-WITH_TLS = ("tls", "wss")
 
 log = logging.getLogger(__name__)
 
@@ -112,17 +110,20 @@ class ClusterFleet:
     address: of a scheduler, such as tcp://10.0.0.1:8786 or tls://..., or "local:N" for N workers on this host.
     device: what each member traces with, as `tracecore.open_tracer` takes it.
     threads: of each member, or None for its share of its host's cores.
+    certificates: of a cluster with TLS.
 
     Those on this host know each other by a certificate of this run.
 
     Raises `UsageError` where there is no such cluster, or no worker.
     """
 
-    def __init__(self, address: str, device: str, threads: int | None) -> None:
+    def __init__(
+        self, address: str, device: str, threads: int | None, certificates: Certificates = NO_CERTIFICATES
+    ) -> None:
         self.shares = FleetShares()
         self._stack = ExitStack()
         self._expected = workers_of(address) if address.startswith(LOCAL) else 1
-        self._client = self._connected(address)
+        self._client = self._connected(address, certificates)
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posting: Posting | None = None
@@ -131,23 +132,20 @@ class ClusterFleet:
 
     def open(self, opening: Opening) -> list[Any]:
         """Has all members begin anew, as `Fleet` says."""
-        places = self._places()
         content = pickle.dumps(opening, protocol=5)
         key = f"{self._key}-{next(self._openings)}"
-        self._posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
-        posted = self._at_workers(self._posting)
-        asked = [
-            self._client.submit(begun, posted, workers=[address], key=f"begin-{key}-{number}")
-            for number, address in enumerate(places)
-        ]
-        try:
-            begun_members = self._client.gather(asked)
-        except Exception as error:
-            raise FleetError(f"a member of the cluster cannot begin: {type(error).__name__}: {error}") from error
-        widths = [max(1, min(window, threads)) for _, window, threads, _ in begun_members]
-        self._widths = dict(zip(places, widths, strict=True))
-        self.shares.made = {name: self.shares.made.get(name, 0) for name, *_ in begun_members}
-        return [report for *_, report in begun_members]
+        for _ in range(MOST_TRIES):
+            places = self._places()
+            self._posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
+            begun_members = self._begun(self._posting)
+            if len(begun_members) == len(places):
+                break
+            log.warning("note: a worker of the cluster was lost before it began; those that are there begin")
+        if not begun_members:
+            raise FleetError("the workers of the cluster are lost before they begin")
+        self._widths = {one: max(1, min(window, threads)) for one, (_, window, threads, _) in begun_members.items()}
+        self.shares.made = {name: self.shares.made.get(name, 0) for name, *_ in begun_members.values()}
+        return [report for *_, report in begun_members.values()]
 
     def results(self, supply: Supply) -> Generator[tuple[Any, str, Any]]:
         """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
@@ -178,13 +176,14 @@ class ClusterFleet:
         """Leaves the cluster, and ends the workers that were started here."""
         self._stack.close()
 
-    def _connected(self, address: str) -> Client:
+    def _connected(self, address: str, certificates: Certificates) -> Client:
         try:
             from distributed import Client, LocalCluster, Security
         except ImportError as error:
             raise UsageError(INSTALL) from error
-        security = None
+        certificates.check(address)
         try:
+            security = certificates.security()
             if address.startswith(LOCAL):
                 security = Security.temporary()  # a certificate that nobody else has, and that ends with this process
                 scratch = self._stack.enter_context(_scratch_folder())
@@ -213,15 +212,52 @@ class ClusterFleet:
         try:
             self._client.wait_for_workers(self._expected, timeout=PATIENCE)
         except TimeoutError as error:
-            raise FleetError(f"the cluster has had no workers for {PATIENCE:g} s") from error
+            if not self._workers():
+                raise FleetError(f"the cluster has had no workers for {PATIENCE:g} s") from error
+            log.warning("note: %d of %d workers have come in %g s", len(self._workers()), self._expected, PATIENCE)
+            self._expected = 1
         hosts: dict[str, list[str]] = {}
-        for address, worker in sorted(self._client.scheduler_info(n_workers=-1)["workers"].items()):
+        for address, worker in sorted(self._workers().items()):
             hosts.setdefault(worker["host"], []).append(address)
         return {
             address: WorkerPlace(number, len(addresses))
             for addresses in hosts.values()
             for number, address in enumerate(addresses)
         }
+
+    def _workers(self) -> dict[str, Any]:
+        """Returns what the scheduler knows of the workers that are there, by their addresses."""
+        known: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return known
+
+    def _begun(self, posting: Posting) -> dict[str, tuple[str, int, int, Any]]:
+        """Has all workers begin. Returns what `begun` says of each, by its address, but for those that are lost."""
+        posted, number = self._at_workers(posting), next(self._openings)
+        asked = {
+            address: self._client.submit(
+                begun, posted, workers=[address], key=f"begin-{posting.key}-{number}-{address}"
+            )
+            for address in posting.places
+        }
+        answers = {address: self._answer(address, future) for address, future in asked.items()}
+        return {address: answer for address, answer in answers.items() if answer is not None}
+
+    def _answer(self, address: str, future: Any) -> tuple[str, int, int, Any] | None:
+        """Returns what a worker says that begins; None where it is lost meanwhile, or what it needs is."""
+        while True:
+            try:
+                answer: tuple[str, int, int, Any] = future.result(timeout=CHECK_SECONDS)
+                return answer
+            except CancelledError:
+                return None
+            except Exception as error:
+                if future.status == "error":
+                    raise FleetError(
+                        f"a member of the cluster cannot begin: {type(error).__name__}: {error}"
+                    ) from error
+                if address not in self._workers():  # Dask would wait for it without end
+                    future.cancel()
+                    return None
 
     def _hand_out(self, supply: Supply, under_way: dict[Any, UnderWay], finished: Any) -> None:
         """Have as many items under way as keep all members busy, each with the member that has the most room."""
@@ -282,34 +318,6 @@ class ClusterFleet:
             log.warning("note: %s was damaged on its way, and is made again", item)
             return None, "its checksum is wrong"
         return sealed.result, name
-
-
-def check_address(address: str, *, is_insecure: bool) -> None:
-    """Tells of a cluster whose scheduler asks nobody who they are.
-
-    address: as of `ClusterFleet`. is_insecure: whether the user has said that this is meant.
-    Raises `UsageError` where anybody may be on the way to it, unless it is meant so.
-    """
-    protocol, _, place = address.rpartition("://")
-    if address.startswith(LOCAL) or protocol in WITH_TLS:
-        return
-    if _is_loopback(urlsplit(f"//{place}").hostname or ""):
-        log.info("note: other users of this host who reach %s can run code as you; tls:// keeps them out", address)
-    elif is_insecure:
-        log.warning("note: whoever reaches %s, or is on the way to it, can run code here and there", address)
-    else:
-        raise UsageError(
-            f"--cluster {address} has no TLS: whoever reaches it, or is on the way to it, can run code here and there; "
-            "give it certificates and take tls:// (docs/several-gpus.md), or say --insecure-cluster where the network "
-            "is yours alone"
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _scratch_folder() -> AbstractContextManager[str]:

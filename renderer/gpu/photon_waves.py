@@ -29,6 +29,7 @@ from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, with_loops
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_WORDS, Words
+from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import landing_type, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.scene.packed_scene import PackedScene
@@ -115,7 +116,7 @@ class PhotonWaves:
     """
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
-        self._tracer = tracer
+        self._tracer, self._task = tracer, task
         with tracer.vacant_gpu("cannot begin to shade photons"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
             scene, loops = with_loops(scene, photon_units())
@@ -156,7 +157,10 @@ class PhotonWaves:
         return rays[rays[:, 7] > 0.0]
 
     def _begin(self, photons: range) -> None:
-        """Has the GPU begin with the photons of a range."""
+        """Has the GPU begin with the photons of a range, in the sequence that they are of."""
+        task, photons = in_sequence(self._task, photons)
+        if task != self._waves.wave.task:
+            self._waves.use(self._wave._replace(task=task))
         self._waves.put("supply", (photons.start, photons.stop))
         self._waves.clear("active", "filled", "counters")
 

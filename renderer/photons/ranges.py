@@ -1,9 +1,19 @@
-"""Ranges into which photons are cut, so that several processes trace some each."""
+"""Ranges into which photons are cut, so that several processes trace some each, and numbers beyond 32 bits."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from renderer.photons.batch import PhotonTask
 
 #: Ranges of photons begin at multiples of this.
 RANGE_PHOTONS = 4096
+
+#: Photons of a sequence, in which loops number them by 32 bits; those that follow belong to the next sequence, with
+#: random numbers of its own.
+SEQUENCE_PHOTONS = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -36,3 +46,22 @@ def ranges_of(photons: range, members: int, expected_rays: int = 0) -> list[Phot
     return [
         PhotonRange(start, min(start + share, photons.stop), -(-expected_rays * share // count)) for start in starts
     ]
+
+
+def within_sequence(photons: range) -> range:
+    """Returns as many of these photons as are in the sequence of the first one. photons: their indices."""
+    return range(photons.start, min(photons.stop, (photons.start // SEQUENCE_PHOTONS + 1) * SEQUENCE_PHOTONS))
+
+
+def in_sequence(task: PhotonTask, photons: range) -> tuple[PhotonTask, range]:
+    """Returns the task of the sequence that photons are in, and their indices in it, of 32 bits.
+
+    task: of the first sequence.
+    photons: indices, from 0 to any number, all of one sequence.
+
+    Raises ValueError where they are of several.
+    """
+    if within_sequence(photons) != photons:
+        raise ValueError(f"photons {photons.start} to {photons.stop - 1} are of several sequences; cut them first")
+    number, first = divmod(photons.start, SEQUENCE_PHOTONS)
+    return task._replace(sequence=task.sequence + number), range(first, first + len(photons))

@@ -12,6 +12,7 @@ import numpy as np
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
+from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import PHOTON_RAYS, PhotonOutput, PhotonStore, in_order, room
@@ -107,8 +108,10 @@ def trace_photons(
 ) -> TracedPhotons:
     """Trace the photons of these indices. What comes out depends on no thread and no size of batch.
 
+    photons: of one sequence, as `renderer.photons.ranges.in_sequence` says.
     expected_rays: have memory ready for so many, before tracing begins.
     """
+    task, photons = in_sequence(task, photons)
     stores = trace_to_stores(scene, task, workers, photons, expected_rays)
     started = time.perf_counter()
     stored = in_order(stores, photons.start, len(photons), workers)

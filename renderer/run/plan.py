@@ -158,13 +158,13 @@ class Plan:
     def limits(self) -> PassLimits:
         """Returns when to stop."""
         chosen = self.settings
-        end = chosen.passes if self.part is None else self.part.passes_of(chosen.passes or 0).stop
+        end = chosen.passes if self.part is None else self.part.range_of(chosen.passes or 0).stop
         return PassLimits(passes=end, seconds=chosen.time_limit, noise=chosen.target_noise)
 
     @property
     def first_pass(self) -> int:
         """Returns the index of the first pass that is made."""
-        return 0 if self.part is None else self.part.passes_of(self.settings.passes or 0).start
+        return 0 if self.part is None else self.part.range_of(self.settings.passes or 0).start
 
     def with_part(self, part: PartOf) -> Plan:
         """Returns a plan of a part of the passes.
@@ -177,7 +177,7 @@ class Plan:
         for limit in ("time_limit", "target_noise"):
             if getattr(chosen, limit) is not None:
                 raise UsageError(f"--part is of a number of passes; leave out --{limit.replace('_', '-')}")
-        if not part.passes_of(chosen.passes or 0):
+        if not part.range_of(chosen.passes or 0):
             raise UsageError(f"--part {part} has none of {chosen.passes} passes; make fewer parts")
         return replace(self, part=part)
 

@@ -17,6 +17,12 @@ class Measurement:
     store: int = setting(
         Whole(1, 2 * 10**9), "photons to store in a photon run, all together", default=1_000_000, group="measuring"
     )
+    emit: int | None = setting(
+        Whole(1, 10**15),
+        "photons to send out in a photon run, whatever is stored of them, in place of --store",
+        fallback="as many as --store takes",
+        group="measuring",
+    )
     repeat: int = setting(
         Whole(1, 1000), "do and time the same N times; the median counts", default=1, group="measuring"
     )

@@ -1,4 +1,4 @@
-"""A part of a picture's passes, as a command line names it: K/N."""
+"""A part of a picture's passes, or of a run's photons, as a command line names it: K/N."""
 
 import re
 from typing import NamedTuple
@@ -8,7 +8,9 @@ PART, MOST_PARTS = re.compile(r"(\d{1,7})/(\d{1,7})", re.ASCII), 1_000_000
 
 
 class PartOf(NamedTuple):
-    """Says which part of a picture's passes is made: part `number`, from 1 on, of `parts` that are as large."""
+    """Says which part of a picture's passes, or of a run's photons, is made: part `number`, from 1 on, of `parts` that
+    are as large.
+    """
 
     number: int
     parts: int
@@ -17,9 +19,9 @@ class PartOf(NamedTuple):
         """Returns the part as `read_part_of` reads it."""
         return f"{self.number}/{self.parts}"
 
-    def passes_of(self, passes: int) -> range:
-        """Returns the passes of the part. passes: of the whole picture."""
-        return range(passes * (self.number - 1) // self.parts, passes * self.number // self.parts)
+    def range_of(self, count: int) -> range:
+        """Returns the indices of the passes or photons of the part. count: of all of them."""
+        return range(count * (self.number - 1) // self.parts, count * self.number // self.parts)
 
 
 def read_part_of(text: str) -> PartOf:

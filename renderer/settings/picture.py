@@ -50,6 +50,10 @@ USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
 FIRST_HIT_LAYERS = ("position", "uv", "material", "object", "triangle")
 LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
 
+#: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.
+OF_CLUSTER = ("insecure_cluster", "tls_ca", "tls_cert", "tls_key")
+UNSHARED: dict[str, Any] = dict.fromkeys(("gpus", "cluster", *OF_CLUSTER)) | {"insecure_cluster": False}
+
 #: Headings of the help.
 _FILES = "files"
 _PICTURE, _CAMERA, _LIGHT = "picture", "camera", "light transport"
@@ -347,6 +351,21 @@ class Settings(Checked):
         default=False,
         group=TRACING,
     )
+    tls_ca: Path | None = setting(
+        File(),
+        "certificate of the authority that has signed those of a tls:// cluster, PEM",
+        fallback="what Dask's configuration says",
+        group=TRACING,
+    )
+    tls_cert: Path | None = setting(
+        File(),
+        "certificate that is shown to a tls:// cluster, PEM",
+        fallback="what Dask's configuration says",
+        group=TRACING,
+    )
+    tls_key: Path | None = setting(
+        File(), "key of this certificate, PEM", fallback="what Dask's configuration says", group=TRACING
+    )
     threads: int | None = setting(Whole(1, 1024), "number of CPU threads", fallback="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
@@ -396,8 +415,9 @@ class Settings(Checked):
         super().__post_init__()
         if self.time is not None and self.frame != 0:
             raise UsageError("frame and time cannot both be given; leave one out")
-        if self.insecure_cluster and self.cluster is None:
-            raise UsageError("insecure_cluster says what cluster may be, and there is none; leave it out")
+        for name in OF_CLUSTER:
+            if getattr(self, name) and self.cluster is None:
+                raise UsageError(f"{name} says how a cluster is reached, and there is none; leave it out")
         if self.is_shared:
             self._check_shared()
 

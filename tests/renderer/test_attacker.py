@@ -6,6 +6,7 @@ import logging
 import os
 import pickle
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -313,6 +314,7 @@ def test_nobody_else_reads_the_certificate(fleet: Any, tmp_path: Path) -> None:
         ("tcp://127.0.0.1:8786", False, "other users of this host"),
         ("localhost:8786", False, "other users of this host"),
         ("tcp://[::1]:8786", False, "other users of this host"),
+        (f"tcp://{socket.gethostname().upper()}:8786", False, "whoever reaches"),
         ("tls://10.0.0.1:8786", False, ""),
         ("local:2", False, ""),
     ],
@@ -320,7 +322,7 @@ def test_nobody_else_reads_the_certificate(fleet: Any, tmp_path: Path) -> None:
 def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(
     address: str, is_refused: bool, note: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from renderer.fleet.cluster import check_address
+    from renderer.fleet.cluster_access import check_address
 
     caplog.set_level(logging.INFO, "renderer")
     if is_refused:
@@ -334,8 +336,12 @@ def test_commands_refuse_a_cluster_without_certificates(capsys: pytest.CaptureFi
     for words in (("render", "cornell"), ("photons", "cornell", "--store", "100")):
         assert cli.main([*words, "--cluster", "tcp://192.0.2.1:8786"]) == 2
         assert "tracecore: error: --cluster tcp://192.0.2.1:8786 has no TLS" in capsys.readouterr().err
-    assert cli.main(["render", "cornell", "--insecure-cluster"]) == 2
-    assert "insecure_cluster says what cluster may be" in capsys.readouterr().err
+    for words in (("--insecure-cluster",), ("--tls-ca", "ca.pem")):
+        assert cli.main(["render", "cornell", *words]) == 2
+        assert "says how a cluster is reached, and there is none" in capsys.readouterr().err
+    for address, problem in (("tcp://127.0.0.1:9", "has none; take tls://"), ("tls://192.0.2.1:9", "no such file")):
+        assert cli.main(["photons", "cornell", "--cluster", address, "--tls-key", "none.pem"]) == 2
+        assert problem in capsys.readouterr().err
 
 
 # Names

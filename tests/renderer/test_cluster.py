@@ -26,7 +26,8 @@ from distributed import LocalCluster
 from distributed.security import Security
 
 from renderer.fleet import cluster
-from renderer.fleet.cluster import ClusterFleet, checksum
+from renderer.fleet.cluster import ClusterFleet, WorkerPlace, checksum
+from renderer.fleet.cluster_access import Certificates
 
 HERE = Path(__file__).parent
 
@@ -171,6 +172,17 @@ def test_what_items_need_is_sent_again_where_the_worker_that_had_it_is_killed(tw
     assert totals == dict.fromkeys(range(24), 3.0 * MANY)
 
 
+def test_a_worker_that_is_lost_as_it_begins_is_not_waited_for(
+    two: ClusterFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask waits without end for a worker that was named and is gone."""
+    monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.01)
+    places = two._places
+    gone = dict.fromkeys(["tls://127.0.0.1:9"], WorkerPlace(2, 3))
+    monkeypatch.setattr(two, "_places", lambda: places() | gone)
+    assert squares(two, Trouble(), 5) == {item: float(item) ** 2 for item in range(5)}
+
+
 def test_a_checksum_is_of_all_arrays() -> None:
     one = (np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "text")})
     assert checksum(one) == checksum((np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "other")}))
@@ -225,7 +237,7 @@ def test_missing_certificates_are_told() -> None:
 
 
 def test_an_encrypted_cluster(tmp_path: Path) -> None:
-    """As the documentation says: certificates are named in Dask's configuration."""
+    """Its certificates are named by options or in Dask's configuration."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=tracecore"]
     try:
@@ -239,17 +251,24 @@ def test_an_encrypted_cluster(tmp_path: Path) -> None:
     for role in ("scheduler", "worker", "client"):
         files |= {f"{role}.key": str(key), f"{role}.cert": str(certificate)}
     settings = {f"distributed.comm.tls.{name}": value for name, value in files.items()}
-    with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
+    where = {"protocol": "tls://", "host": "127.0.0.1", "dashboard_address": None}
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in files.items():  # for the worker, a process of its own
             words = name.upper().replace("-", "_").replace(".", "__")
             patch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{words}", value)
-        with LocalCluster(
-            n_workers=0, protocol="tls://", host="127.0.0.1", dashboard_address=None, security=Security()
-        ) as scheduler:
-            assert scheduler.scheduler_address.startswith("tls://")
-            worker = cluster._started_worker(scheduler.scheduler_address, str(tmp_path))
+        with dask.config.set(settings):
+            scheduler = LocalCluster(n_workers=0, security=Security(), **where)
+        with scheduler:
+            address = scheduler.scheduler_address
+            assert address.startswith("tls://")
+            worker = cluster._started_worker(address, str(tmp_path))
             try:
-                with closing(ClusterFleet(scheduler.scheduler_address, "cpu", 1)) as fleet:
+                with pytest.raises(UsageError, match="TLS"):
+                    ClusterFleet(address, "cpu", 1)
+                named = Certificates(ca=certificate, cert=certificate, key=key)
+                with closing(ClusterFleet(address, "cpu", 1, named)) as fleet:
                     assert squares(fleet, Trouble()) == {item: float(item) ** 2 for item in range(30)}
+                with dask.config.set(settings), closing(ClusterFleet(address, "cpu", 1)) as fleet:
+                    assert squares(fleet, Trouble(), 1) == {0: 0.0}
             finally:
                 cluster._end(worker)

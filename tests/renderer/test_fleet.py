@@ -2,6 +2,7 @@
 
 import gc
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -92,6 +93,20 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
     assert "member 0 (cpu) of the fleet is left out" in caplog.text
     assert ("no square of" if kind == "device" else "status -9") in fleet.shares.lost["0 (cpu)"]
     assert squares(fleet, Trouble()) == ALL  # the other one begins anew
+
+
+def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `tests/kill_members.py` does it with pictures."""
+    kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
+    monkeypatch.setitem(kill_members.SECONDS, "host", 0.1)
+    with (
+        closing(HostFleet([Seat(number, "cpu", 1) for number in range(4)])) as fleet,
+        kill_members.killing("host", 3, random.Random(0)) as killed,
+    ):
+        fleet.open(Opening(Squares, Trouble()))
+        made = {item: square[0] for item, _, square in fleet.results(Items(range(100)))}
+    assert made == {item: float(item) ** 2 for item in range(100)}
+    assert len(killed) == len(fleet.shares.lost) == 3
 
 
 @pytest.mark.parametrize(

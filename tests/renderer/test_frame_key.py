@@ -20,7 +20,7 @@ from renderer.run.resuming import frame_key as keys
 from renderer.run.resuming.fingerprint import Fingerprints
 from renderer.run.resuming.frame_key import frame_key
 from renderer.scene.render_context import SceneView, TracerChoice
-from renderer.settings.picture import Settings
+from renderer.settings.picture import OF_CLUSTER, UNSHARED, Settings
 from renderer.settings.setting import settings_of
 from scenes import model
 from scenes.lights import DistantLight, PointLight, SpotLight
@@ -224,12 +224,13 @@ OTHERS = {
     "verify": 0.5,
     "fallback": "cpu",
     "memory": 10**9,
+    **dict.fromkeys(("tls_ca", "tls_cert", "tls_key"), "a.pem"),
 }
 
 
 def changed_setting(name: str, value: Any) -> Settings:
     """Settings of which one is another."""
-    more = {"insecure_cluster": {"cluster": "a"}}.get(name, {})
+    more = {"cluster": "a"} if name in OF_CLUSTER else {}
     return replace(Settings(passes=2), **more, **{name: OTHERS.get(name, "a" if name in NAMES else changed(value))})
 
 
@@ -265,7 +266,7 @@ def test_every_setting_that_decides_the_picture_is_in_the_key_resolved_or_as_it_
     assert rest == {
         *("size", "draft", "filter", "driver"),  # which are resolved by other names
         *("output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"),
-        *("device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify", "fallback"),
+        *("device", "kernel", "dispatch", *UNSHARED, "builder", "verify", "fallback"),
         *("memory", "update"),
     }
 

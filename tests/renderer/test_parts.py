@@ -138,6 +138,6 @@ def test_parts_that_cannot_be_are_refused(
 
 def test_all_passes_belong_to_one_part() -> None:
     for passes, parts in ((7, 3), (64, 64), (10, 1), (3, 5)):
-        ranges = [PartOf(number, parts).passes_of(passes) for number in range(1, parts + 1)]
+        ranges = [PartOf(number, parts).range_of(passes) for number in range(1, parts + 1)]
         assert [index for one in ranges for index in one] == list(range(passes))
         assert max(map(len, ranges)) - min(map(len, ranges)) <= 1

@@ -27,14 +27,14 @@ from tracecore.rays import make_rays
 from tracecore.workers.pool import WorkerPool
 
 
-def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):
+def run_until(photons, *, snapshot=None, threads=1, repeat=1, is_kept=True, **settings):
     snapshot = snapshot or lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
         chosen = RenderSettings(width=8, height=8, threads=threads, **settings)
         context = RenderContext(
             snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0, kernel_choice="named"
         )
-        return trace_until_stored(Containment(context, None), chosen, photons, repeat=repeat)
+        return trace_until_stored(Containment(context, None), chosen, photons, repeat=repeat, is_kept=is_kept)
 
 
 def trace_at_once(snapshot, photons, *, seed):
@@ -70,6 +70,19 @@ def test_enough_photons_are_stored_and_hardly_more():
     assert one.work.photons == other.work.photons
     counts = one.work.photons
     assert counts.emitted == counts.absorbed + counts.escaped + counts.terminated
+
+
+def test_photons_that_nobody_keeps_are_counted():
+    kept, counted = (run_until(20_000, threads=2, is_kept=is_kept) for is_kept in (True, False))
+    assert counted.work.photons == kept.work.photons
+    assert (len(kept.photons), len(counted.photons)) == (kept.work.photons.stored, 0)
+
+
+def test_a_range_is_sent_out_whatever_is_stored(rounds):
+    run = run_until(range(5_000, 25_000))
+    assert run.work.photons.emitted == 20_000
+    assert [photons.start for photons in rounds] == [5_000, 5_000 + 20_000 // 16]
+    assert rounds[-1].stop == 25_000
 
 
 def test_pilot_and_rounds_are_one_run(rounds):

@@ -36,7 +36,7 @@ def gpu_tracer(name, kernel):
 def test_waves_store_the_photons_of_the_loops_bit_for_bit(name, kernel):
     with gpu_tracer(name, kernel) as (tracer, scene, task), contextlib.closing(WorkerPool(tracer)) as pool:
         waves = PhotonWaves(tracer, scene, task)
-        for photons in (range(100_000, 100_001), range(200_000)):
+        for photons in (range(100_000, 100_001), range((5 << 32) - 9_000, 5 << 32), range(200_000)):
             expected, stored = trace_photons(scene, task, pool, photons), waves.trace(photons)
             np.testing.assert_array_equal(stored.ordered, expected.stored)
             assert stored.counters[PHOTON_RAYS] == expected.rays

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 def open_fleet(settings: Settings) -> Iterator[Fleet | None]:
     """Yields the fleet that settings choose, or None; its members end with the block."""
     if settings.cluster is not None:
-        from renderer.fleet.cluster import ClusterFleet, check_address
+        from renderer.fleet.cluster import ClusterFleet
+        from renderer.fleet.cluster_access import Certificates, check_address
 
         check_address(settings.cluster, is_insecure=settings.insecure_cluster)
-        with closing(ClusterFleet(settings.cluster, settings.device, settings.threads)) as workers:
+        certificates = Certificates.of(settings)
+        with closing(ClusterFleet(settings.cluster, settings.device, settings.threads, certificates)) as workers:
             yield workers
     elif settings.gpus is not None:
         from renderer.fleet.processes import HostFleet

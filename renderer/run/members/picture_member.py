@@ -19,6 +19,7 @@ from renderer.run.members.member_figures import TracerReport
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
 from renderer.scene.render_context import context_of
+from renderer.settings.picture import UNSHARED
 from scenes.memory import share_memory
 from tracecore.compilation.ahead import begin_to_load
 from tracecore.dispatch.tracer import TracerStatistics
@@ -53,9 +54,7 @@ class MemberOrder:
             self.settings,
             device=seat.device,
             threads=seat.threads,
-            gpus=None,
-            cluster=None,
-            insecure_cluster=False,
+            **UNSHARED,
             quiet=True,
             output=None,
             checkpoint=None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
+from renderer.photons.ranges import within_sequence
 from renderer.run.memory import KEPT_BYTES, ROUND_BYTES, STORED_BY_RUN, Estimate, scene_bytes
 
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ ROOM = 1.25
 #: Photons emitted of which none was stored, after which it is given up.
 HOPELESS_PHOTONS = 10_000_000
 
-#: Photons have 32-bit numbers.
-MOST_PHOTONS = 1 << 32
-
 
 class Rounds:
-    """Traces photons in rounds, and keeps what has been traced so far.
+    """Traces photons in rounds until so many are stored, and keeps what has been traced so far.
 
+    name: of the scene.
+    wanted: photons to store.
     trace: traces the photons of a range, with memory for so many rays at hand.
     """
+
+    first = 0
 
     def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
         self.pilot: list[TracedPhotons] = []
@@ -73,32 +75,54 @@ class Rounds:
 
     def trace_again(self) -> None:
         """Traces what is timed once more; nothing of it is kept."""
-        first = sum(traced.counts.emitted for traced in self.pilot)
+        first = self.first + sum(traced.counts.emitted for traced in self.pilot)
         for traced in self.timed:
             end = first + traced.counts.emitted
             self._trace(range(first, end), math.ceil(ROOM * traced.rays))
             first = end
 
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:
-        """Traces rounds until enough photons are stored."""
-        while (counts := self.counts).stored < self._wanted:
-            on_progress(counts.stored)
-            photons = self._next_round(counts)
-            rays = sum(traced.rays for traced in self.all) / counts.emitted * photons
-            indices = range(counts.emitted, counts.emitted + photons)
-            self.timed.append(self._trace(indices, math.ceil(ROOM * rays)))
-        on_progress(counts.stored)
+        """Traces rounds until there are enough photons."""
+        while count := self._next_round(counts := self.counts):
+            on_progress(self._reached(counts))
+            start = self.first + counts.emitted
+            photons = within_sequence(range(start, start + count))
+            rays = sum(traced.rays for traced in self.all) / counts.emitted * len(photons)
+            self.timed.append(self._trace(photons, math.ceil(ROOM * rays)))
+        on_progress(self._reached(counts))
+
+    def _reached(self, counts: PhotonCounts) -> int:
+        """Returns how many there are of what is wanted."""
+        return counts.stored
 
     def _next_round(self, counts: PhotonCounts) -> int:
+        """Returns how many photons the next round has, or 0 where none is needed."""
         emitted, stored = counts.emitted, counts.stored
+        if stored >= self._wanted:
+            return 0
         if stored == 0 and emitted >= HOPELESS_PHOTONS:
             raise UsageError(f"scene {self._name}: none of {emitted} photons hit a diffuse surface")
-        photons = min(photons_to_emit([part.counts for part in self.pilot], counts, self._wanted), ROUND_PHOTONS)
-        if emitted + photons > MOST_PHOTONS:
-            raise UsageError(
-                f"scene {self._name}: {emitted} photons stored but {stored}, and there are no more than 2^32"
-            )
-        return photons
+        return min(photons_to_emit([part.counts for part in self.pilot], counts, self._wanted), ROUND_PHOTONS)
+
+
+class RangeRounds(Rounds):
+    """Traces the photons of a range in rounds, whatever is stored of them. photons: their indices."""
+
+    def __init__(self, name: str, photons: range, trace: Callable[..., TracedPhotons]) -> None:
+        super().__init__(name, len(photons), trace)
+        self.first = photons.start
+
+    def trace_pilot(self) -> None:
+        """Traces the pilot, in one round."""
+        fewest, most = PILOT_PHOTONS
+        end = self.first + min(max(self._wanted // 16, fewest), most, self._wanted)
+        self.pilot.append(self._trace(within_sequence(range(self.first, end))))
+
+    def _reached(self, counts: PhotonCounts) -> int:
+        return counts.emitted
+
+    def _next_round(self, counts: PhotonCounts) -> int:
+        return min(self._wanted - counts.emitted, ROUND_PHOTONS)
 
 
 def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int) -> int:

@@ -1,4 +1,4 @@
-"""The photon run traces photons until so many are stored, and measures how fast that goes.
+"""The photon run traces photons until so many are stored or sent out, and measures how fast that goes.
 
 A pilot comes first, whose photons are kept. It shows how many are stored per photon emitted, loads compiled code, and
 is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again: a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
 from renderer.run.photon_run.gpu_tracing import tracing_of
 from renderer.run.photon_run.local_tracing import Counters, Tracing
-from renderer.run.photon_run.rounds import Rounds
+from renderer.run.photon_run.rounds import RangeRounds, Rounds
 from renderer.run.statistics import ratio
 from renderer.scene.packed_scene import pack_scene
 from tracecore.kernels.choice import RayClass
@@ -27,6 +27,7 @@ from tracecore.kernels.choice import RayClass
 if TYPE_CHECKING:
     from renderer.photons.batch import PhotonTask
     from renderer.photons.photon_map import Words
+    from renderer.photons.tracing import TracedPhotons
     from renderer.run.containment import Containment
     from tracecore.rays import Floats
     from tracecore.workers.pool import Log
@@ -43,7 +44,7 @@ class PhotonRun:
     last hit shaded, without loading, building, compiling, having memory ready, and order.
 
     parts: (n, WORDS) uint32 each, in order one after the other.
-    scale: watts per unit of their flux.
+    task: of all of them.
     work: rays and photons of all that is kept; seconds and bytes of what is timed.
     seconds: wall time of what is timed, in the median run.
     rays: traced meanwhile, also those of a round that was cut off.
@@ -52,12 +53,12 @@ class PhotonRun:
     sample: (n, 8) float32, rays such as photons have.
     logs: of each thread, the pilot too.
     shading: where hits were shaded, "cpu" or "gpu".
-    finished: whether as many are stored as asked for.
+    finished: whether there are as many as asked for.
     members: what the statistics say of the processes that shared the photons out, where there were several.
     """
 
     parts: list[Words]
-    scale: float
+    task: PhotonTask
     work: Work
     seconds: float
     rays: int
@@ -69,6 +70,11 @@ class PhotonRun:
     finished: bool
     members: dict[str, Any]
 
+    @property
+    def scale(self) -> float:
+        """Returns the watts per unit of their flux, where no others belong to them."""
+        return self.task.flux_unit / self.work.photons.emitted
+
     @cached_property
     def photons(self) -> Words:
         """Returns all photons, (n, WORDS) uint32, in order; to put many side by side takes seconds."""
@@ -78,20 +84,24 @@ class PhotonRun:
 def trace_until_stored(
     containment: Containment,
     settings: RenderSettings,
-    photons: int,
+    photons: int | range,
     *,
     repeat: int = 1,
-    on_progress: Callable[[int], None] = lambda stored: None,
+    is_kept: bool = True,
+    on_progress: Callable[[int], None] = lambda reached: None,
     shared: Callable[[PhotonTask], Tracing] | None = None,
 ) -> PhotonRun:
-    """Traces until at least `photons` are stored, in rounds whose sizes depend on counts alone.
+    """Traces until at least so many photons are stored, in rounds whose sizes depend on counts alone; or those of a
+    range, whatever is stored of them.
 
     A seed therefore decides which photons there are, whatever the threads. An interrupt ends it with the rounds that
     are finished, if there are any.
 
     containment: has the scene and the tracer, and another one where that fails; the round is traced again then.
+    photons: how many are to be stored, or the indices of those that are sent out.
     repeat: how often what is timed is traced.
-    on_progress: called after the pilot and each round with the number stored so far.
+    is_kept: whether photons stay, or are counted alone.
+    on_progress: called after the pilot and each round with the number that there are so far of those asked for.
     shared: has other processes trace, of the task of all photons; None where it is done here.
     """
     snapshot = containment.context.snapshot
@@ -100,7 +110,8 @@ def trace_until_stored(
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
     tracing = tracing_of(scene, task, settings, containment) if shared is None else shared(task)
-    rounds = Rounds(snapshot.name, photons, tracing.trace)
+    name, trace = snapshot.name, tracing.trace if is_kept else partial(_counted, tracing)
+    rounds = RangeRounds(name, photons, trace) if isinstance(photons, range) else Rounds(name, photons, trace)
     try:
         spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
         sample = tracing.sample_rays()
@@ -110,7 +121,7 @@ def trace_until_stored(
     timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
         parts=[traced.stored for traced in rounds.all],
-        scale=task.flux_unit / rounds.counts.emitted,
+        task=task,
         seconds=timed.pop("seconds"),
         rays=timed.pop("rays"),
         busy_seconds=timed.pop("busy_seconds"),
@@ -122,6 +133,12 @@ def trace_until_stored(
         finished=finished,
         members=tracing.members,
     )
+
+
+def _counted(tracing: Tracing, photons: range, expected_rays: int = 0) -> TracedPhotons:
+    """Returns what is known of the photons of a range, without themselves."""
+    traced = tracing.trace(photons, expected_rays)
+    return traced._replace(stored=traced.stored[:0].copy())
 
 
 def _trace_and_time(

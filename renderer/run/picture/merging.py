@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.errors import PartError
 from renderer.film.film import Film, Sums, joined
+from renderer.run.part_ranges import PASSES, check_disjoint, gaps, together, told
 from renderer.run.picture.part_file import Part, read_part
 from renderer.run.statistics import OF_TIMED_RAYS, sample_figures
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from renderer.scene.first_hits import Floats
-
-Ranges = Sequence[tuple[int, int]]
 
 #: How the keys of statistics begin that are counts or seconds, of which parts have a sum.
 SUMMED = ("rays.", "photons.", "seconds.", "coprocessor.batches", "coprocessor.verified", "coprocessor.faults")
@@ -39,10 +37,10 @@ class MergedFilm:
             if part.key != parts[0].key:
                 raise PartError(f"'{part.path}' and '{parts[0].path}' differ in {_difference(part, parts[0])}")
         self._parts = sorted(parts, key=lambda part: part.ranges)
-        _check_disjoint(self._parts)
+        check_disjoint(((one, part.path) for part in parts for one in part.ranges), PASSES)
         self.part = replace(
             parts[0],
-            ranges=_together([one for part in self._parts for one in part.ranges]),
+            ranges=together([one for part in self._parts for one in part.ranges]),
             figures=reduce(_joined_figures, (part.figures for part in self._parts)),
         )
 
@@ -59,10 +57,10 @@ class MergedFilm:
 
     def picture(self) -> Picture:
         """Returns the picture. Raises `PartError` where passes are missing."""
-        part, missing = self.part, _gaps(self.part.ranges, self.part.passes)
+        part, missing = self.part, gaps(self.part.ranges, self.part.passes)
         if missing:
             raise PartError(
-                f"{_told(missing)} missing, of {part.passes}; render them, or name the files that have them"
+                f"{told(missing, PASSES)} missing, of {part.passes}; render them, or name the files that have them"
             )
         sums, hits = self.arrays()
         height, width, columns = sums["first.low"].shape
@@ -74,16 +72,6 @@ class MergedFilm:
         return replace(part.facts.picture(film, figures, hits), is_finished=True)
 
 
-def _check_disjoint(parts: Sequence[Part]) -> None:
-    """Raises `PartError` where two parts have a pass in common."""
-    held = sorted((one, part.path) for part in parts for one in part.ranges)
-    for (before, path), (after, other) in pairwise(held):
-        if after[0] < before[1]:
-            both = (after[0], min(before[1], after[1]))
-            where = f"'{path}' is named twice" if path == other else f"in '{path}' and in '{other}'"
-            raise PartError(f"{_told([both])} twice there, {where}; leave one out")
-
-
 def _difference(one: Part, other: Part) -> str:
     """Returns, in words, what two parts differ in that are not of one picture."""
     all_facts = [{"passes": part.passes} | part.facts.plain for part in (one, other)]
@@ -93,30 +81,6 @@ def _difference(one: Part, other: Part) -> str:
         if mine != yours:
             return f"{name.replace('_', ' ')}: {mine} and {yours}"
     return "the scene, a setting or the version of the program"
-
-
-def _together(ranges: Ranges) -> tuple[tuple[int, int], ...]:
-    """Returns disjoint ranges, counting up, with those that touch made one."""
-    found: list[tuple[int, int]] = []
-    for first, end in sorted(ranges):
-        if found and found[-1][1] == first:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((first, end))
-    return tuple(found)
-
-
-def _gaps(ranges: Ranges, passes: int) -> list[tuple[int, int]]:
-    """Returns the ranges of passes that are not in any of these, which are disjoint and count up."""
-    ends, firsts = [0, *(end for _, end in ranges)], [*(first for first, _ in ranges), passes]
-    return [(end, first) for end, first in zip(ends, firsts, strict=True) if end < first]
-
-
-def _told(ranges: Ranges) -> str:
-    """Returns ranges of passes in words, with a verb."""
-    names = [f"{first}" if end == first + 1 else f"{first} to {end - 1}" for first, end in ranges]
-    is_one = len(ranges) == 1 and ranges[0][1] == ranges[0][0] + 1
-    return f"pass {names[0]} is" if is_one else f"passes {', '.join(names)} are"
 
 
 def _joined_figures(one: Statistics, other: Statistics) -> dict[str, Any]:

@@ -14,19 +14,23 @@ from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from renderer.run.motion import block_of
 from renderer.run.plan import Plan
 from renderer.run.resuming.fingerprint import Fingerprints, LeftOut
-from renderer.settings.picture import RenderSettings, Settings
+from renderer.settings.picture import UNSHARED, RenderSettings, Settings
 from renderer.settings.setting import settings_of
 from renderer.simd.bsdf_kinds import kind_of
 from renderer.version import __version__
 from scenes.model import Snapshot, own_files
 from shaders.registry import get_shader
 from tracecore.compilation.code_hash import code_hash
+
+if TYPE_CHECKING:
+    from renderer.photons.batch import PhotonTask
 
 SAME_BITS = "the picture has the same bits whatever it is"
 RESOLVED = "what is resolved of it for the frame is in the key instead"
@@ -39,8 +43,7 @@ SETTINGS_LEFT_OUT = {
     IN_THE_SNAPSHOT: {"camera", "frame", "time", "define", "allow_outside", "strict", "mirrors", "ambient"}
     | {"eye", "look_at", "up", "fov", "up_axis", "aperture", "focus"},
     NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"},
-    SAME_BITS: {"device", "kernel", "dispatch", "gpus", "cluster", "insecure_cluster", "builder", "verify"}
-    | {"fallback", "memory", "update"},
+    SAME_BITS: {"device", "kernel", "dispatch", *UNSHARED, "builder", "verify"} | {"fallback", "memory", "update"},
 }
 
 #: All that is not in the key, and why; neither is the format of the file, which is in the frame's name.
@@ -75,12 +78,28 @@ def frame_key(plan: Plan, snapshot: Snapshot, passes: int) -> str:
     fingerprints = Fingerprints(LEFT_OUT)
     fingerprints.remember(snapshot)
     settings = plan.driver_settings(snapshot)
+    seen = [fingerprints.of(scene_view) for scene_view in moments(plan, snapshot, settings.seed, passes)]
+    program_now = program(is_denoised=plan.settings.denoise)
+    return fingerprints.of((*scene_and_code(snapshot), seen, plan, settings, program_now))
+
+
+def photons_key(snapshot: Snapshot, task: PhotonTask, emitted: int) -> str:
+    """Returns the key of a photon run, in hexadecimal digits, by which parts of it are known.
+
+    snapshot: the scene.
+    task: of all its photons.
+    emitted: how many there are.
+    """
+    asked = {"seed": int(task.seed)} | {name: value for name, value in task._asdict().items() if name != "seed"}
+    return Fingerprints(LEFT_OUT).of((*scene_and_code(snapshot), asked, emitted, program(is_denoised=False)))
+
+
+def scene_and_code(snapshot: Snapshot) -> tuple[Any, ...]:
+    """Returns a scene, with what its own files have, its shaders and their code."""
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
     files = [np.fromfile(path, np.uint8) for path in own_files(snapshot.materials)]
     codes = [(kind_of(one).code, code_hash([one.at_point] if one.at_point else [])) for one in shaders]
-    seen = [fingerprints.of(scene_view) for scene_view in moments(plan, snapshot, settings.seed, passes)]
-    program_now = program(is_denoised=plan.settings.denoise)
-    return fingerprints.of((snapshot, files, seen, plan, settings, shaders, codes, program_now))
+    return snapshot, files, shaders, codes
 
 
 def moments(plan: Plan, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:

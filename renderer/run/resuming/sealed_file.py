@@ -24,7 +24,7 @@ DIGEST_BYTES = 32
 BLOCK_BYTES = 1 << 24
 
 #: Types of arrays, as the header names them.
-TYPES = ("<f8", "<f4", "<i8")
+TYPES = ("<f8", "<f4", "<i8", "<u4")
 
 Arrays = dict[str, npt.NDArray[Any]]
 Header = dict[str, Any]
@@ -41,7 +41,7 @@ def write(
 
     first_line: says what it is.
     header: plain values by name.
-    arrays: float64, float32 or int64.
+    arrays: float64, float32, int64 or uint32.
     before: called when all is on the disk, before the file takes its place.
     """
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)

@@ -18,7 +18,7 @@ from renderer.film.exposure import metered
 from renderer.film.tone_mapping import Linear, ToneMapping, adapted
 from renderer.run.plan import Plan
 from renderer.run.sequence.frame_maker import FrameMaker
-from renderer.settings.picture import Settings
+from renderer.settings.picture import UNSHARED, Settings
 from scenes.model import AnimationRange, Snapshot
 from scenes.scene import Scene
 
@@ -63,8 +63,8 @@ def pilot_settings(plan: Plan) -> Settings:
     full = uncropped.driver_settings(plan.snapshot(frame=0))
     share = PILOT_SIDE / max(full.width, full.height)
     size = (max(1, round(full.width * share)), max(1, round(full.height * share)))
-    here: dict[str, Any] = {"gpus": None, "cluster": None, "insecure_cluster": False}
-    here |= {"device": "cpu", "kernel": None, "dispatch": None} if chosen.is_shared else {}
+    cpu = {"device": "cpu", "kernel": None, "dispatch": None}
+    here: dict[str, Any] = UNSHARED | cpu if chosen.is_shared else {}
     noise: dict[str, Any] = {"photons": None, "radius": None, "guide_share": None, "seed": 0, "time_limit": None}
     noise |= {"target_noise": None, "layers": False, "denoise": False, "shutter": None, "motion_samples": None}
     return replace(chosen, size=size, crop=None, draft=False, passes=PILOT_PASSES, quiet=True, **noise, **here)
