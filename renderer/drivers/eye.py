@@ -132,8 +132,13 @@ class EyeDriver(Driver):
             self._gpu_seconds["trace_seconds"] += traced.traced_seconds
             self._gpu_seconds["shade_seconds"] += traced.seconds - traced.traced_seconds
             for number, image, counts in zip(numbers, traced.images, traced.counters, strict=True):
-                made = self.by_workers(partial(self._with_features, number, image.copy(), counts))
-                self._add_work(made.work)
+                work = Work()
+                count_rays(work, counts)
+                if number < FEATURE_PASSES and self._has_features:
+                    made = self.by_workers(partial(self._with_features, number, image, work))
+                else:
+                    made = MadeShare(within_crop(image.copy(), self.settings), work, self.carries())
+                self._add_work(work)
                 yield made
 
     def _new_waves(self, team: Team) -> EyeWaves:
@@ -143,10 +148,8 @@ class EyeDriver(Driver):
         job = self.eye_job(PassSite(team, self.pixels), self.eye_task(0), no_photons(), image=image)
         return EyeWaves(self.tracer, job, self._shadow_slots())  # type: ignore[arg-type]
 
-    def _with_features(self, index: int, image: Radiance, counts: npt.NDArray[np.int64], team: Team) -> MadeShare:
-        site = PassSite(team, self.pixels)
-        count_rays(site.work, counts)
-        made = self.finish_pass(index, site, image)
+    def _with_features(self, index: int, image: Radiance, work: Work, team: Team) -> MadeShare:
+        made = self.finish_pass(index, PassSite(team, self.pixels, work=work), image.copy())
         return made._replace(values=within_crop(made.values, self.settings))
 
     def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:

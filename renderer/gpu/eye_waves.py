@@ -32,6 +32,7 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
 from renderer.shading.scattering import LIGHT, SCATTER
 from shaders.float32 import Doubles, Longs
+from tracecore.cuda.device import cuda_errors
 from tracecore.cuda.device_arrays import DeviceArrays
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
@@ -49,7 +50,7 @@ BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
 class EyePasses(NamedTuple):
     """Passes that a GPU has traced.
 
-    images: yields (width * height, columns) float64 for each of them, which the next one overwrites.
+    images: yields (width * height, columns) float64 for each of them, which the next but one overwrites.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
     traced_seconds: of these the GPU traced.
@@ -126,13 +127,11 @@ class EyeWaves:
             own = np.arange(len(counters)) % passes
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
             seconds = time.perf_counter() - started
-        return EyePasses(self._images(passes), sums, seconds, traced)
+        return EyePasses(self._images(), sums, seconds, traced)
 
-    def _images(self, passes: int) -> Iterator[Doubles]:
-        for own in range(passes):
-            with self._tracer.vacant_gpu("cannot fetch a picture"):
-                image: Doubles = self._waves.fetch("images", own)
-            yield image
+    def _images(self) -> Iterator[Doubles]:
+        with cuda_errors("cannot fetch a picture"):
+            yield from self._waves.rows("images")
 
 
 def eye_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:

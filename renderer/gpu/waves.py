@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numba
@@ -96,21 +97,39 @@ class Waves:
             there = getattr(self.wave, name)
             self._stream.clear(there.ctypes.data, there.nbytes)
 
-    def fetch(self, name: str, index: int | None = None) -> Any:
-        """Returns an array of the wave's, or one of its rows, once all that was launched is done. The next call
-        overwrites it."""
+    def fetch(self, name: str) -> Any:
+        """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
+        return self._fetched(getattr(self.wave, name), self._pinned(name))
+
+    def rows(self, name: str) -> Iterator[Any]:
+        """Yields the rows of an array of the wave's. While one is looked at, the next one comes, which overwrites the
+        one before."""
         there = getattr(self.wave, name)
-        there, here = (there, self._pinned(name)) if index is None else (there[index], self._pinned(name, index))
+        here = [self._pinned(f"{name} {k}", there[0]) for k in range(2)]
+
+        def fetched(row: int) -> Any:
+            self._device.attach()
+            return self._fetched(there[row], here[row % 2])
+
+        with ThreadPoolExecutor(1) as thread:
+            coming = thread.submit(fetched, 0)
+            for row in range(len(there)):
+                found = coming.result()
+                if row + 1 < len(there):
+                    coming = thread.submit(fetched, row + 1)
+                yield found
+
+    def _fetched(self, there: Any, here: Any) -> Any:
         self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
         self._stream.finish(self, here)
         return here
 
-    def _pinned(self, name: str, index: int | None = None) -> Any:
-        array = getattr(self.wave, name)
-        shape = array.shape if index is None else array.shape[1:]
-        if (name, shape) not in self._host:
-            self._host[name, shape] = self._device.pinned(shape, array.dtype)
-        return self._host[name, shape]
+    def _pinned(self, name: str, like: Any = None) -> Any:
+        """Returns memory of the host for an array of the wave's, or for one that is like another."""
+        array = getattr(self.wave, name) if like is None else like
+        if (name, array.shape) not in self._host:
+            self._host[name, array.shape] = self._device.pinned(array.shape, array.dtype)
+        return self._host[name, array.shape]
 
 
 def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]]) -> tuple[PackedScene, Loops]:

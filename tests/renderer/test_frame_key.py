@@ -197,6 +197,7 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
 #: Another value of each setting that is not just a little greater.
 OTHERS = {
     "driver": "photon",
+    "shading": "auto",
     "progress": "json",
     "output": "a.png",
     "save_photons": "a.npz",
