@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from renderer.commands import COMMANDS
-from renderer.commands.arguments import Parser
 from renderer.commands.completion import PrintCompletion
+from renderer.commands.parser import Parser
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.plain_text import line, plainly_printed
 from renderer.version import __version__
@@ -32,7 +32,7 @@ examples:
   tracecore scene list                         the scenes that come with the program
   tracecore doctor                             what runs on this machine, and what is missing
 
-tracecore COMMAND --help tells more about each.
+tracecore COMMAND --help shows what most people use of each, and --help all the rest.
 """
 
 

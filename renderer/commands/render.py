@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import (
-    Parser,
     add_frames,
     add_replacing,
     add_scene,
@@ -25,6 +24,7 @@ from renderer.commands.arguments import (
     part_of,
     path_name,
 )
+from renderer.commands.parser import Parser, in_two_levels
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
@@ -52,10 +52,15 @@ DEFAULT_FPS = 25.0
 
 DRY_RUN = "check everything, say how much memory the picture will take, and make none"
 
+#: Options that most people use.
+USUAL = (
+    "output size passes time_limit target_noise driver device camera frame frames exposure denoise resume quiet help"
+)
+
 #: What no default name has.
 NO_WORD = re.compile(r"[^\w.-]+")
 
-EXAMPLES = f"""\
+NOTES = f"""\
 A driver that cannot see the caustics of a scene says so.
 
 what is written:
@@ -101,7 +106,9 @@ halves of the passes differ, better the more pixels there are. --target-noise co
 search, estimated by how much less a smaller disc would blur. The estimate is right at edges and too large where light
 varies smoothly. It does not contain detail that is finer than the discs, the blur of the far map of 'gather', the noise
 in the one map of 'photons-only', and light that a driver cannot see.
+"""
 
+EXAMPLES = """\
 examples:
   tracecore render cornell
   tracecore render cornell --driver path --passes 64 -o output/judge.png
@@ -118,6 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: the settings of a picture, and those of frames."""
     if isinstance(parser, Parser):
         parser.make_epilog = make_epilog
+    in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for one in settings_of(Settings).values():
@@ -157,7 +165,7 @@ def make_epilog() -> str:
     keys = statistics.explain(statistics.OF_PHOTON_RUNS)
     of_films = "\n".join(statistics.key_lines(statistics.OF_FILMS))
     keys += f"\n\nkeys of all frames together, in the statistics of a film:\n{of_films}"
-    return f"drivers:\n{drivers}\n\n{EXAMPLES}\nkeys of the statistics:\n{keys}\n"
+    return f"drivers:\n{drivers}\n\n{NOTES}\n{EXAMPLES}\nkeys of the statistics:\n{keys}\n"
 
 
 def _add_frames(group: argparse._ArgumentGroup) -> None:
