@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from renderer.commands.arguments import (
     add_frames,
@@ -45,7 +44,7 @@ NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "
 
 #: What stands for standard output, and options that keep something beside the picture.
 STANDARD_OUTPUT = Path("-")
-NOT_TO_OUTPUT = ("frames", "part", "checkpoint", "resume", "preview")
+NOT_TO_OUTPUT = ("frames", "part", "checkpoint", "resume", "preview", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
@@ -177,7 +176,10 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
         f"{DEFAULT_SEEDS})",
     )
     group.add_argument(
-        "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
+        "--fps",
+        type=number(0.1, 1000),
+        metavar="N",
+        help=f"frames per second (default: {DEFAULT_FPS:g})",
     )
     group.add_argument(
         "--film-noise",
@@ -191,6 +193,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
+    is_piped = arguments.output == STANDARD_OUTPUT
+    if is_piped:
+        _check_piped(arguments)
     if arguments.film_noise is not None:
         settings = replace(settings, target_noise=arguments.film_noise)
     if arguments.debug_path is not None:
@@ -199,15 +204,15 @@ def run(arguments: argparse.Namespace) -> int:
     make = _make_picture if arguments.frames is None else _make_frames
     if arguments.part is not None:
         make = _make_part
-    if arguments.output == STANDARD_OUTPUT:
+    if is_piped:
         make = _make_piped
     with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
 
-def _make_picture(arguments: argparse.Namespace, settings: Settings, place: str | None = None) -> bool:
-    """Makes one picture; returns whether it is finished. place: where it is told to be, None for its file."""
+def _make_picture(arguments: argparse.Namespace, settings: Settings, pipe: BinaryIO | None = None) -> bool:
+    """Makes one picture; returns whether it is finished. pipe: where it goes instead of a file."""
     from tracecore.collector import modules_kept
 
     with nothing_saved():
@@ -215,36 +220,40 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings, place: str 
             from renderer.film.image_file import check_writable, make_default_folder
             from renderer.run.picture.picture_files import asked, written_files
             from renderer.run.render_call import render_plan
-            from renderer.run.resolve import plan_picture
-        plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
-    path = output_of(arguments, plan.settings.driver)
+            from renderer.run.resolve import check_output, plan_picture
+        path = STANDARD_OUTPUT if pipe else output_of(arguments, settings.driver)
+        if pipe:
+            check_output(settings, path)
+        plan = plan_picture(arguments.scene, replace(settings, output=None if pipe else path))
+    path = path if pipe else output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent)
-    plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
-    check_writable(path)
+    if not pipe:
+        plan = replace(plan, settings=replace(plan.settings, output=path))
+        check_writable(path)
+    plan = replace(plan, asked=wanted, pipe=pipe)
     _check_outputs(arguments, plan, written_files(plan.settings))
     if arguments.dry_run:
         return _tell_memory(plan)
-    make_default_folder((path, settings.save_photons, settings.timeline))
+    make_default_folder((plan.settings.output, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
-    _report(picture, Path(place or path), quiet=settings.quiet)
+    _report(picture, Path("standard output") if pipe else path, quiet=settings.quiet)
     return picture.is_finished
+
+
+def _check_piped(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` for an option that does not go with a picture to standard output."""
+    for name in NOT_TO_OUTPUT:
+        if getattr(arguments, name, None):
+            raise UsageError(f"-o - writes one picture and nothing beside it: leave out --{name.replace('_', '-')}")
 
 
 def _make_piped(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture, which goes to standard output as a PNG; what is told goes to stderr. Returns whether it is
     finished."""
-    for name in NOT_TO_OUTPUT:
-        if getattr(arguments, name, None):
-            raise UsageError(f"-o - writes one picture and nothing beside it: leave out --{name.replace('_', '-')}")
-    with TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
-        path = Path(folder) / "picture.png"
-        arguments.output = path
-        is_finished = _make_picture(arguments, replace(settings, output=path), "standard output")
-        content = path.read_bytes() if path.exists() else b""  # a dry run makes none
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
-    return is_finished
+    pipe = sys.stdout.buffer
+    with redirect_stdout(sys.stderr):
+        return _make_picture(arguments, settings, pipe)
 
 
 def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
@@ -325,6 +334,8 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     from renderer.film.image_file import DEFAULT_FOLDER
 
     path: Path | None = arguments.output
+    if path == STANDARD_OUTPUT:  # what is kept in an emergency has a name of its own
+        path = None
     words = [Path(arguments.scene.replace(":", "-")).stem, driver or DEFAULT_DRIVER]
     words += [arguments.camera] if arguments.camera else []
     words += [f"frame-{arguments.frame}"] if arguments.frame and arguments.frames is None else []
