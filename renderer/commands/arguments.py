@@ -13,8 +13,9 @@ from renderer.errors import UsageError
 from renderer.settings.kinds import Definitions, FlagOrNames
 from renderer.settings.part_of import PartOf, read_part_of
 from renderer.settings.path_name import PathName, read_path_name
-from renderer.settings.picture import MAX_FRAME, TRACING, Settings
+from renderer.settings.picture import TRACING, Settings
 from renderer.settings.setting import Setting, settings_of
+from renderer.settings.settings_file import FRAME_KINDS
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")
@@ -57,25 +58,11 @@ def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False)
     """Adds --frames."""
     parser.add_argument(
         "--frames",
-        type=frames,
+        type=argument_type(FRAME_KINDS["frames"]),
         required=is_required,
         metavar="A:B[:STEP]",
         help="frames from A to B, both included, as numbered files",
     )
-
-
-def frames(text: str) -> range:
-    """Reads A:B or A:B:STEP, and returns the frames from A to B, both included."""
-    try:
-        first, last, *step = (int(part) for part in text.split(":"))
-        found = range(first, last + 1, *step)
-    except (ValueError, TypeError):
-        raise argparse.ArgumentTypeError(f"expected FIRST:LAST or FIRST:LAST:STEP, got '{text}'") from None
-    if not (found and found[0] >= 0 and last <= MAX_FRAME and found.step > 0):
-        raise argparse.ArgumentTypeError(
-            f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
-        )
-    return found
 
 
 def part_of(text: str) -> PartOf:

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -41,6 +42,9 @@ class Parser(argparse.ArgumentParser):
     #: Makes the epilog when help is asked for; it may import what is heavy.
     make_epilog: Callable[[], str] | None = None
 
+    #: Reads what holds where a command line says nothing, by the names of options, from a file that it names.
+    defaults_of: Callable[[Sequence[str]], dict[str, Any]] | None = None
+
     #: Names of the options of the short help, in its order, and the end of it; without any, all help is shown at once.
     usual: Sequence[str] = ()
     examples = ""
@@ -77,12 +81,29 @@ class Parser(argparse.ArgumentParser):
         """Return the namespace and nothing that is left: an option that there is not is an error of this very parser,
         which knows those that are like it.
         """
+        if self.defaults_of is not None:
+            self._take_defaults(sys.argv[1:] if args is None else args)
         found, left = super().parse_known_args(args, namespace)
         unknown = [word for word in left if word.startswith("--")]
         if unknown:
             near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(left)}{near}")
         return found, left
+
+    def _take_defaults(self, words: Sequence[str]) -> None:
+        """Has what a file says be the defaults; an argument that it has can be left out."""
+        from scenes.errors import SceneError
+
+        try:
+            values = self.defaults_of(words) if self.defaults_of is not None else {}
+        except SceneError as error:
+            self.exit(2, f"tracecore: error: {error}\n")
+        for one in self._actions:
+            if one.dest in values:
+                is_list = isinstance(one, argparse._AppendAction)
+                value = values[one.dest]
+                one.default = [value] if is_list and not isinstance(value, list) else value
+                one.required, one.nargs = False, one.nargs if one.option_strings else "?"
 
     def error(self, message: str) -> NoReturn:
         """Print one line on stderr and exit with status 2."""

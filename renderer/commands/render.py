@@ -18,17 +18,19 @@ from renderer.commands.arguments import (
     add_replacing,
     add_scene,
     add_setting,
+    argument_type,
     chosen_settings,
-    number,
     part_of,
     path_name,
 )
 from renderer.commands.parser import Parser, in_two_levels
+from renderer.commands.settings_options import add_settings_files, save_settings, settings_in_file
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
 from renderer.settings.setting import settings_of
+from renderer.settings.settings_file import FRAME_KINDS, FRAME_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +55,8 @@ DRY_RUN = "check everything, say how much memory the picture will take, and make
 
 #: Options that most people use.
 USUAL = (
-    "output size passes time_limit target_noise driver device camera frame frames exposure denoise resume quiet help"
+    "output size passes time_limit target_noise driver device camera frame frames exposure denoise resume settings "
+    "quiet help"
 )
 
 #: What no default name has.
@@ -123,7 +126,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: the settings of a picture, and those of frames."""
     if isinstance(parser, Parser):
-        parser.make_epilog = make_epilog
+        parser.make_epilog, parser.defaults_of = make_epilog, settings_in_file
     in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
@@ -138,6 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_setting(groups[one.group], one)
         if one.name == "output":
             add_replacing(groups[one.group])
+            add_settings_files(groups[one.group])
     groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     groups[TRACING].add_argument(
         "--part",
@@ -171,19 +175,19 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
     add_frames(group)
     group.add_argument(
         "--frame-seeds",
-        choices=("same", "own"),
+        choices=FRAME_SEEDS,
         help="the same random numbers in all frames, so that noise stands still, or each frame's own (default: "
         f"{DEFAULT_SEEDS})",
     )
     group.add_argument(
         "--fps",
-        type=number(0.1, 1000),
+        type=argument_type(FRAME_KINDS["fps"]),
         metavar="N",
         help=f"frames per second (default: {DEFAULT_FPS:g})",
     )
     group.add_argument(
         "--film-noise",
-        type=number(1e-6, 10),
+        type=argument_type(FRAME_KINDS["film_noise"]),
         metavar="E",
         help="what --target-noise is for a picture, for each frame: it has as many passes as that takes",
     )
@@ -346,13 +350,16 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
 
 def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[Path | None]) -> None:
     """Raises `UsageError` where a file that is to be written is one that the scene or the command reads, or is there
-    and may not be replaced."""
+    and may not be replaced. Then all is known to be possible, and what is asked for goes to --save-settings."""
     from renderer.atomic_file import check_outputs, check_replaceable
     from scenes.scene import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
-    check_outputs(outputs, [*files, *arguments.plugin])
-    check_replaceable(outputs, arguments.replace)
+    read = [*files, *arguments.plugin, *filter(None, [arguments.settings])]
+    written = [*outputs, arguments.save_settings]
+    check_outputs(written, read)
+    check_replaceable(written, arguments.replace)
+    save_settings(arguments)
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
