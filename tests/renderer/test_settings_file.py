@@ -14,6 +14,7 @@ from renderer.commands.settings_options import asked_for
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
 from renderer.settings.settings_file import KINDS, read_settings, settings_text
+from scenes.files.marks import is_own
 
 TINY = {"driver": "path", "size": "8x6", "passes": 1, "max_bounces": 2, "device": "cpu"}
 OPTIONS = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.items()]
@@ -44,6 +45,7 @@ def test_a_file_says_what_a_command_line_would(file: Path) -> None:
     assert digest("read.npy") == digest("said.npy")
     kept = tomllib.loads(Path("kept.toml").read_text(encoding="utf-8"))
     assert kept == TINY | {"size": [8, 6], "seed": 3, "output": "read.npy", "scene": "cornell"}
+    assert is_own(Path("kept.toml"))
     assert run("render", "--settings", "kept.toml", "-o", "again.npy") == 0
     assert digest("again.npy") == digest("said.npy")
     assert run("render", "--settings", "kept.toml", "--seed=4", "-o", "other.npy") == 0
