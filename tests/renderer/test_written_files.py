@@ -295,7 +295,7 @@ class Recorded:
     """Stands for the record of a picture whose statistics are small and whose linear data are large."""
 
     def __init__(self) -> None:
-        self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True), part=None)
+        self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True), part=None, pipe=None)
 
     def picture(self, film: Film) -> Any:
         content, figures = b"picture", {"passes": film.passes, "darkness": ""}
@@ -366,9 +366,10 @@ def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
 
 
 def test_every_option_that_names_a_file_is_known() -> None:
-    """--to is checked by the export, the picture of a file by `check_output`; --references is a folder."""
+    """--to is checked by the export, the picture of a file by `check_output`, settings by `render`; --references is a
+    folder."""
     files = {action.dest for one in all_parsers() for action in one._actions if "FILE" in str(action.metavar)}
-    assert files == {*WRITTEN, *READ, "plugin", "picture", "parts", "reference", "to"}
+    assert files == {*WRITTEN, *READ, "plugin", "picture", "parts", "reference", "to", "settings", "save_settings"}
 
 
 def all_parsers() -> list[Any]:
