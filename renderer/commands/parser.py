@@ -103,7 +103,7 @@ class Parser(argparse.ArgumentParser):
                 is_list = isinstance(one, argparse._AppendAction)
                 value = values[one.dest]
                 one.default = [value] if is_list and not isinstance(value, list) else value
-                one.required, one.nargs = False, one.nargs if one.option_strings else "?"
+                one.nargs = one.nargs if one.option_strings else "?"
 
     def error(self, message: str) -> NoReturn:
         """Print one line on stderr and exit with status 2."""
