@@ -41,13 +41,21 @@ def read_array(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], most_b
     if entry.file_size > most_bytes:
         raise ValueError(f"'{name}' has {entry.file_size} bytes, more than {most_bytes}")
     with archive.open(entry) as opened:
-        file = cast(BinaryIO, opened)
-        version = np.lib.format.read_magic(file)
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, is_fortran, found = read_header[version](file)
-        if found != dtype or is_fortran or min(shape, default=0) < 0:
-            raise ValueError(f"'{name}' should be {dtype} by rows, is {found}")
-        size = math.prod(shape) * dtype.itemsize
-        if file.tell() + size != entry.file_size:
-            raise ValueError(f"'{name}' should have {size} bytes, has {entry.file_size - file.tell()}")
-        return np.frombuffer(file.read(), dtype).reshape(shape)
+        return array_in(cast(BinaryIO, opened), entry.file_size, name, dtype)
+
+
+def array_in(file: BinaryIO, size: int, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Returns the array of an opened .npy, which cannot be written to.
+
+    size: of the file, bytes.
+    name, dtype: as of `read_array`, which says what is raised.
+    """
+    version = np.lib.format.read_magic(file)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, is_fortran, found = read_header[version](file)
+    if found != dtype or is_fortran or min(shape, default=0) < 0:
+        raise ValueError(f"'{name}' should be {dtype} by rows, is {found}")
+    expected = math.prod(shape) * dtype.itemsize
+    if file.tell() + expected != size:
+        raise ValueError(f"'{name}' should have {expected} bytes, has {size - file.tell()}")
+    return np.frombuffer(file.read(), dtype).reshape(shape)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_views
 from renderer.bench.table import number, share, struck_out
+from renderer.bench.verdict import SpeedRatio, speed_ratio
 from tracecore.analysis.steps import StepsPerRay
 
 #: Figures that differ by less than this share are taken as alike.
@@ -45,6 +46,12 @@ class Contest:
         """Returns the fastest kernel."""
         return self.kernels[0]
 
+    @property
+    def lead(self) -> SpeedRatio | None:
+        """Returns how much faster it is than the runner-up; None where there is no other, or rounds are not known."""
+        seconds = [one.seconds for one in self.kernels[:2]]
+        return speed_ratio(*seconds) if len(seconds) == 2 and all(seconds) else None
+
     def rival(self, baseline: str) -> KernelMeasurement:
         """Returns what the fastest kernel is explained against: the baseline, or the runner-up if it is that itself, or
         the baseline is not among them.
@@ -66,7 +73,7 @@ def _ranking(found: Comparison) -> list[str]:
     contests = _contests(over_views(found))
     places: dict[str, list[str]] = {}
     for contest in contests:
-        places.setdefault(contest.best.kernel, []).append(contest.best.kind)
+        places.setdefault(contest.best.kernel, []).append(f"{contest.best.kind}{_reserve(contest)}")
     if not contests:
         return ["No kernel has the right hits."] if found.measurements else []
     if len(found.kernels) < 2:
@@ -123,18 +130,31 @@ def _of_kind(found: Comparison, contest: Contest) -> str:
     second, rival = contest.kernels[1], contest.rival(baseline)
     over = "" if rival is second else f"{best.rate / rival.rate:.2f} times the baseline {baseline} and "
     runner_up = "the baseline and runner-up" if second.kernel == baseline else "the runner-up"
-    ahead = f"{best.rate / second.rate:.2f} times {runner_up} {second.kernel}{_doubt(found, best, second)}"
+    ahead = f"{best.rate / second.rate:.2f} times {runner_up} {second.kernel}{_doubt(found, contest)}"
     return " ".join(filter(None, [f"{rate}, {over}{ahead}.", _why(best, rival), *_beside([contest])]))
 
 
-def _doubt(found: Comparison, best: KernelMeasurement, second: KernelMeasurement) -> str:
-    """Returns how sure the lead is: at how many view points there is one, or whether ranges of rounds overlap."""
+def _reserve(contest: Contest) -> str:
+    """Returns what is said beside the name of rays on which the lead is not clear."""
+    if contest.lead is None or not contest.lead.is_known or contest.lead.words.startswith("clearly"):
+        return ""
+    if contest.lead.words.startswith("barely"):
+        return " (barely)"
+    return f" (the same as {contest.kernels[1].kernel})"
+
+
+def _doubt(found: Comparison, contest: Contest) -> str:
+    """Returns how sure the lead is: in the words of `SpeedRatio`, and at how many view points there is one."""
+    best, second = contest.kernels[:2]
     rates = {(one.kernel, one.view): one.rate for one in found.measurements if one.kind == best.kind}
     views = [view for kernel, view in rates if kernel == best.kernel and (second.kernel, view) in rates]
+    words = ""
+    if contest.lead is not None:
+        words = f", {contest.lead.words}" if contest.lead.is_known else ", of too few rounds to be sure"
     if len(views) > 1:
         ahead = sum(rates[best.kernel, view] > rates[second.kernel, view] for view in views)
-        return f", ahead of it at {ahead} of {len(views)} view points"
-    return ", though their ranges overlap" if best.least <= second.most else ""
+        words += f", ahead of it at {ahead} of {len(views)} view points"
+    return words
 
 
 def _why(best: KernelMeasurement, rival: KernelMeasurement) -> str:

@@ -61,6 +61,7 @@ COMPARISON: Keys = {
     "measurements[].rate": "median of the rounds, millions of rays per second",
     "measurements[].least": "least of the rounds, likewise",
     "measurements[].most": "most of the rounds, likewise",
+    "measurements[].seconds": "seconds of each round",
     "measurements[].view": "view point that the rays come from; none where there is none",
     "measurements[].relative": "rate over that of the baseline on the same rays; null where hits of one are wrong",
     "measurements[].steps": "null where they are not known, or else:",
@@ -83,6 +84,17 @@ COMPARISON: Keys = {
 }
 
 BENCH: Keys = CIRCUMSTANCES | COMPARISON
+
+#: A result file, which `bench compare` reads.
+RAYS: Keys = CIRCUMSTANCES | {
+    "format": "tracecore result 1",
+    "device": COMPARISON["device"],
+    **{key: meaning for key, meaning in COMPARISON.items() if key.startswith("measurements[]")},
+    "measurements[].scene": "name of the scene",
+    "measurements[].query": "closest, what is hit first, or any, whether anything is",
+    "measurements[].triangles_sha256": "SHA-256 of the file of the triangles",
+    "measurements[].rays_sha256": "SHA-256 of the file of the rays",
+}
 
 SIMULATE: Keys = _SOFTWARE | {
     "gpu.name": "GPU that bounds are for",

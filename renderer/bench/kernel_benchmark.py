@@ -32,6 +32,7 @@ class KernelMeasurement:
     """Holds what was measured of a kernel on a kind of rays.
 
     rate, least, most: median and range of rounds, in millions of rays per second.
+    seconds: of each round; of several view points, of all their rays.
     view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
     relative: the rate over that of the baseline; None where the hits of one of them are wrong.
     bound: what the device could reach if memory took no time, by the simulator, in millions of rays per second.
@@ -47,6 +48,7 @@ class KernelMeasurement:
     rate: float
     least: float
     most: float
+    seconds: tuple[float, ...] = ()
     view: str = "camera"
     relative: float | None = None
     steps: StepsPerRay | None = None
@@ -218,6 +220,7 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeas
         rate=median(rates),
         least=min(rates),
         most=max(rates),
+        seconds=tuple(seconds),
     )
 
 
@@ -264,6 +267,7 @@ def _mean(own: Sequence[KernelMeasurement]) -> KernelMeasurement:
         rate=harmonic_mean([one.rate for one in own], rays),
         least=min(one.least for one in own),
         most=max(one.most for one in own),
+        seconds=tuple(map(sum, zip(*(one.seconds for one in own), strict=True))),
         steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
         bound=_harmonic_if_known(rays, [one.bound for one in own]),
         agreement=_mean_if_known(rays, [one.agreement for one in own]),

@@ -73,7 +73,11 @@ class RaySet:
 
     @property
     def step(self) -> int:
-        """Returns the distance of rays that are compared: odd, so that they come from all lanes of a warp."""
+        """Returns the distance of rays that are compared: odd, so that they come from all lanes of a warp; 1 where what
+        all of them hit is known.
+        """
+        if self.right is not None and len(self.right) == len(self.rays):
+            return 1
         return -(-len(self.rays) // COMPARED_RAYS) | 1
 
     @property

@@ -50,6 +50,7 @@ from renderer.camera_paths.vertices import (
     pick_vertices,
     radiance_gain,
     rules_of,
+    rules_type,
     show_albedos,
     show_bases,
     width_at,
@@ -77,9 +78,10 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
-from renderer.simd.columns import WORD_BYTES, column, column_bytes, column_of, rows, set_column
-from renderer.simd.loops import each, whole
+from renderer.simd.columns import WORD_BYTES, as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
+from renderer.simd.loops import each, each_ray, whole
 from renderer.simd.packing import list_indices, pack_columns
+from renderer.simd.ways import call_on_cpu
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
@@ -135,7 +137,8 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
     kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places_of(batch), batch.scratch[0], active, border))
-    each(limit_ray, whole(kept), (address(batch.rays[3]), address(batch.rays[7]), INFINITY))
+    rays = batch_ahead(batch).rays
+    each_ray(limit_ray, whole(kept), (address(rays[3]), address(rays[7]), INFINITY))
     return kept
 
 
@@ -158,18 +161,16 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     if rules.is_partial:
         follow_first_bases(chunk, hits, job.lookup.radii)
     if rules.asks:
-        call_at(scene.bsdfs.loops[queue.bsdf, SHOW], (chunk, hits, rules, tables))
+        call_at(scene.bsdfs.loops[queue.bsdf, SHOW], SHOW, (chunk, hits, rules, tables))
     add_shadow_rays(scene, job.task, vertices, (hits, has_first), bounce.shadows)
     goes_on = rules.follow > ZERO or rules.is_partial or (flags & MIXED) != 0
     if goes_on:
         draw(job.task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
-        call_at(scene.bsdfs.loops[queue.bsdf, SCATTER], (chunk, hits, rules, tables))
+        call_at(scene.bsdfs.loops[queue.bsdf, SCATTER], SCATTER, (chunk, hits, rules, tables))
     if flags & GLOWS:
         add_glow(job, chunk, list_indices(address(chunk.kind), (GLOWS, GLOWS), hits, address(chunk.rare)))
     if rules.asks:
-        start = nanoseconds()
-        add_photon_light(job, chunk, bounce.batch.search[0], hits, bounce.shadows)
-        bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+        call_on_cpu(ask_photons, (bounce, chunk, hits))
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
         keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
@@ -177,13 +178,29 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
 
 
 @inlined
+def ask_photons(bounce: Bounce, chunk: EyeChunk, hits: int) -> None:
+    """Add the light that photons bring the vertices of a chunk, and the time that it takes."""
+    start = nanoseconds()
+    add_photon_light(bounce.job, chunk, bounce.batch.search[0], hits, bounce.shadows)
+    bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+
+
+@inlined
 def places_of(batch: EyeBatch) -> Places:
     """Returns where a batch lies."""
     rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    spare = address(batch.spare)
-    return Places(
-        address(rays), address(hits), address(paths), EYE_WORDS, spare, spare + (RAY_FLOATS + EYE_WORDS) * step, step
-    )
+    spare, chunk = address(batch.spare), batch.scratch
+    bsdfs = spare + (RAY_FLOATS + EYE_WORDS) * step if is_in_place() else address(chunk) + chunk.itemsize
+    return Places(address(rays), address(hits), address(paths), EYE_WORDS, spare, bsdfs, step)
+
+
+@inlined
+def batch_ahead(batch: EyeBatch) -> EyeBatch:
+    """Returns where the paths are that go on: in the batch, or in its spare memory."""
+    spare = batch.spare
+    rays = batch.rays if is_in_place() else as_floats(spare[:RAY_FLOATS])
+    paths = batch.paths if is_in_place() else spare[RAY_FLOATS : RAY_FLOATS + EYE_WORDS]
+    return EyeBatch(rays, batch.hits, batch.prim_ids, paths, batch.scratch, spare, batch.search, batch.counters)
 
 
 @compiled
@@ -247,9 +264,8 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = Fa
     diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
     has_features: whether features are looked at too (`renderer.camera_paths.loops`).
     """
-    rules = Rules(Float32(1.0), np.int32(1), ZERO, ZERO, np.int32(0), False, False, False, False, ZERO, False)
     chunk = numba.from_dtype(EYE_COLUMNS)
-    arguments = (chunk, types.int64, numba.typeof(rules), types.int64)
+    arguments = (chunk, types.int64, rules_type(), types.int64)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths}
     loops |= {} if diffuse in (FOLLOW, NOTHING) else {SHOW: show_bases}
     loops |= {ALBEDO: show_albedos} if has_features else {}

@@ -20,10 +20,10 @@ from renderer.camera_paths.paths import (
 from renderer.camera_paths.sampler import camera_numbers, draw
 from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.scene.packed_scene import CameraArrays
-from renderer.scene.pixel_filters import sample_filter
+from renderer.scene.pixel_filters import PixelFilter, sample_filter
 from renderer.shading.chunks import RAY_DIRECTION, Long
-from renderer.simd.columns import CHUNK, WORD_BYTES, get_word, put, put3
-from renderer.simd.loops import each, whole
+from renderer.simd.columns import WORD_BYTES, chunk_room, get_word, put, put3
+from renderer.simd.loops import each, each_alone, whole
 from shaders.elementary import sine_cosine
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
@@ -78,7 +78,7 @@ def start_eye_paths(
     camera, batch = borrowed(camera), borrowed(batch)
     down = three_of(camera.down)
     side = Float32(2.0 * length(down) / size[1])
-    for done in range(0, pixels[1], CHUNK):
+    for done in range(0, pixels[1], chunk_room()):
         start = Start(
             chunk=batch.scratch[0],
             pixels=pixels[0] + WORD_BYTES * done,
@@ -95,7 +95,7 @@ def start_eye_paths(
             is_parallel=camera.is_parallel,
             cone=(side, ZERO) if camera.is_parallel else (ZERO, side),
         )
-        start_chunk(camera, task, start, min(CHUNK, pixels[1] - done))
+        start_chunk(camera, task, start, min(chunk_room(), pixels[1] - done))
 
 
 @inlined
@@ -107,18 +107,11 @@ def start_chunk(camera: CameraArrays, task: EyeTask, start: Start, count: int) -
         draw(task, chunk, count, True, (STREAM_CAMERA, 0, 0))
         each(take_numbers, whole(count), chunk)
     else:
-        for i in range(count):
-            point, lens = camera_numbers(task, Long(chunk.pixel[i]))
-            chunk.uv[0, i], chunk.uv[1, i] = point
-            chunk.target[0, i], chunk.target[1, i] = lens
+        each_alone(draw_random, count, (task, chunk))
     if len(camera.pixel_filter.shares) > 0:
-        for i in range(count):
-            chunk.uv[0, i] = sample_filter(camera.pixel_filter, np.float64(chunk.uv[0, i]))
-            chunk.uv[1, i] = sample_filter(camera.pixel_filter, np.float64(chunk.uv[1, i]))
+        each_alone(filter_point, count, (camera.pixel_filter, chunk))
     if camera.focus > 0.0:
-        for i in range(count):
-            lens = (np.float64(chunk.target[0, i]), np.float64(chunk.target[1, i]))
-            put_camera_ray(i, camera_ray(camera, position_of(i, start), lens), start)
+        each_alone(put_lens_ray, count, (camera, start))
     else:
         each(put_pinhole_ray, whole(count), start)
 
@@ -145,6 +138,31 @@ def take_numbers(i: int, chunk: EyeChunk) -> None:
     bits = chunk.bits
     chunk.uv[0, i], chunk.uv[1, i] = unit32(bits[0, i]), unit32(bits[1, i])
     chunk.target[0, i], chunk.target[1, i] = unit32(bits[2, i]), unit32(bits[3, i])
+
+
+@inlined
+def draw_random(i: int, data: tuple[EyeTask, EyeChunk]) -> None:
+    """Write numbers that are random for the point of the pixel and that of the lens."""
+    task, chunk = data
+    point, lens = camera_numbers(task, Long(chunk.pixel[i]))
+    chunk.uv[0, i], chunk.uv[1, i] = point
+    chunk.target[0, i], chunk.target[1, i] = lens
+
+
+@inlined
+def filter_point(i: int, data: tuple[PixelFilter, EyeChunk]) -> None:
+    """Spread the point of a pixel by its filter."""
+    pixel_filter, chunk = data
+    chunk.uv[0, i] = sample_filter(pixel_filter, np.float64(chunk.uv[0, i]))
+    chunk.uv[1, i] = sample_filter(pixel_filter, np.float64(chunk.uv[1, i]))
+
+
+@inlined
+def put_lens_ray(i: int, data: tuple[CameraArrays, Start]) -> None:
+    """Write the ray of a camera with a lens."""
+    camera, start = data
+    lens = (np.float64(start.chunk.target[0, i]), np.float64(start.chunk.target[1, i]))
+    put_camera_ray(i, camera_ray(camera, position_of(i, start), lens), start)
 
 
 @inlined

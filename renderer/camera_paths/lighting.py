@@ -19,7 +19,7 @@ from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, rows, set_column, three
-from renderer.simd.loops import each, whole
+from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.packing import list_indices, pack_columns
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
@@ -29,7 +29,7 @@ from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, kinds_with, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
-from shaders.vector import Vec3, add, along, chosen, dot, in_double, largest, multiply, scale, subtract
+from shaders.vector import Vec3, add, along, chosen, dot, in_double, in_single, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
@@ -76,7 +76,8 @@ def add_shadow_rays(
     for sample in range(task.light_samples):
         draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
         sample_lights(scene, vertices, hits, sample)
-        call_at(scene.bsdfs.loops[vertices.bsdf, LIGHT], (chunk, hits, vertices.rules, address(scene.bsdfs.tables)))
+        lit = (chunk, hits, vertices.rules, address(scene.bsdfs.tables))
+        call_at(scene.bsdfs.loops[vertices.bsdf, LIGHT], LIGHT, lit)
         if scene.photon_scene.flags & HAS_MEDIA:
             each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
             keep_shadow_media(chunk, hits, shadows, sample)
@@ -215,16 +216,20 @@ def light_at(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) ->
 @compiled
 def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
     """Write direction, irradiance and density of lights of other kinds, of the first `count` vertices of a list."""
-    lights = borrowed(lights)
-    for k in range(count):
-        i = chunk.rare[k]
-        u = (chunk.pick[i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-        light = light_at(lights, in_double(column(chunk.position, i)), in_double(u))
-        for axis in range(3):
-            chunk.to_light[axis, i] = light.direction[axis]
-            chunk.target[axis, i] = light.direction[axis] * light.distance
-            chunk.irradiance[axis, i] = light.irradiance[axis]
-        chunk.light_pdf[i] = light.pdf_solid_angle
+    each_alone(sample_other, count, (borrowed(lights), chunk))
+
+
+@inlined
+def sample_other(k: int, data: tuple[LightArrays, EyeChunk]) -> None:
+    """Write direction, irradiance and density of a light at vertex k of the list."""
+    lights, chunk = data
+    i = chunk.rare[k]
+    u = (chunk.pick[i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
+    light = light_at(lights, in_double(column(chunk.position, i)), in_double(u))
+    set_column(chunk.to_light, i, in_single(light.direction))
+    set_column(chunk.target, i, in_single(scale(light.direction, light.distance)))
+    set_column(chunk.irradiance, i, in_single(light.irradiance))
+    chunk.light_pdf[i] = light.pdf_solid_angle
 
 
 @inlined
@@ -272,7 +277,8 @@ def light_vertex(i: int, data: Seeing) -> None:
 @inlined
 def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int) -> None:
     """Move the shadow rays that carry something behind those that there are of their sample."""
-    step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
+    step, before = WORD_BYTES * shadows.rays.shape[2], shadows.counts[sample]
+    first = WORD_BYTES * before
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
@@ -280,7 +286,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))
-    shadows.counts[sample] += kept
+    shadows.counts[sample] = before + kept
 
 
 @inlined

@@ -41,7 +41,8 @@ from renderer.shading.chunks import HIT_ID, Long, View
 from renderer.shading.queues import Queue, Walk, shade_queues
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at
-from renderer.simd.columns import WORD_BYTES, column
+from renderer.simd.columns import WORD_BYTES, add_to, column, put
+from renderer.simd.loops import each_ray
 from shaders.float32 import ONE, Longs
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
@@ -169,16 +170,36 @@ def shadows_at(port: Port, batches: EyeBatches, index: int) -> ShadowRays:
 
 
 @inlined
+def start_paths(job: EyeJob, batch: EyeBatch, kept: int, room: int, threads: int) -> int:
+    """Write camera rays of the next pixels behind the `kept` rays of paths that go on, and count both.
+
+    batch: where they go.
+    room: for so many.
+    threads: among how many the pixels are shared out.
+    Returns how many there are.
+    """
+    pixels = take_pixels(job, room, threads)
+    start_eye_paths(job.camera, job.task, job.size, pixels, batch, kept)
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        media = address(batch.paths) + WORD_BYTES * (EYE_MEDIA * batch.paths.shape[1] + kept)
+        each_ray(enter_medium, pixels[1], (media, job.scene.photon_scene.media.eye))
+    add_to(address(batch.counters) + 8 * BOUNCE, kept)
+    add_to(address(batch.counters) + 8 * CAMERA, pixels[1])
+    return pixels[1]
+
+
+@inlined
+def enter_medium(i: int, data: tuple[int, np.uint32]) -> None:
+    """Write the stack of media that a path begins in. data: address of the column, and the stack."""
+    put(data[0], i, data[1])
+
+
+@inlined
 def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: int) -> None:
     """Have a batch traced: the `kept` rays of paths that go on, and behind them camera rays of the next pixels."""
-    pixels = take_pixels(job, port.capacity - kept, batches.threads)
-    start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
-    if job.scene.photon_scene.flags & HAS_MEDIA:
-        batches.paths[index, EYE_MEDIA, kept : kept + pixels[1]] = job.scene.photon_scene.media.eye
-    batches.fresh[index], batches.active[index] = kept, kept + pixels[1]
+    fresh = start_paths(job, batch_at(port, batches, index), kept, port.capacity - kept, batches.threads)
+    batches.fresh[index], batches.active[index] = kept, kept + fresh
     batches.live[index] = batches.active[index]
-    batches.counters[BOUNCE] += kept
-    batches.counters[CAMERA] += pixels[1]
     if batches.active[index] > 0:
         submit(port, index * batches.slots, batches.active[index], NO_OPTIONS)
 
@@ -198,18 +219,26 @@ def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
 def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Add what the shadow rays of a batch bring, shade its hits, and have the next rays traced."""
     first, batch, shadows = index * batches.slots, batch_at(port, batches, index), shadows_at(port, batches, index)
-    answers = batches.words[first + 1 : first + batches.slots]
-    if job.scene.photon_scene.flags & HAS_MEDIA:
-        absorb_shadow_rays(job.scene.photon_scene.media, shadows, answers)
-    if job.scene.photon_scene.flags & SHEET:
-        if pass_sheets(job.scene, shadows, answers, job.image) > 0:
-            submit_shadows(port, batches, index, NO_OPTIONS)  # the hits of the paths wait in their slot
-            return
-    else:
-        add_unshadowed(shadows, answers, job.image)
+    if add_lit(job, shadows, batches.words[first + 1 : first + batches.slots]) > 0:
+        submit_shadows(port, batches, index, NO_OPTIONS)  # the hits of the paths wait in their slot
+        return
     kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
     fill_batch(job, port, batches, index, kept)
     submit_shadows(port, batches, index, NO_OPTIONS if job.scene.photon_scene.flags & SHEET else ANY_HIT)
+
+
+@inlined
+def add_lit(job: EyeJob, shadows: ShadowRays, answers: Ids) -> int:
+    """Add what shadow rays bring. Returns how many of them go on, behind sheets.
+
+    answers: (slots, 4, column) uint32.
+    """
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        absorb_shadow_rays(job.scene.photon_scene.media, shadows, answers)
+    if job.scene.photon_scene.flags & SHEET:
+        return pass_sheets(job.scene, shadows, answers, job.image)
+    add_unshadowed(shadows, answers, job.image)
+    return 0
 
 
 @inlined
@@ -256,7 +285,8 @@ def add_features_of(queue: Queue, view: View, rays: tuple[int, int], job: EyeJob
     if hits == 0:
         return looked, 0
     look_at_surfaces(job.scene, queue, view, hits)
-    call_at(table.loops[queue.bsdf, ALBEDO], (chunk, hits, rules_of(job.task, 0.0), address(table.tables)))
+    shown = (chunk, hits, rules_of(job.task, 0.0), address(table.tables))
+    call_at(table.loops[queue.bsdf, ALBEDO], ALBEDO, shown)
     for i in range(hits):
         pixel, color = Long(chunk.pixel[i]), column(chunk.weight, i)
         add_color(image, pixel, LAYER_ALBEDO, (min(color[0], ONE), min(color[1], ONE), min(color[2], ONE)))

@@ -35,7 +35,7 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
 from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
 from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column
-from renderer.simd.loops import each, whole
+from renderer.simd.loops import each, each_ray, whole
 from shaders.float32 import ONE, ZERO, Doubles
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract
@@ -106,7 +106,7 @@ def absorb_shadow_rays(media: Media, shadows: ShadowRays, answers: Ids) -> None:
             answers_step=answers_step,
             tables=tables_of(media),
         )
-        each(absorb_shadow_ray, whole(shadows.counts[slot]), data)
+        each_ray(absorb_shadow_ray, whole(shadows.counts[slot]), data)
 
 
 @inlined

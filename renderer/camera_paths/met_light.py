@@ -31,7 +31,7 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION, Long
 from renderer.simd.columns import WORD_BYTES, column, column_of, get3, get_word, set_column, three
-from renderer.simd.loops import each, whole
+from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.packing import pack_numbered
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.environment import Sky, sky_of
@@ -108,8 +108,7 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
         if has_lights and leaving > 0:
             each(meet_nothing, whole(leaving), chunk)
             for_each_meeting(meet_of_kind, (job.scene, Float32(job.task.light_samples), chunk, leaving))
-        for k in range(leaving):
-            add_endless(job, batch, chunk, k, has_lights)
+        each_alone(add_endless, leaving, (job, batch, chunk, has_lights))
         first += looked
 
 
@@ -155,8 +154,9 @@ def meet_light(i: int, data: Meeting) -> None:
 
 
 @inlined
-def add_endless(job: EyeJob, batch: EyeBatch, chunk: EyeChunk, k: int, has_lights: bool) -> None:
-    """Add what ray k of the list meets outside of the scene."""
+def add_endless(k: int, data: tuple[EyeJob, EyeBatch, EyeChunk, bool]) -> None:
+    """Add what ray k of the list meets outside of the scene. data: also says whether there are lights."""
+    job, batch, chunk, has_lights = data
     row = Long(chunk.rare[k])
     if job.scene.photon_scene.flags & HAS_MEDIA:
         step, tables = WORD_BYTES * batch.paths.shape[1], tables_of(job.scene.photon_scene.media)
@@ -182,14 +182,14 @@ def met_outside(batch: EyeBatch, row: int) -> MetLight:
 @unit(types.none)
 def add_glow(job: EyeJob, chunk: EyeChunk, count: int) -> None:
     """Add what the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of them."""
-    job = borrowed(job)
-    for k in range(count):
-        add_glow_of(job, chunk, Long(chunk.rare[k]))
+    each_alone(add_glow_of, count, (borrowed(job), chunk))
 
 
 @inlined
-def add_glow_of(job: EyeJob, chunk: EyeChunk, i: int) -> None:
-    """Add the light that a vertex emits, and what the eye alone sees of it."""
+def add_glow_of(k: int, data: tuple[EyeJob, EyeChunk]) -> None:
+    """Add the light that vertex k of the list emits, and what the eye alone sees of it."""
+    job, chunk = data
+    i = Long(chunk.rare[k])
     triangle, direction = Long(chunk.triangle[i]), in_double(column(chunk.ray, i))
     place = off_edges(np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]))
     throughput = in_double(column(chunk.throughput, i))

@@ -17,6 +17,7 @@ from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID, Long
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import fields, put
+from renderer.simd.loops import each_alone
 from shaders.float32 import ZERO, Doubles, Int, Ints, Longs
 from shaders.vector import Color, Vec3, subtract
 from tracecore.compilation.cached import inlined
@@ -228,10 +229,16 @@ def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
     words: (slots, 4, column) uint32, answers of an any-hit query.
     """
     for slot in range(len(shadows.counts)):
-        for i in range(shadows.counts[slot]):
-            if words[slot, HIT_ID, i] == MISS:
-                add_carried(shadows, slot, i, image)
+        each_alone(add_if_free, shadows.counts[slot], (shadows, slot, words, image))
         shadows.counts[slot] = 0
+
+
+@inlined
+def add_if_free(i: int, data: tuple[ShadowRays, int, Ids, Doubles]) -> None:
+    """Add what a shadow ray carries, if it met nothing. data: also has its slot, the answers and the image."""
+    shadows, slot, words, image = data
+    if words[slot, HIT_ID, i] == MISS:
+        add_carried(shadows, slot, i, image)
 
 
 @inlined

@@ -23,6 +23,8 @@ COMMANDS = {
     "bench builders": "builders of trees: their seconds and memory, and the quality of what they build",
     "bench embree": "the CPU tracer against Embree on one core, round by round",
     "bench launches": "launches and dispatch on a GPU, nothing done with the hits",
+    "bench rays": "keep rays of scenes with their hits in a folder, for any tracer, or time kernels on such a folder",
+    "bench compare": "compare two result files of 'bench rays': FASTER, SAME or SLOWER, row by row",
     "tune": "measure which kernels are fastest on this GPU, for --kernel auto",
     "check": "try a kernel of your own on hard cases",
     "simulate": "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time",

@@ -135,9 +135,9 @@ def add_scene(parser: argparse.ArgumentParser, *, default: str | None = None) ->
     _add_moment(parser)
 
 
-def add_scenes(parser: argparse.ArgumentParser) -> None:
-    """Adds SCENE, of which there may be several, all at the same moment, and --plugin."""
-    parser.add_argument("scenes", metavar="SCENE", nargs="+", help=SCENE_HELP)
+def add_scenes(parser: argparse.ArgumentParser, *, count: str = "+") -> None:
+    """Adds SCENE, of which there may be several, all at the same moment, and --plugin. count: * if none may be."""
+    parser.add_argument("scenes", metavar="SCENE", nargs=count, help=SCENE_HELP)
     _add_moment(parser)
 
 

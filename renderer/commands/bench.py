@@ -69,7 +69,8 @@ kinds of rays:
   photon           those of the photon driver, in its order; photon-shuffled: in none
 
 ao and shadow rays ask whether anything is hit, all others what is hit first. A rate is the median of all rounds, in
-millions of rays per second; in brackets its range. On a GPU the kernel alone is timed, by the device's clock. Of
+millions of rays per second; in brackets its range. A lead is clearly faster, or barely, below 1.05 times, where the
+intervals of the medians part, and else the same. On a GPU the kernel alone is timed, by the device's clock. Of
 several view points the table shows all rays by all their time, which is the harmonic mean of the rates.
 
 All hits are compared with the CPU's, bit for bit, of sets of more than 4194304 rays those of every third, fifth and so

@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EXAMPLES}\n{NOTES}"
     in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
-    add_settings(parser, Measurement, "store", "repeat", "shading", "json")
+    add_settings(parser, Measurement, "store", "repeat", "json")
     add_replacing(parser)
     add_plain(parser)
-    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
+    add_settings(parser, Settings, "shading", "max_bounces", "save_photons", "timeline", "quiet", "memory")
     add_tracing(parser, is_shared=True)
 
 
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
-        settings = resolved(arguments, width=width, height=height, shading=arguments.shading)
+        settings = resolved(arguments, width=width, height=height)
         containment = stack.enter_context(closing(Containment(context, choice)))
         tracing = None
         if fleet is not None:

@@ -160,6 +160,9 @@ class Driver:
     ray_class: ClassVar[RayClass | None] = None
     code: ClassVar[tuple[Callable[..., Any], ...]] = ()
 
+    #: Why threads of the CPU shade, in words; None where a GPU does.
+    why_on_cpu: str | None = "the driver has no loops that a GPU runs"
+
     #: Settings as used: what the user left open is filled in.
     settings: RenderSettings
 

@@ -1,9 +1,12 @@
 """What drivers share that follow camera paths: camera, workers, loops over eye paths, counts of rays."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from itertools import chain
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +40,9 @@ from tracecore.kernels.choice import RayClass
 from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
 
+if TYPE_CHECKING:
+    from renderer.gpu.eye_waves import EyeWaves
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -48,6 +54,13 @@ LOOP_CODE = (resume, are_ready)
 
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 16
+
+
+def count_rays(work: Work, counters: npt.NDArray[np.int64]) -> None:
+    """Adds rays to the work. counters: of `renderer.camera_paths.loops`."""
+    work.rays.camera += int(counters[CAMERA])
+    work.rays.shadow += int(counters[SHADOW])
+    work.rays.bounce += int(counters[BOUNCE])
 
 
 class EyeDriver(Driver):
@@ -80,7 +93,20 @@ class EyeDriver(Driver):
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
         self._most_stored = 0
-        load_all(self.code)
+        self.why_on_cpu = self._why_on_cpu()
+        self._waves: EyeWaves | None = None
+        self._gpu_seconds = {"trace_seconds": 0.0, "shade_seconds": 0.0}
+        if self.why_on_cpu is not None:
+            load_all(self.code)
+
+    def _why_on_cpu(self) -> str | None:
+        if self.settings.shading == "cpu":
+            return "as was asked for"
+        if self.settings.is_logged:
+            return "a timeline tells what threads of the CPU do"
+        from renderer.gpu.eye_waves import why_not
+
+        return why_not(self.scene, self.tracer, self.diffuse)
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
@@ -95,7 +121,33 @@ class EyeDriver(Driver):
             return
         if carried:
             self.take_up(first, carried)
-        yield from self.made_in_order(self._make_pass, chain([first], indices))
+        made = self._passes_on_gpu if self.why_on_cpu is None else partial(self.made_in_order, self._make_pass)
+        yield from made(chain([first], indices))
+
+    def _passes_on_gpu(self, indices: Iterator[int]) -> Generator[MadeShare]:
+        """Yields passes that waves on a GPU make, several of them together. What the eye meets first, threads add."""
+        self._waves = self._waves or self.by_workers(self._new_waves)
+        while numbers := list(islice(indices, self._waves.most_passes)):
+            traced = self._waves.trace(numbers)
+            self._gpu_seconds["trace_seconds"] += traced.traced_seconds
+            self._gpu_seconds["shade_seconds"] += traced.seconds - traced.traced_seconds
+            for number, image, counts in zip(numbers, traced.images, traced.counters, strict=True):
+                made = self.by_workers(partial(self._with_features, number, image.copy(), counts))
+                self._add_work(made.work)
+                yield made
+
+    def _new_waves(self, team: Team) -> EyeWaves:
+        from renderer.gpu.eye_waves import EyeWaves
+
+        image = np.zeros((1, LAYER_COLUMNS[self.settings.layers]))
+        job = self.eye_job(PassSite(team, self.pixels), self.eye_task(0), no_photons(), image=image)
+        return EyeWaves(self.tracer, job, self._shadow_slots())  # type: ignore[arg-type]
+
+    def _with_features(self, index: int, image: Radiance, counts: npt.NDArray[np.int64], team: Team) -> MadeShare:
+        site = PassSite(team, self.pixels)
+        count_rays(site.work, counts)
+        made = self.finish_pass(index, site, image)
+        return made._replace(values=within_crop(made.values, self.settings))
 
     def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
         """Yields what teams make of items, in their order, and counts the work of each."""
@@ -157,8 +209,9 @@ class EyeDriver(Driver):
         return self.trace_eye_paths(site, self.eye_task(index), no_photons())
 
     def counters(self) -> dict[str, Any]:
-        """Returns what threads have spent so far."""
-        return self._pool.counters()
+        """Returns what threads, and waves on a GPU, have spent so far."""
+        counters = self._pool.counters()
+        return counters | {name: counters[name] + seconds for name, seconds in self._gpu_seconds.items()}
 
     def watch(self, look: Callable[[Worker], None]) -> None:
         """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""
@@ -174,7 +227,8 @@ class EyeDriver(Driver):
         self._pool.stop()
 
     def close(self) -> None:
-        """Gives the ports back."""
+        """Gives the ports back, and the memory of waves."""
+        self._waves = None
         self._pool.close()
 
     def eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
@@ -240,9 +294,7 @@ class EyeDriver(Driver):
         counters: list[npt.NDArray[np.int64]] = []
         site.team.run(make_loop)
         total = np.sum(counters, axis=0)
-        site.work.rays.camera += int(total[CAMERA])
-        site.work.rays.shadow += int(total[SHADOW])
-        site.work.rays.bounce += int(total[BOUNCE])
+        count_rays(site.work, total)
         site.work.lookup_seconds += 1e-9 * int(total[LOOKUP_NANOSECONDS]) / self._pool.threads
         return job.image
 

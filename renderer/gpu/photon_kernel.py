@@ -2,25 +2,18 @@
 
 from typing import NamedTuple
 
+from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
 from renderer.photons.batch import HIT_COLUMNS, LAUNCH_COLUMNS, PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import shade_rays
 from renderer.photons.store import PhotonOutput
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import Records
-from renderer.shading.chunks import HIT_ID, RAY_DIRECTION
-from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes, get3, get_four, put, put3, put_four
-from renderer.simd.loops import each_ray
-from shaders.float32 import INFINITY, ONE, ZERO, Longs
-from shaders.vector import chosen
+from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes
+from shaders.float32 import Longs
 from tracecore.compilation.borrowing import borrowed
-from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import beside_core, warp_index
-from tracecore.compilation.vector import address
-from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
-
-#: Rays of a warp's batch, and room behind them that is read and means nothing.
-CAPACITY, PAD = 512, 32
+from tracecore.rays import RAY_FLOATS, Floats
 
 #: Scratch of a warp: of hits, with a word of each ray behind it by which they are sorted, and of photons that leave
 #: lights. The one is not needed while the other is.
@@ -44,8 +37,8 @@ class PhotonWave(NamedTuple):
     blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.
     waiting, waits: of `PhotonOutput`, without meaning here.
     counters: (warps, PHOTON_COUNTERS) int64.
-    traced: (warps * capacity, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
-    answers: (warps * capacity, 4) float32, their hits.
+    traced: (warps * CAPACITY, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
+    answers: (warps * CAPACITY, 4) float32, their hits.
     """
 
     scene: PackedScene
@@ -65,7 +58,6 @@ class PhotonWave(NamedTuple):
     counters: Longs
     traced: Floats
     answers: Floats
-    capacity: int
 
 
 def shade_wave(wave: PhotonWave) -> None:
@@ -77,35 +69,9 @@ def shade_wave(wave: PhotonWave) -> None:
     here, ahead = wave.batches[own, turn], wave.batches[own, 1 - turn]
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
     scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead)
-    batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, wave.capacity)
+    batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, CAPACITY)
     output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
-    step, first = WORD_BYTES * here.shape[1], wave.capacity * own
-    answers = address(wave.answers) + WORD_BYTES * HIT_FLOATS * first
-    each_ray(take_answer, active, (answers, address(batch.hits), step))
+    take_answers(wave.answers, CAPACITY * own, active, batch.hits)
     going = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
-    traced = address(wave.traced) + WORD_BYTES * RAY_FLOATS * first
-    each_ray(hand_over, wave.capacity, (address(ahead), step, traced, going))
+    hand_over(as_floats(ahead[:RAY_FLOATS]), going, wave.traced, CAPACITY * own, True)
     wave.active[own], wave.turns[own] = going, 1 - turn
-
-
-@inlined
-def take_answer(i: int, data: tuple[int, int, int]) -> None:
-    """Write a hit to its columns. data: address of the hits, and of columns that are so many bytes apart."""
-    answers, hits, step = data
-    t, u, v, triangle = get_four(answers, i)
-    put3(hits, step, i, (t, u, v))
-    put(hits + HIT_ID * step, i, triangle)
-
-
-@inlined
-def hand_over(i: int, data: tuple[int, int, int, int]) -> None:
-    """Write a ray as a launch takes it: one that hits nothing behind the last.
-
-    data: address of columns that are so many bytes apart, and of the rays; and how many there are.
-    """
-    columns, step, traced, rays = data
-    is_ray = i < rays
-    origin, direction = get3(columns, step, i), get3(columns + RAY_DIRECTION * step, step, i)
-    origin, direction = chosen(is_ray, origin, (ZERO, ZERO, ZERO)), chosen(is_ray, direction, (ONE, ONE, ONE))
-    put_four(traced, 2 * i, (origin[0], origin[1], origin[2], ZERO if is_ray else INFINITY))
-    put_four(traced, 2 * i + 1, (direction[0], direction[1], direction[2], INFINITY if is_ray else -INFINITY))

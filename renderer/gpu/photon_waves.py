@@ -19,14 +19,14 @@ from numba import types
 
 from renderer.gpu.photon_kernel import (
     BATCH_ROWS,
-    CAPACITY,
-    PAD,
     SCRATCH_BYTES,
     WARP_HITS,
     WARP_LAUNCH,
     PhotonWave,
     shade_wave,
 )
+from renderer.gpu.ray_rows import CAPACITY, PAD
+from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, with_loops
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.photons.scattering import landing_type, scatter_photons
@@ -34,22 +34,16 @@ from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.projection import is_projected
 from renderer.shading.scattering import PHOTONS
-from renderer.simd.bsdf_kinds import kinds_of
 from shaders.float32 import Longs
-from tracecore.compilation.borrowing import Borrowed
-from tracecore.compilation.lanes import Loops
-from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
-from tracecore.cuda.device_kernel import Launch
-from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
 #: Warps of a multiprocessor, as many as their registers and scratch leave room for.
 WARPS = 12
 
-#: Waves that are launched before the host looks what became of them.
-AHEAD = 8
+#: Bytes of a photon that is stored.
+PHOTON_BYTES = STORE_COLUMNS * np.dtype(np.uint32).itemsize
 
 #: The share of a GPU's free memory that photons may take, and how many there is room for at most.
 PHOTON_SHARE, MOST_PHOTONS = 0.3, 1 << 26
@@ -83,13 +77,33 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
     return None
 
 
-def numbered_loops(scene: PackedScene) -> tuple[PackedScene, Loops]:
-    """Returns a scene that knows the loops of its BSDFs by their numbers, and these loops."""
-    table, arguments = scene.bsdfs, (numba.from_dtype(WARP_HITS), types.int64, landing_type())
-    bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
-    numbers[bsdfs, PHOTONS] = range(len(bsdfs))
-    loops = [(scatter_photons, (kind, *arguments)) for kind in kinds_of(bsdfs)]
-    return scene._replace(bsdfs=table._replace(loops=numbers)), loops
+def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
+    """Returns the loops of BSDFs that photons need, as `with_loops` takes them."""
+    return {PHOTONS: (scatter_photons, (numba.from_dtype(WARP_HITS), types.int64, landing_type()))}
+
+
+def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room: int) -> PhotonWave:
+    """Returns the arrays of a wave, zeros. arrays: makes them where the scene lies. room: for so many photons."""
+    zeros, column = arrays.zeros, CAPACITY + PAD
+    return PhotonWave(
+        scene=scene,
+        task=task,
+        supply=zeros((2,), np.int64),
+        active=zeros((warps,), np.int64),
+        fresh=zeros((warps, 2), np.int64),
+        turns=zeros((warps,), np.int64),
+        batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
+        hits=zeros((warps, HIT_FLOATS, column), np.float32),
+        chunk=zeros((1,), WARP_HITS),
+        launch=zeros((1,), WARP_LAUNCH),
+        waiting=zeros((1, 1), np.uint32),
+        waits=zeros((1,), np.int64),
+        blocks=zeros((1, STORE_COLUMNS, max(room, 2 * AHEAD * warps * CAPACITY)), np.uint32),
+        filled=zeros((1,), np.int64),
+        counters=zeros((warps, PHOTON_COUNTERS), np.int64),
+        traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
+        answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
+    )
 
 
 class PhotonWaves:
@@ -101,43 +115,15 @@ class PhotonWaves:
     """
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
-        self._tracer, self._device, self._task = tracer, tracer.gpu, task
+        self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade photons"):
-            self._arrays = DeviceArrays(self._device)
-            numbered, loops = numbered_loops(scene)
-            self._wave = self._new_wave(self._arrays.copied(numbered), self._device.multiprocessors * WARPS)
-            kind = Borrowed(numba.typeof(self._wave))
-            self._kernel = WarpKernel(self._device, shade_wave, kind, loops, SCRATCH_BYTES)
-            self._record = self._arrays.structure(self._wave)
-            rays, hits = self._wave.traced.ctypes.data, self._wave.answers.ctypes.data
-            self._launches = [tracer.launch_at(rays, hits) for _ in range(AHEAD)]
-            self._stream = Stream(self._device)
-            self._host = {name: self._pinned(name) for name in ("supply", "active", "filled", "counters")}
-
-    def _new_wave(self, scene: PackedScene, warps: int) -> PhotonWave:
-        zeros, column = self._arrays.zeros, CAPACITY + PAD
-        bytes_each = STORE_COLUMNS * np.dtype(np.uint32).itemsize
-        fitting = min(int(PHOTON_SHARE * self._device.driver.memory_left()[0]) // bytes_each, MOST_PHOTONS)
-        return PhotonWave(
-            scene=scene,
-            task=self._task,
-            supply=zeros((2,), np.int64),
-            active=zeros((warps,), np.int64),
-            fresh=zeros((warps, 2), np.int64),
-            turns=zeros((warps,), np.int64),
-            batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
-            hits=zeros((warps, HIT_FLOATS, column), np.float32),
-            chunk=zeros((1,), WARP_HITS),
-            launch=zeros((1,), WARP_LAUNCH),
-            waiting=zeros((1, 1), np.uint32),
-            waits=zeros((1,), np.int64),
-            blocks=zeros((1, STORE_COLUMNS, max(fitting, 2 * AHEAD * warps * CAPACITY)), np.uint32),
-            filled=zeros((1,), np.int64),
-            counters=zeros((warps, PHOTON_COUNTERS), np.int64),
-            traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
-            answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
-            capacity=CAPACITY,
-        )
+            arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
+            scene, loops = with_loops(scene, photon_units())
+            room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
+            self._wave = new_wave(arrays, arrays.copied(scene), task, tracer.gpu.multiprocessors * WARPS, room)
+            shader = Shader(shade_wave, loops, SCRATCH_BYTES)
+            traced = Traced(self._wave.traced, self._wave.answers, Query.CLOSEST)
+            self._waves = Waves(tracer, arrays, shader, self._wave, [traced])
 
     @property
     def rays_at_once(self) -> int:
@@ -154,7 +140,7 @@ class PhotonWaves:
             self._begin(photons)
             drained, traced_seconds = self._run()
             shaded = time.perf_counter()
-            counters = self._fetch("counters").sum(axis=0)
+            counters = self._waves.fetch("counters").sum(axis=0)
             ordered = self._in_order(drained)
         ended = time.perf_counter()
         seconds = shaded - started
@@ -164,23 +150,15 @@ class PhotonWaves:
         """Returns (n, 8) float32, rays such as photons have."""
         with self._tracer.vacant_gpu("cannot trace a sample of photons"):
             self._begin(range(2 * self.rays_at_once))
-            self._launch(self._launches[:2])
-            self._fetch("filled")
+            self._waves.launch(2)
+            self._waves.fetch("filled")
             rays = rows_of(self._wave.traced)
         return rays[rays[:, 7] > 0.0]
 
     def _begin(self, photons: range) -> None:
         """Has the GPU begin with the photons of a range."""
-        self._host["supply"][:] = photons.start, photons.stop
-        there, here = self._wave.supply, self._host["supply"]
-        self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
-        for name in ("active", "filled", "counters"):
-            self._clear(name)
-
-    def _launch(self, launches: list[Launch]) -> None:
-        for launch in launches:
-            self._kernel.start(len(self._wave.active), self._record.address, self._stream)
-            launch.start(self.rays_at_once, Query.CLOSEST, self._stream)
+        self._waves.put("supply", (photons.start, photons.stop))
+        self._waves.clear("active", "filled", "counters")
 
     def _run(self) -> tuple[list[Words], float]:
         """Launches waves until no photon is left.
@@ -191,18 +169,17 @@ class PhotonWaves:
         drained, traced, room = [], 0.0, self._wave.blocks.shape[2] - AHEAD * self.rays_at_once
         is_over = False
         while not is_over:
-            self._launch(self._launches)
-            is_over = not self._fetch("active").any()
-            reports = [launch.report() for launch in self._launches]
-            traced += 1e-9 * sum(end - start for start, end, _ in reports)
-            if int(self._fetch("filled")[0]) > room:
+            self._waves.launch()
+            is_over = not self._waves.fetch("active").any()
+            traced += self._waves.traced_seconds()
+            if int(self._waves.fetch("filled")[0]) > room:
                 drained.append(self._drained())
         return drained, traced
 
     def _drained(self) -> Words:
         """Returns the photons on the GPU, (STORE_COLUMNS, n), which then has room for others."""
-        found = columns_of(self._wave.blocks[0], int(self._fetch("filled")[0]))
-        self._clear("filled")
+        found = columns_of(self._wave.blocks[0], int(self._waves.fetch("filled")[0]))
+        self._waves.clear("filled")
         return found
 
     def _in_order(self, drained: list[Words]) -> Words:
@@ -210,19 +187,4 @@ class PhotonWaves:
         if drained:
             columns = np.concatenate([*drained, self._drained()], axis=1)
             return np.ascontiguousarray(columns[:, np.argsort(columns[STORE_INDEX], kind="stable")][:PHOTON_WORDS].T)
-        return ordered_rows(self._wave.blocks[0], int(self._fetch("filled")[0]), STORE_INDEX, PHOTON_WORDS)
-
-    def _pinned(self, name: str) -> Any:
-        array = getattr(self._wave, name)
-        return self._device.pinned(array.shape, array.dtype)
-
-    def _clear(self, name: str) -> None:
-        there = getattr(self._wave, name)
-        self._stream.clear(there.ctypes.data, there.nbytes)
-
-    def _fetch(self, name: str) -> Any:
-        """Returns an array of the wave's, once all that was launched is done."""
-        there, here = getattr(self._wave, name), self._host[name]
-        self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
-        self._stream.finish(self, here)
-        return here
+        return ordered_rows(self._wave.blocks[0], int(self._waves.fetch("filled")[0]), STORE_INDEX, PHOTON_WORDS)

@@ -241,7 +241,7 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
     before = address(chunk.unabsorbed) if queue.flags & HAS_MEDIA else address(chunk.flux)
     photons, step = place_of_photons(chunk, output)
     landing = Landing(data.limits, photons, step, before, address(scene.bsdfs.tables))
-    call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], (chunk, hits, landing))
+    call_at(scene.bsdfs.loops[queue.bsdf, PHOTONS], PHOTONS, (chunk, hits, landing))
     keep_photons(photons, hits, chunk, output)
     add_fates(hits, chunk, output)
     if queue.flags & HAS_MEDIA:

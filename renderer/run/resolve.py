@@ -115,6 +115,8 @@ def check_driver(settings: Settings, driver_name: str) -> None:
     for name in DRIVER_SETTINGS:
         if name not in driver.takes and getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
+    if settings.is_shared and settings.shading != "cpu":
+        raise UsageError(f"--shading {settings.shading}: other processes shade on their CPUs; leave it out")
     for name, (field, lack) in NEEDED.items():
         if getattr(settings, name) is not None and not getattr(driver, field):
             raise UsageError(f"driver {driver_name} {lack}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from renderer.settings.kinds import File
 from renderer.settings.setting import setting
-from scenes.keys.values import Choice, Whole
+from scenes.keys.values import Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,6 @@ class Measurement:
         "rays of each kind, from which the simulator tells SIMD efficiencies and what a GPU could reach if memory took "
         "no time; 0: none",
         default=1 << 14,
-        group="measuring",
-    )
-    shading: str = setting(
-        Choice(("cpu", "gpu", "auto")),
-        "where photons are shaded: cpu, by threads that stream batches to the tracer; gpu, where they stay, wave after "
-        "wave; auto: there if it can be; the same photons, bit for bit",
-        default="cpu",
         group="measuring",
     )
     json: Path | None = setting(File(), "write all figures to FILE")

@@ -354,6 +354,13 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
+    shading: str = setting(
+        Choice(("cpu", "gpu", "auto")),
+        "where hits are shaded: cpu, by threads that stream batches to the tracer; gpu, where paths and photons stay, "
+        "wave after wave; auto: there if it can be; the same bits",
+        default="cpu",
+        group=TRACING,
+    )
     builder: str | None = setting(
         Text("a name"),
         "builder of the tree: reinserted (binned, then optimised by reinsertion, fastest to trace), ploc (merges "
@@ -427,7 +434,7 @@ class RenderSettings:
     max_bounces: longest path, in surface interactions.
     threads: CPU threads that shade, or None for all cores.
     batch_rays: rays in a batch, a power of two.
-    shading: where the photons of a photon run are shaded: "cpu", "gpu", or "auto".
+    shading: where hits are shaded: "cpu", "gpu", or "auto": there where it can be.
     pixel_filter: a name of `FILTER_NAMES`.
     sampler: a name of `SAMPLER_NAMES`.
     layers: which layers there are beside the picture, a name of `renderer.film.layers.LAYER_COLUMNS`.

@@ -181,7 +181,11 @@ def for_each_shader(table: BsdfTable, which: int, chunk: Chunk, hits: int) -> No
         count = list_indices(address(chunk.shader), (ALL_BITS, np.uint32(own)), hits, address(chunk.listed))
         if count > 0:
             bsdf = table.bsdfs[Long(chunk.bsdf[chunk.listed[0]])]
-            call_at(table.loops[bsdf, which], (chunk, count, table.shaders[own]))
+            looking = (chunk, count, table.shaders[own])
+            if which == AT_POINT:
+                call_at(table.loops[bsdf, AT_POINT], AT_POINT, looking)
+            else:
+                call_at(table.loops[bsdf, PHOTON_AT_POINT], PHOTON_AT_POINT, looking)
 
 
 def make_shaders_ready(table: BsdfTable, which: int, chunk: Any) -> None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, TypingError
 from numba.extending import models, register_model
 
 from renderer.simd.columns import FLOAT, WORD_BYTES, column_bytes_now
@@ -276,18 +276,23 @@ def _place(builder: Any, columns: Any, i: Any, number: int) -> Any:
 
 
 @emitting
-def call_at(typing: Any, place: Any, arguments: Any) -> Any:
-    """Calls the loop at an address, which is compiled for some kind, with a tuple of its other arguments."""
+def call_at(typing: Any, place: Any, which: Any, arguments: Any) -> Any:
+    """Calls the loop at an address, which is compiled for some kind, with a tuple of its other arguments.
+
+    which: the column of `ADDRESSES` that it stands in, a constant.
+    """
+    if not isinstance(which, types.IntegerLiteral):
+        raise TypingError("call_at takes a constant for the column of a loop")
     kinds = (BsdfKind("", "", ()), *map(types.unliteral, arguments.types))
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        convention, (where, others) = context.call_conv, values
+        convention, (where, _, others) = context.call_conv, values
         unpacked = [
             context.cast(builder, one, own, types.unliteral(own))
             for one, own in zip(cgutils.unpack_tuple(builder, others), arguments.types, strict=True)
         ]
         if for_warp():
-            _call_numbered(typing, context, builder, where, (kinds[1:], unpacked))
+            _call_numbered(typing, context, builder, where, (which.literal_value, unpacked))
             return context.get_dummy_value()
         with cgutils.if_unlikely(builder, cgutils.is_null(builder, where)):
             convention.return_user_exc(builder, RuntimeError, ("the loops of a BSDF were not made ready",))
@@ -298,19 +303,19 @@ def call_at(typing: Any, place: Any, arguments: Any) -> Any:
             convention.return_status_propagate(builder, status)
         return context.get_dummy_value()
 
-    return types.void(types.int64, arguments), emit
+    return types.void(types.int64, which, arguments), emit
 
 
-def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed: tuple[Any, Any]) -> None:
+def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed: tuple[int, Any]) -> None:
     """Calls one of a warp's loops (`tracecore.compilation.lanes.loops`) by its number.
 
-    passed: Numba's types of the arguments but for the kind, and their values.
+    passed: which of a BSDF's loops it is, and the arguments but for the kind.
     """
-    kinds, values = passed
+    which, values = passed
     done = builder.append_basic_block("loops.done")
     choice = builder.switch(number, done)
-    for own, (unit, arguments) in enumerate(loops()):
-        if arguments[1:] != kinds:
+    for own, (column, unit, arguments) in enumerate(loops()):
+        if column != which:
             continue
         function = unit._numba_type_
         call = typing.resolve_function_type(function, arguments, {})

@@ -11,6 +11,7 @@ from numba.core import cgutils
 from numba.extending import models, register_model
 
 from renderer.simd.columns import I32
+from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.vector import emitting
 
 
@@ -43,6 +44,22 @@ def call_way(typing: Any, way: Any, arguments: Any) -> Any:
         return context.get_function(*resolved())(builder, cgutils.unpack_tuple(builder, values[1]))
 
     return resolved()[1].return_type(way, arguments), emit
+
+
+@emitting
+def call_on_cpu(typing: Any, function: Any, arguments: Any) -> Any:
+    """Calls a compiled function that returns nothing with a tuple of arguments; a warp calls nothing, and has no code
+    of it."""
+    if not for_warp():
+        typing.resolve_function_type(function, tuple(arguments), {})
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        if not for_warp():
+            call = typing.resolve_function_type(function, tuple(arguments), {})
+            context.get_function(function, call)(builder, cgutils.unpack_tuple(builder, values[1]))
+        return context.get_dummy_value()
+
+    return types.void(function, arguments), emit
 
 
 def for_each_way(numbered: Sequence[tuple[Any, int]]) -> Any:

@@ -96,4 +96,19 @@ SHIPPED: tuple[ShippedScene, ...] = (
         "dandelions on a plain, of any size, to try tracers",
         Sizes(default=1_000_000, least=1_000, most=20_000_000),
     ),
+    ShippedScene(
+        "hair",
+        "balls of long hair in a hall, of any size, to try tracers",
+        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+    ),
+    ShippedScene(
+        "forest",
+        "a forest of firs that share a few shapes, of any size, to try tracers",
+        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+    ),
+    ShippedScene(
+        "city",
+        "a city of leaning towers of thin slanted bars, of any size, to try tracers",
+        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+    ),
 )

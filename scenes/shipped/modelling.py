@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import Part
+from scenes.document import Part, corner_indices
 from scenes.meshes.geometry import corner_arrays, unit
 from scenes.meshes.shapes import CREASE, arc, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
 from scenes.model import Doubles, Mesh
@@ -165,3 +165,15 @@ def pose(offset: npt.ArrayLike, degrees: float = 0.0, axis: npt.ArrayLike = (0.0
     """Returns the (4, 4) map that turns about an axis (3,) through the origin and then moves by an offset (3,)."""
     turn = quaternion(np.array(axis, dtype=np.float64), degrees)
     return compose(np.ones(3), turn, np.array(offset, dtype=np.float64))
+
+
+def slivers(random: np.random.Generator, start: Doubles, end: Doubles, width: float | Doubles) -> Doubles:
+    """Returns triangles (n, 3, 3) from a base of some width, in metres, to a tip. start, end: (n, 3)."""
+    side = unit(np.cross(end - start, random.normal(size=start.shape)))
+    half = 0.5 * np.broadcast_to(width, len(start))[:, None] * side
+    return np.stack([start - half, start + half, end], axis=1)
+
+
+def loose(positions: Doubles, material: int) -> Mesh:
+    """Makes a mesh of triangles (n, 3, 3) that share no vertices."""
+    return Mesh(vertices=positions.reshape(-1, 3), triangles=corner_indices(len(positions)), material=material)

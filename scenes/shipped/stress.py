@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scenes.document import Document, Part, corner_indices
+from scenes.document import Document, Part
 from scenes.meshes.geometry import unit
 from scenes.meshes.shapes import curve, rectangle
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD, Transform, compose, quaternion
 from scenes.playing.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.shipped.modelling import facing_square, tube
+from scenes.shipped.modelling import facing_square, loose, slivers, tube
 from scenes.shipped.viewpoint import viewpoint
 
 SEED = 20160620
@@ -145,15 +145,3 @@ def drift(random: Random, count: int) -> Mesh:
     least = LEAST_WIDTH * (1.0 + away)
     end = start + np.maximum(lengths, least)[:, None] * unit(random.normal(size=(count, 3)))
     return loose(slivers(random, start, end, np.maximum(widths, least)), WHITE)
-
-
-def slivers(random: Random, start: Doubles, end: Doubles, width: float | Doubles) -> Doubles:
-    """Returns triangles (n, 3, 3) from a base of some width, in metres, to a tip. start, end: (n, 3)."""
-    side = unit(np.cross(end - start, random.normal(size=start.shape)))
-    half = 0.5 * np.broadcast_to(width, len(start))[:, None] * side
-    return np.stack([start - half, start + half, end], axis=1)
-
-
-def loose(positions: Doubles, material: int) -> Mesh:
-    """Makes a mesh of triangles (n, 3, 3) that share no vertices."""
-    return Mesh(vertices=positions.reshape(-1, 3), triangles=corner_indices(len(positions)), material=material)

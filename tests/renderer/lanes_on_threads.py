@@ -122,7 +122,8 @@ class LanesOnThreads:
             attributes="",
             cast="%wave = bitcast ptr %given to ptr",
         )
-        head = f'target triple = "{llvm.get_process_triple()}"\n'
+        layout = f'target datalayout = "{self._machine.target_data}"\n'  # where fields of structures lie
+        head = f'{layout}target triple = "{llvm.get_process_triple()}"\n'
         module = optimised(head + _replaced(code.text) + entry + FUNCTIONS, self._machine)
         self._engine = llvm.create_mcjit_compiler(module, self._machine)
         self._engine.finalize_object()

@@ -43,6 +43,7 @@ KEYS = {
     "builders": figure_keys.BUILDERS,
     "embree": figure_keys.EMBREE,
     "launches": figure_keys.LAUNCHES,
+    "rays": figure_keys.RAYS,
 }
 
 
@@ -72,6 +73,7 @@ def test_the_help_of_bench_names_the_others(capsys):
     assert [name for name in cli.COMMANDS if f"\n  tracecore {name} " in text] == [
         "bench",
         *(f"bench {name}" for name in KEYS),
+        "bench compare",
     ]
 
 

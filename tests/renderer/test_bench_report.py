@@ -69,8 +69,16 @@ class Page(HTMLParser):
 
 
 def measured(kernel, kind, view, rate, **known):
+    seconds = tuple(1.0 / (factor * rate) for factor in (0.95, 0.995, 1.0, 1.005, 1.05))
     return KernelMeasurement(
-        kernel=kernel, kind=kind, view=view, rays=48, rate=rate, least=0.9 * rate, most=1.2 * rate, **known
+        **{"seconds": seconds} | known,
+        kernel=kernel,
+        kind=kind,
+        view=view,
+        rays=48,
+        rate=rate,
+        least=0.9 * rate,
+        most=1.2 * rate,
     )
 
 
@@ -217,23 +225,37 @@ def test_the_answer_says_who_wins_by_how_much_and_why():
             BASE, QUICK, NEXT, measured("while-while", "photon", "none", 9.0), measured("bvh4", "photon", "none", 8.9)
         )
     )
-    assert lead == "Fastest: bvh4 on ao; while-while on photon."
+    assert lead == "Fastest: bvh4 on ao; while-while on photon (the same as bvh4)."
     assert ao == (
         "ao: bvh4 traces 300 million rays per second, 3.00 times the baseline while-while and 1.50 times the runner-up "
-        "persistent-bvh4. For it, beside while-while: 20 nodes of a ray instead of 40. Against it: 50.0% of lanes with "
-        "work at nodes instead of 60.0%."
+        "persistent-bvh4, clearly faster. For it, beside while-while: 20 nodes of a ray instead of 40. Against it: "
+        "50.0% of lanes with work at nodes instead of 60.0%."
     )
     assert photon == (
-        "photon: while-while, the baseline, traces 9 million rays per second, 1.01 times the runner-up bvh4, though "
-        "their ranges overlap."
+        "photon: while-while, the baseline, traces 9 million rays per second, 1.01 times the runner-up bvh4, the same."
     )
+
+
+def test_the_answer_says_how_sure_a_lead_is():
+    def told(best, second):
+        rates = zip(("while-while", "bvh4"), (best, second), strict=True)
+        ones = [measured(name, "ao", "front", 9.0, seconds=seconds) for name, seconds in rates]
+        return [text.partition(";")[0] for text in answer(contest(replace(ones[0], rate=9.1), ones[1]))]
+
+    rounds = (1.0, 1.001, 0.999, 1.0, 1.0)
+    lead, ao = told(rounds, tuple(1.02 * value for value in rounds))
+    assert lead == "Fastest: while-while on ao (barely)."
+    assert "the runner-up bvh4, barely faster." in ao
+    lead, ao = told(rounds[:3], rounds)
+    assert lead == "Fastest: while-while on ao."
+    assert "the runner-up bvh4, of too few rounds to be sure." in ao
 
 
 def test_the_answer_owns_up_to_what_it_does_not_know():
     slow = replace(BASE, rate=50.0, steps=steps(20.5, 0.5), bound=None)
     assert answer(contest(slow, QUICK))[1].endswith(
-        "6.00 times the baseline and runner-up while-while. Its steps, lanes and bound are like those of while-while: "
-        "the reason is not among them."
+        "6.00 times the baseline and runner-up while-while, clearly faster. Its steps, lanes and bound are like those "
+        "of while-while: the reason is not among them."
     )
     worse = replace(slow, steps=steps(10.0, 0.5))
     assert answer(contest(worse, QUICK))[1].endswith(
@@ -245,7 +267,7 @@ def test_the_answer_owns_up_to_what_it_does_not_know():
 
 def test_the_answer_counts_view_points_at_which_the_lead_holds():
     found = contest(BASE, QUICK, replace(BASE, view="back", rate=90.0), replace(QUICK, view="back", rate=80.0))
-    assert "while-while, ahead of it at 1 of 2 view points." in answer(found)[1]
+    assert "while-while, clearly faster, ahead of it at 1 of 2 view points." in answer(found)[1]
 
 
 def test_a_peer_stands_beside_the_fastest_kernel_and_never_wins():
@@ -271,7 +293,7 @@ def test_what_is_wrong_takes_no_part():
     found = contest(BASE, blind, NEXT)
     lead, ao, struck = answer(found)
     assert lead == "Fastest: persistent-bvh4 on ao."
-    assert "bvh4 traces 200 million rays per second, 2.00 times the baseline and runner-up while-while." in ao
+    assert "bvh4 traces 200 million rays per second, 2.00 times the baseline and runner-up while-while, " in ao
     assert struck == (
         "Struck out: bvh4 on ao (view point front), whose hits are wrong: ray 17 from (0.5, 0, 1) along (0, 0, 1) hits "
         "nothing, by the CPU it hits it; 9 rays differ."

@@ -259,7 +259,7 @@ def assert_all_accounted_for(snapshot, photons):
     assert counts.stored > 0
 
 
-SMALL = {"museum": "museum:10k", "stress": "stress:1k"}
+SMALL = {"museum": "museum:10k"} | {name: f"{name}:1k" for name in ("stress", "hair", "forest", "city")}
 
 
 @pytest.mark.parametrize("scene", [row.name for row in scenes.shipped_scenes()])

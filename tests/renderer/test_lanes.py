@@ -9,23 +9,37 @@ import pytest
 from lanes_on_threads import LanesOnThreads
 
 import tracecore
+from renderer.camera_paths.paths import EyeJob
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
-from renderer.gpu.photon_kernel import BATCH_ROWS, CAPACITY, PAD, WARP_HITS, WARP_LAUNCH, PhotonWave, shade_wave
-from renderer.gpu.photon_waves import numbered_loops
+from renderer.drivers.path import PathDriver
+from renderer.film.layers import LAYER_BIAS, LAYER_END, LAYER_LIGHT
+from renderer.gpu import eye_waves, photon_waves
+from renderer.gpu.eye_kernel import shade_eye_wave
+from renderer.gpu.photon_kernel import shade_wave
+from renderer.gpu.waves import with_loops
+from renderer.photons.lookup import no_photons
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.photons.store import PHOTON_COUNTERS, PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX
+from renderer.photons.store import PHOTON_RAYS, STORE_INDEX
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from scenes import load
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
 from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
-from tracecore.rays import HIT_FLOATS, RAY_FLOATS
 from tracecore.workers.pool import WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
 WARPS, PHOTONS = 2, 2000
+
+#: Width and height of a picture, and its passes: more than the warps have room for at once.
+SIZE, PASSES = (40, 24), 2
+
+
+class HostArrays:
+    """Makes arrays of waves in the host's memory."""
+
+    zeros = staticmethod(np.zeros)
 
 
 class Kitchen:
@@ -35,32 +49,10 @@ class Kitchen:
         self.snapshot = load("kitchen").snapshot(0.0)
         self.scene = pack_scene(self.snapshot)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
-        numbered, loops = numbered_loops(self.scene)
-        self.wave = self._new_wave(numbered)
+        numbered, loops = with_loops(self.scene, photon_waves.photon_units())
+        self.wave = photon_waves.new_wave(HostArrays, numbered, self.task, WARPS, PHOTONS)
+        self.wave.supply[1] = PHOTONS
         self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), loops)
-
-    def _new_wave(self, scene):
-        zeros, column = np.zeros, CAPACITY + PAD
-        return PhotonWave(
-            scene=scene,
-            task=self.task,
-            supply=np.array([0, PHOTONS]),
-            active=zeros(WARPS, np.int64),
-            fresh=zeros((WARPS, 2), np.int64),
-            turns=zeros(WARPS, np.int64),
-            batches=zeros((WARPS, 2, BATCH_ROWS, column), np.uint32),
-            hits=zeros((WARPS, HIT_FLOATS, column), np.float32),
-            chunk=zeros(1, WARP_HITS),
-            launch=zeros(1, WARP_LAUNCH),
-            waiting=zeros((1, 1), np.uint32),
-            waits=zeros(1, np.int64),
-            blocks=zeros((1, STORE_COLUMNS, 10 * PHOTONS), np.uint32),
-            filled=zeros(1, np.int64),
-            counters=zeros((WARPS, PHOTON_COUNTERS), np.int64),
-            traced=zeros((WARPS * CAPACITY, RAY_FLOATS), np.float32),
-            answers=zeros((WARPS * CAPACITY, HIT_FLOATS), np.float32),
-            capacity=CAPACITY,
-        )
 
     def traced_by_lanes(self, tracer):
         """Returns photons in order, and counters, of waves whose lanes are threads."""
@@ -109,3 +101,39 @@ def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
     assert "ld.shared" in ptx, "scratch is not found by pointers to shared memory"
     assert ".local" not in ptx, "something has its address taken, and lies in memory"
     assert ".extern .func" not in ptx, "something is called that a GPU does not have"
+
+
+def passes_by_lanes(driver, tracer):
+    """Returns images, and counters, of passes whose lanes are threads."""
+    scene, loops = with_loops(driver.scene, eye_waves.eye_units())
+    image, taken = np.zeros((1, LAYER_END)), np.zeros(1, np.int64)
+    task, slots = driver.eye_task(0), driver._shadow_slots()
+    job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
+    wave = eye_waves.new_wave(HostArrays, job, (WARPS, slots), PASSES)
+    wave.sequences[:] = range(PASSES)
+    lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), loops))
+    record = np.zeros(MOST_BYTES, np.uint8)
+    lay_out(wave, record.ctypes.data)
+    while True:
+        for warp in range(WARPS):
+            lanes.run(warp, record.ctypes.data)
+        if not wave.active.any() and not wave.shadows.any():
+            return wave.images, wave.counters
+        wave.answers[:] = tracer.closest_hit(wave.traced)
+        wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+
+
+def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
+    snapshot = load("vases").snapshot(0.0)  # metals, plastics, glass that absorbs, the sky
+    settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
+    columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        driver = PathDriver(snapshot, tracer, settings)
+        images, counters = passes_by_lanes(driver, tracer)
+        expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
+        driver.close()
+    for image, loops in zip(images, expected, strict=True):
+        np.testing.assert_array_equal(image[:, columns], loops[:, columns])
+    assert np.count_nonzero(images[0][:, 0]) > 0
+    rays = driver.work.rays
+    assert counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]

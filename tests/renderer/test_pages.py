@@ -12,8 +12,12 @@ from pages import NOT_RUN, PAGES, ROOT, SMALL, Command, commands, made_small, me
 from renderer import cli
 from shaders import registry
 
-#: Pages whose Python other tests run: test_python_call.py, test_worker_pool.py and test_kernels.py.
-RUN_ELSEWHERE = (ROOT / "docs" / "python.md", ROOT / "tracecore" / "README.md")
+#: Pages whose Python other tests run: test_python_call.py, test_worker_pool.py, test_kernels.py, test_recorded_rays.py.
+RUN_ELSEWHERE = (
+    ROOT / "docs" / "python.md",
+    ROOT / "docs" / "recorded-rays.md",
+    ROOT / "tracecore" / "README.md",
+)
 
 #: What makes a command small.
 SMALLER = {

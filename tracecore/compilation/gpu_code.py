@@ -32,6 +32,7 @@ PTX = "+ptx80"
 SUPPORT = """
 declare float @llvm.sqrt.f32(float)
 declare double @llvm.sqrt.f64(double)
+declare double @llvm.floor.f64(double)
 define internal float @sqrtf(float %x) alwaysinline {
   %root = call float @llvm.sqrt.f32(float %x)
   ret float %root
@@ -39,6 +40,10 @@ define internal float @sqrtf(float %x) alwaysinline {
 define internal double @sqrt(double %x) alwaysinline {
   %root = call double @llvm.sqrt.f64(double %x)
   ret double %root
+}
+define internal double @floor(double %x) alwaysinline {
+  %whole = call double @llvm.floor.f64(double %x)
+  ret double %whole
 }
 define internal void @NRT_incref(ptr %one) alwaysinline {
   ret void
@@ -50,7 +55,7 @@ define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinli
   ret ptr null
 }
 """
-SUPPORTED = re.findall(r"@(\w+)\(.*{$", SUPPORT, flags=re.M)
+SUPPORTED = re.findall(r"(?:define|declare) .*@([\w.]+)\(", SUPPORT)
 
 #: The entry: a pointer to what the function takes.
 ENTRY = """
@@ -122,8 +127,8 @@ def _alone(text: str) -> str:
     """Returns instructions of which nothing is seen from outside, with all that they call."""
     text = re.sub(r"^target .*\n", "", text, flags=re.M)
     for name in SUPPORTED:
-        text = re.sub(rf"^declare [^\n]*@{name}\(.*\n", "", text, flags=re.M)
-        text = re.sub(rf"^define [^\n]*@{name}\([^\n]*\n(.*\n)*?}}\n", "", text, flags=re.M)
+        text = re.sub(rf"^declare [^\n]*@{re.escape(name)}\(.*\n", "", text, flags=re.M)
+        text = re.sub(rf"^define [^\n]*@{re.escape(name)}\([^\n]*\n(.*\n)*?}}\n", "", text, flags=re.M)
     text = re.sub(r"^declare .*@llvm\.x86\..*\n", "", text, flags=re.M)
     text = re.sub(r"^define (linkonce_odr |internal |private )?", "define internal ", text, flags=re.M)
     text = re.sub(

@@ -26,8 +26,9 @@ I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 ALL_LANES = I32(-1)
 
 
-#: Loops that code for a warp calls by their numbers: units, and Numba's types of their arguments.
-Loops = Sequence[tuple[Any, tuple[Any, ...]]]
+#: Loops that code for a warp calls by their numbers: which of several each is, the unit, and Numba's types of its
+#: arguments.
+Loops = Sequence[tuple[int, Any, tuple[Any, ...]]]
 
 
 class _Target(threading.local):

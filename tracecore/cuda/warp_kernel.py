@@ -51,8 +51,8 @@ def kept_machine_code(device: CudaDevice, function: Callable[..., Any], argument
     from tracecore.compilation.cache_folder import cache_folder
     from tracecore.compilation.gpu_code import ptx_of, warp_code
 
-    kinds = [str(kind) for _, arguments in loops for kind in arguments]
-    wanted = repr((function.__module__, function.__name__, str(argument), kinds, device.architecture, REGISTERS))
+    called = [(which, unit.py_func.__name__, *map(str, arguments)) for which, unit, arguments in loops]
+    wanted = repr((function.__module__, function.__name__, str(argument), called, device.architecture, REGISTERS))
     folder, name = cache_folder(function.__module__.partition(".")[0]), hashlib.sha256(wanted.encode()).hexdigest()
     name = f"{name[:32]}.cubin"
     with suppress(OSError):

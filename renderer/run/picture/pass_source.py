@@ -12,6 +12,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from renderer.drivers.driver import Driver, Work, summed
+from renderer.errors import UsageError
 from renderer.run.containment import Containment
 from renderer.run.motion import block_of, looks_same, stands_still
 from renderer.run.resuming.checkpoint_file import NO_WORK, both
@@ -51,6 +52,9 @@ class PassSource:
         self._logs: list[Log] = []
         self._others = ExitStack()
         self.begin()
+        if settings.shading == "gpu" and (reason := self.driver.why_on_cpu) is not None:
+            self.close()
+            raise UsageError(f"--shading gpu: {reason}")
 
     @property
     def work(self) -> Work:

@@ -73,6 +73,7 @@ class PictureRecord:
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
+            shading="gpu" if driver.why_on_cpu is None else "cpu",
             darkness=missing_light(context, source.work, is_black=not film.linear.any()),
             samples=film.counts,
             start_seconds=self._start_seconds,

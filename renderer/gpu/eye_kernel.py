@@ -1,0 +1,130 @@
+"""The kernel that shades eye paths: each warp has a batch of a pass, and shades it as a CPU's thread shades one."""
+
+from typing import NamedTuple
+
+from renderer.camera_paths.bounce import advance_eye_paths, batch_ahead
+from renderer.camera_paths.loops import SHADOW, add_lit, start_paths
+from renderer.camera_paths.paths import (
+    EYE_COLUMNS,
+    EYE_WORDS,
+    EyeBatch,
+    EyeJob,
+    ShadowRays,
+)
+from renderer.camera_paths.task import EyeTask
+from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
+from renderer.scene.photon_scene import Records
+from renderer.shading.chunks import HIT_ID
+from renderer.simd.columns import WORD_BYTES, add_to, as_floats, for_lanes
+from shaders.float32 import Doubles, Longs
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.gpu_code import beside_core, warp_index
+from tracecore.compilation.vector import address
+from tracecore.rays import RAY_FLOATS, Floats, Ids
+
+#: Scratch of a warp, with a word of each ray behind it by which they are sorted.
+WARP_PATHS = for_lanes(EYE_COLUMNS)
+SCRATCH_BYTES = WARP_PATHS.itemsize + WORD_BYTES * (CAPACITY + PAD)
+
+#: Rows of a batch of a warp: rays and paths.
+BATCH_ROWS = RAY_FLOATS + EYE_WORDS
+
+
+class EyeWave(NamedTuple):
+    """Batches of eye paths in a GPU's memory, one for each warp. Warps are dealt out to passes.
+
+    job: of all passes; each has a number, an image and pixels that are taken of its own.
+    sequences: (passes,) int64, their numbers.
+    images: (passes, width * height, columns) float64, see `EyeJob`.
+    taken: (passes, 1) int64, the same.
+    active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
+    turns: (warps,) int64, which of two batches has the rays.
+    batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
+    words: (warps, 4, column) uint32, hits.
+    shadows: (warps, slots) int64, shadow rays of each slot.
+    shadow_rays: (warps, slots, 8, column) float32.
+    radiance: (warps, slots, 3, column) float32, of `ShadowRays`.
+    shadow_paths: (warps, slots, SHADOW_WORDS, column) uint32, the same.
+    shadow_words: (warps, slots, 4, column) uint32, what they hit.
+    chunk: (1,) `WARP_PATHS`: what scratch is like, which each warp has beside its core.
+    search: (1,) of `EyeBatch`, without meaning here.
+    counters: (warps, EYE_COUNTERS) int64.
+    traced, answers: (warps * CAPACITY, 8) and (.., 4) float32, the rays as a launch of a kernel takes them, those of a
+        batch side by side, and their hits.
+    shadows_traced, shadow_answers: (warps * slots * CAPACITY, 8) and (.., 4) float32, the same of shadow rays.
+    """
+
+    job: EyeJob
+    sequences: Longs
+    images: Doubles
+    taken: Longs
+    active: Longs
+    fresh: Longs
+    turns: Longs
+    batches: Ids
+    words: Ids
+    shadows: Longs
+    shadow_rays: Floats
+    radiance: Floats
+    shadow_paths: Ids
+    shadow_words: Ids
+    chunk: Records
+    search: Records
+    counters: Longs
+    traced: Floats
+    answers: Floats
+    shadows_traced: Floats
+    shadow_answers: Floats
+
+
+def shade_eye_wave(wave: EyeWave) -> None:
+    """Shade the hits of a warp's batch, and fill it up with the next pixels of its pass."""
+    own, warps = warp_index(), len(wave.active)
+    if own >= warps:
+        return
+    turn, active, counts, passes = wave.turns[own], wave.active[own], wave.shadows[own], len(wave.sequences)
+    job = job_of(wave, own % passes)
+    here, words = wave.batches[own, turn], wave.words[own]
+    rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + EYE_WORDS]
+    scratch, ahead = beside_core(wave.chunk), wave.batches[own, 1 - turn]
+    hits = as_floats(words)
+    batch = EyeBatch(rays, hits, words[HIT_ID], paths, scratch, ahead, wave.search, wave.counters[own])
+    shadows = ShadowRays(wave.shadow_rays[own], wave.radiance[own], wave.shadow_paths[own], counts)
+    take_answers(wave.answers, CAPACITY * own, active, hits)
+    answers, slots = wave.shadow_words[own], len(counts)
+    for slot in range(slots):
+        take_answers(wave.shadow_answers, CAPACITY * (slots * own + slot), counts[slot], as_floats(answers[slot]))
+    add_lit(job, shadows, answers)
+    kept = advance_eye_paths(job, batch, active, wave.fresh[own], shadows)
+    fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
+    hand_over(as_floats(ahead[:RAY_FLOATS]), kept + fresh, wave.traced, CAPACITY * own, False)
+    for slot in range(slots):
+        hand_over(shadows.rays[slot], counts[slot], wave.shadows_traced, CAPACITY * (slots * own + slot), False)
+        add_to(address(batch.counters) + 8 * SHADOW, counts[slot])
+    wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
+
+
+@inlined
+def job_of(wave: EyeWave, own: int) -> EyeJob:
+    """Returns the job of a pass."""
+    job, task = wave.job, wave.job.task
+    of_pass = EyeTask(
+        task.seed,
+        wave.sequences[own],
+        task.diffuse,
+        task.max_bounces,
+        task.light_samples,
+        task.radius,
+        task.sampler,
+    )
+    return EyeJob(
+        job.scene,
+        job.lookup,
+        of_pass,
+        job.camera,
+        job.size,
+        job.pixels,
+        wave.taken[own],
+        job.reach,
+        wave.images[own],
+    )

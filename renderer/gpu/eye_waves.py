@@ -1,0 +1,177 @@
+"""Passes over eye paths that are traced and shaded on one GPU, wave after wave: only images come to the host.
+
+Each warp has a batch of paths of one pass, and several passes are under way together. A wave is three launches: one
+shades what the rays of all batches have hit and puts the next ones in their places (`renderer.gpu.eye_kernel`), one
+traces these, and one their shadow rays, with any kernel of `tracecore.kernels`.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from renderer.camera_paths.bounce import scatter_paths
+from renderer.camera_paths.lighting import light_vertices
+from renderer.camera_paths.loops import EYE_COUNTERS
+from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
+from renderer.camera_paths.task import FOLLOW, NOTHING
+from renderer.camera_paths.vertices import rules_type
+from renderer.gpu.eye_kernel import BATCH_ROWS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
+from renderer.gpu.ray_rows import CAPACITY, PAD
+from renderer.gpu.waves import Shader, Traced, Waves, with_loops
+from renderer.photons.searching import SEARCH_COLUMNS
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import SHEET
+from renderer.shading.scattering import LIGHT, SCATTER
+from shaders.float32 import Doubles, Longs
+from tracecore.cuda.device_arrays import DeviceArrays
+from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
+from tracecore.tracers.gpu import GpuTracer
+
+#: Warps of a multiprocessor, as many as their registers and scratch leave room for.
+WARPS = 9
+
+#: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
+PATHS_TOGETHER = 1 << 24
+
+#: The shares of a GPU's free memory that batches and images may take.
+BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
+
+
+class EyePasses(NamedTuple):
+    """Passes that a GPU has traced.
+
+    images: yields (width * height, columns) float64 for each of them, which the next one overwrites.
+    counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
+    seconds: wall time until all were traced.
+    traced_seconds: of these the GPU traced.
+    """
+
+    images: Iterator[Doubles]
+    counters: Longs
+    seconds: float
+    traced_seconds: float
+
+
+def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
+    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can.
+
+    diffuse: what they do with diffuse reflection.
+    """
+    if not isinstance(tracer, GpuTracer):
+        return "only the tracer of a GPU has one to shade on (--device gpu)"
+    if diffuse not in (FOLLOW, NOTHING):
+        return "the driver asks photons for light, which only the CPU does"
+    if len(scene.bsdfs.shaders) > 0:
+        return "the scene has functions of your own that look at each hit, which only the CPU calls"
+    if scene.photon_scene.flags & SHEET:
+        return "the scene has sheets that shadow rays go through, which only the CPU follows"
+    return None
+
+
+class EyeWaves:
+    """Traces and shades passes over eye paths on a tracer's GPU.
+
+    job: of a pass; its number and the pixels of its image are not looked at.
+    slots: shadow rays of a vertex.
+
+    Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
+    """
+
+    def __init__(self, tracer: GpuTracer, job: EyeJob, slots: int) -> None:
+        self._tracer = tracer
+        with tracer.vacant_gpu("cannot begin to shade eye paths"):
+            arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
+            scene, loops = with_loops(job.scene, eye_units())
+            fitting = int(IMAGE_SHARE * free) // (8 * job.image.shape[1] * job.size[0] * job.size[1])
+            #: Passes that are under way together, at most.
+            self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
+            job = arrays.copied(job._replace(scene=scene))
+            warps = min(tracer.gpu.multiprocessors * WARPS, int(BATCH_SHARE * free) // bytes_of_warp(slots))
+            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), self.most_passes)
+            self._all = wave
+            traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
+            if slots > 0:
+                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
+            self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, loops, SCRATCH_BYTES), wave, traced)
+
+    def trace(self, sequences: Sequence[int]) -> EyePasses:
+        """Returns passes by their numbers: the same images, bit for bit, as the CPU's loops add up.
+
+        Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
+        """
+        waves, passes, traced = self._waves, len(sequences), 0.0
+        with self._tracer.vacant_gpu("cannot shade eye paths"):
+            started = time.perf_counter()
+            whole = self._all
+            first = (whole.sequences[:passes], whole.images[:passes], whole.taken[:passes])
+            waves.use(whole._replace(sequences=first[0], images=first[1], taken=first[2]))
+            waves.put("sequences", sequences)
+            waves.clear("images", "taken", "active", "shadows", "counters")
+            while True:
+                waves.launch()
+                is_over = not waves.fetch("active").any() and not waves.fetch("shadows").any()
+                traced += waves.traced_seconds()
+                if is_over:
+                    break
+            counters = waves.fetch("counters")
+            own = np.arange(len(counters)) % passes
+            sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
+            seconds = time.perf_counter() - started
+        return EyePasses(self._images(passes), sums, seconds, traced)
+
+    def _images(self, passes: int) -> Iterator[Doubles]:
+        for own in range(passes):
+            with self._tracer.vacant_gpu("cannot fetch a picture"):
+                image: Doubles = self._waves.fetch("images", own)
+            yield image
+
+
+def eye_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
+    """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them."""
+    arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
+    return {LIGHT: (light_vertices, arguments), SCATTER: (scatter_paths, arguments)}
+
+
+def bytes_of_warp(slots: int) -> int:
+    """Returns about how much memory a warp's batches take. slots: shadow rays of a vertex."""
+    rows = RAY_FLOATS + HIT_FLOATS
+    own, shadows = 2 * BATCH_ROWS + HIT_FLOATS + rows, rows + HIT_FLOATS + RAY_FLOATS + 3 + SHADOW_WORDS
+    return 4 * (CAPACITY + PAD) * (own + slots * shadows)
+
+
+def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes: int) -> EyeWave:
+    """Returns the arrays of a wave, zeros. arrays: makes them where the job lies."""
+    (warps, slots), zeros, column = warps_and_slots, arrays.zeros, CAPACITY + PAD
+    columns = job.image.shape[1]
+    return EyeWave(
+        job=job,
+        sequences=zeros((passes,), np.int64),
+        images=zeros((passes, job.size[0] * job.size[1], columns), np.float64),
+        taken=zeros((passes, 1), np.int64),
+        active=zeros((warps,), np.int64),
+        fresh=zeros((warps,), np.int64),
+        turns=zeros((warps,), np.int64),
+        batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
+        words=zeros((warps, HIT_FLOATS, column), np.uint32),
+        shadows=zeros((warps, slots), np.int64),
+        shadow_rays=zeros((warps, slots, RAY_FLOATS, column), np.float32),
+        radiance=zeros((warps, slots, 3, column), np.float32),
+        shadow_paths=zeros((warps, slots, SHADOW_WORDS, column), np.uint32),
+        shadow_words=zeros((warps, slots, HIT_FLOATS, column), np.uint32),
+        chunk=zeros((1,), WARP_PATHS),
+        search=zeros((1,), SEARCH_COLUMNS),
+        counters=zeros((warps, EYE_COUNTERS), np.int64),
+        traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
+        answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
+        shadows_traced=zeros((warps * slots * CAPACITY, RAY_FLOATS), np.float32),
+        shadow_answers=zeros((warps * slots * CAPACITY, HIT_FLOATS), np.float32),
+    )
