@@ -12,14 +12,14 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 
 from renderer.commands import COMMANDS
-from renderer.commands.arguments import Parser
 from renderer.commands.completion import PrintCompletion
+from renderer.commands.parser import Parser
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
-from renderer.plain_text import line, plainly_printed
+from renderer.plain_text import line, plainly_printed, told_in_json
 from renderer.version import __version__
 
 EXIT_DONE, EXIT_FAILED, EXIT_BAD_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -32,7 +32,7 @@ examples:
   tracecore scene list                         the scenes that come with the program
   tracecore doctor                             what runs on this machine, and what is missing
 
-tracecore COMMAND --help tells more about each.
+tracecore COMMAND --help shows what most people use of each, and --help all the rest.
 """
 
 
@@ -70,7 +70,8 @@ def main(argv: Sequence[str] | None = None, started: float | None = None) -> int
         words = _with_one_name(command_line)
         arguments = make_parser(words).parse_args(words)
         arguments.command_line, arguments.started = command_line, started
-        with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
+        told = told_in_json() if getattr(arguments, "progress", None) == "json" else nullcontext()
+        with interruptible(), told, _logs_heard(quiet=getattr(arguments, "quiet", False)):
             status = _run(arguments)
             if status == EXIT_INTERRUPTED:
                 status = interrupted_status()

@@ -4,6 +4,7 @@ Characters that move the cursor, change what was printed, or turn the direction 
 them, such as \\x1b (Boucher, Anderson: Trojan Source, 2023). Commands print as ever; the streams see to it.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -52,6 +53,34 @@ class PlainStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+class JsonStream(PlainStream):
+    """Writes each line of text to a stream as a line of JSON, for programs that read nothing else there."""
+
+    _begun = ""
+
+    def write(self, text: str) -> int:
+        """Writes the lines that a text ends; the rest waits for its end. Returns the length of the text."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for one in filter(str.strip, lines):
+            self.stream.write(json.dumps({"event": "message", "text": one}) + "\n")
+        return len(text)
+
+    def isatty(self) -> bool:
+        """Returns False: nobody looks at it who would see a bar move."""
+        return False
+
+
+@contextmanager
+def told_in_json() -> Iterator[None]:
+    """Has all that is printed to stderr while the block runs be lines of JSON."""
+    stream: Any = JsonStream(sys.stderr)
+    with redirect_stderr(stream):
+        try:
+            yield
+        finally:
+            print(file=stream, flush=True)  # ends a line that has no end
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
 from renderer.bench.table import MISSING, STRUCK_OUT, aligned, number, ranged, share
+from renderer.plain_text import rounded
 from tracecore import Device
 from tracecore.benchmarks.tree_time import TreeTime
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
@@ -183,8 +184,8 @@ def table(trees: Sequence[BuiltTree]) -> str:
     rows = [
         [
             tree.builder,
-            f"{tree.seconds:.3g} ({tree.least:.3g}-{tree.most:.3g})",
-            MISSING if tree.thread_seconds is None else f"{tree.thread_seconds:.3g}",
+            f"{rounded(tree.seconds, 3)} ({rounded(tree.least, 3)}-{rounded(tree.most, 3)})",
+            MISSING if tree.thread_seconds is None else rounded(tree.thread_seconds, 3),
             f"{tree.bytes:.0f}",
             str(tree.nodes),
             number(tree.sah_cost),
@@ -200,9 +201,9 @@ def time_table(found: TreeTime) -> str:
     """Returns a line for each step, with its milliseconds, for the GPU and for the CPU."""
     rows = [["lbvh for a GPU, wall ms", "step by step", "all (range)"]]
     for where, steps, rounds in (("the GPU", found.gpu, found.gpu_rounds), ("the CPU", found.cpu, found.cpu_rounds)):
-        each = ", ".join(f"{name} {1e3 * seconds:.3g}" for name, seconds in steps.items())
-        least, most = (f"{1e3 * seconds:.3g}" for seconds in (min(rounds), max(rounds)))
-        rows.append([f"built and packed by {where}", each, f"{1e3 * median(rounds):.3g} ({least}-{most})"])
+        each = ", ".join(f"{name} {rounded(1e3 * seconds, 3)}" for name, seconds in steps.items())
+        least, most = (rounded(1e3 * seconds, 3) for seconds in (min(rounds), max(rounds)))
+        rows.append([f"built and packed by {where}", each, f"{rounded(1e3 * median(rounds), 3)} ({least}-{most})"])
     return aligned(rows)
 
 

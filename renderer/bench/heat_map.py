@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from renderer.bench.ray_generators import RayPlan, morton_order
 from renderer.errors import UsageError
+from renderer.plain_text import rounded
 from tracecore.analysis.steps import StepSequences
 from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.tracer import EmulatedTracer
@@ -60,7 +61,7 @@ class HeatMap:
 
     def label(self, value: float) -> str:
         """Returns a number of the scale as text."""
-        return f"{value:.0%}" if self.is_share else f"{value:.3g}"
+        return f"{value:.0%}" if self.is_share else rounded(value, 3)
 
 
 def by_pixel(values: npt.ArrayLike, plan: RayPlan) -> Doubles:

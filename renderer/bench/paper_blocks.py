@@ -19,6 +19,7 @@ from renderer.bench.literature.gunther import (
 )
 from renderer.bench.literature.lier import LIER_REFERENCES
 from renderer.bench.table import MISSING, number, photon_run, ranged, registers, share
+from renderer.plain_text import rounded
 from tracecore.kernels.strategies import find_strategy
 
 #: Rows of cells; the first one says what the columns are.
@@ -186,7 +187,7 @@ def _construction(ours: Ours) -> Block:
 
 def _seconds(tree: BuiltTree) -> str:
     """Returns seconds and their range as text."""
-    return f"{tree.seconds:.3g} ({tree.least:.3g}-{tree.most:.3g})"
+    return f"{rounded(tree.seconds, 3)} ({rounded(tree.least, 3)}-{rounded(tree.most, 3)})"
 
 
 def _sizes(paper: Paper, ours: Ours) -> Block:

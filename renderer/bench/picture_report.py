@@ -230,4 +230,4 @@ def _lead(first: Reached, second: Reached) -> str:
 
 def duration(seconds: float) -> str:
     """Returns seconds for people to read, three digits of them."""
-    return f"{seconds:.3g} s"
+    return f"{rounded(seconds, 3)} s"

@@ -4,62 +4,21 @@ Nothing here imports a compiler, NumPy or scenes, but for their kinds of values,
 """
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.kinds import Definitions, FlagOrNames
 from renderer.settings.part_of import PartOf, read_part_of
 from renderer.settings.path_name import PathName, read_path_name
-from renderer.settings.picture import MAX_FRAME, TRACING, UNSHARED, Settings
+from renderer.settings.picture import TRACING, UNSHARED, Settings
 from renderer.settings.setting import Setting, settings_of
-from scenes.keys.near_miss import did_you_mean
+from renderer.settings.settings_file import FRAME_KINDS
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")
-
-#: How argparse tells that a word is none of a few.
-INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
-
-#: What begins with a minus and is a value all the same, a number or several. Python 3.11 would take -1e3 for an option.
-NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(,[-+.e\d]*)*$", re.IGNORECASE)
-
-
-class Parser(argparse.ArgumentParser):
-    """This is an `ArgumentParser` whose errors take one line, and that wants options in full."""
-
-    #: Makes the epilog when help is asked for; it may import what is heavy.
-    make_epilog: Callable[[], str] | None = None
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
-        self._negative_number_matcher = NEGATIVE_NUMBER
-
-    def format_help(self) -> str:
-        """Return the help, with the epilog that is made now, if it is to be."""
-        if self.make_epilog is not None:
-            self.epilog = self.make_epilog()
-        return super().format_help()
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the namespace and nothing that is left: an option that there is not is an error of this very parser,
-        which knows those that are like it.
-        """
-        found, left = super().parse_known_args(args, namespace)
-        unknown = [word for word in left if word.startswith("--")]
-        if unknown:
-            near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
-            self.error(f"unrecognized arguments: {' '.join(left)}{near}")
-        return found, left
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line on stderr and exit with status 2."""
-        wrong = INVALID_CHOICE.search(message)
-        near = did_you_mean(wrong[1], re.findall(r"[^\s',]+", wrong[2])) if wrong else ""
-        self.exit(2, f"tracecore: error: {message}{near} (see: {self.prog} --help)\n")
 
 
 def argument_type(kind: Kind) -> Callable[[str], Any]:
@@ -99,25 +58,11 @@ def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False)
     """Adds --frames."""
     parser.add_argument(
         "--frames",
-        type=frames,
+        type=argument_type(FRAME_KINDS["frames"]),
         required=is_required,
         metavar="A:B[:STEP]",
         help="frames from A to B, both included, as numbered files",
     )
-
-
-def frames(text: str) -> range:
-    """Reads A:B or A:B:STEP, and returns the frames from A to B, both included."""
-    try:
-        first, last, *step = (int(part) for part in text.split(":"))
-        found = range(first, last + 1, *step)
-    except (ValueError, TypeError):
-        raise argparse.ArgumentTypeError(f"expected FIRST:LAST or FIRST:LAST:STEP, got '{text}'") from None
-    if not (found and found[0] >= 0 and last <= MAX_FRAME and found.step > 0):
-        raise argparse.ArgumentTypeError(
-            f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
-        )
-    return found
 
 
 def part_of(text: str) -> PartOf:

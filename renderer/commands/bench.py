@@ -23,6 +23,7 @@ from renderer.commands.arguments import (
     names,
     whole,
 )
+from renderer.commands.parser import in_two_levels
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -50,10 +51,15 @@ _OTHER_LINES = "\n".join(
     f"  tracecore {name:<15} {summary}" for name, summary in COMMANDS.items() if name.startswith("bench ")
 )
 
-EXAMPLES = f"""\
+#: Options that most people use.
+USUAL = "device kernels rays baseline driver views peers repeat size plot html heatmap json help"
+
+OTHERS = f"""\
 other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
 {_OTHER_LINES}
+"""
 
+NOTES = """\
 kinds of rays:
   primary          some for each pixel
   ao               ambient occlusion: short rays from what a pixel shows
@@ -86,7 +92,9 @@ the rays otherwise, and more than four, is struck out too; the exit status stays
   warp             NVIDIA Warp's mesh queries, by each of three builders of trees, on a GPU
   optix            NVIDIA OptiX through Mitsuba 3, on a GPU
   embree           Intel Embree through embreex, on the CPU
+"""
 
+EXAMPLES = """\
 examples:
   tracecore bench
   tracecore bench kitchen.aff --rays primary,ao,bounce1,photon --baseline while-while --json output/bench.json
@@ -95,14 +103,13 @@ examples:
   tracecore bench kitchen --driver path --record output/paths.npz
   tracecore bench kitchen --replay output/paths.npz --rays bounce1,bounce4+
   tracecore bench cornell --device emulator --kernels while-while,bvh4 --size 16x12
-
-{figure_keys.explain(figure_keys.BENCH)}
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.epilog = EXAMPLES
+    parser.epilog = f"{OTHERS}\n{NOTES}\n{EXAMPLES}\n{figure_keys.explain(figure_keys.BENCH)}\n"
+    in_two_levels(parser, USUAL, f"{EXAMPLES}\n{OTHERS}")
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "gpus", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")

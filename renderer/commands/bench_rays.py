@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_settings(parser, Settings, "define", "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
-    parser.add_argument("--peers", metavar="NAMES", help="other tracers: warp, optix, embree, separated by commas")
+    parser.add_argument(
+        "--peers", metavar="NAMES", help="other tracers on the same rays: warp, optix, embree, separated by commas"
+    )
     add_settings(parser, Measurement, "repeat", "json", repeat=9)
     add_replacing(parser)
     add_rays(parser)

@@ -20,6 +20,7 @@ from renderer.commands.arguments import (
     add_settings,
     add_tracing,
 )
+from renderer.commands.parser import in_two_levels
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.plain_text import as_it_is
 from renderer.run import statistics
@@ -42,14 +43,19 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
 
-EXAMPLES = f"""\
+#: Options that most people use.
+USUAL = "store emit repeat plain device shading threads kernel seed json save_photons timeline quiet help"
+
+EXAMPLES = """\
 examples:
   tracecore photons cornell
   tracecore photons kitchen.aff --plain --store 10000000 --repeat 9
   tracecore photons kitchen.aff --store 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
   tracecore photons cornell --emit 10000000 --part 3/8 -o part-3.photons
+"""
 
+NOTES = f"""\
 A pilot of up to 65536 photons comes first. They count, but are not timed: of a run that stores enough by then, no rate
 is told.
 Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early: photons of the rounds that are finished are reported, and kept
@@ -63,7 +69,8 @@ keys of the statistics:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
-    parser.epilog = EXAMPLES
+    parser.epilog = f"{EXAMPLES}\n{NOTES}"
+    in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
     add_settings(parser.add_mutually_exclusive_group(), Measurement, "store", "emit")
     add_settings(parser, Measurement, "repeat", "json")

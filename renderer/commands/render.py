@@ -11,25 +11,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from renderer.commands.arguments import (
-    Parser,
     add_frames,
     add_part,
     add_replacing,
     add_scene,
     add_setting,
+    argument_type,
     chosen_settings,
-    number,
     path_name,
 )
+from renderer.commands.parser import Parser, in_two_levels
+from renderer.commands.settings_options import add_settings_files, save_settings, settings_in_file
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
 from renderer.settings.setting import settings_of
+from renderer.settings.settings_file import FRAME_KINDS, FRAME_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,17 +46,23 @@ NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "
 
 #: What stands for standard output, and options that keep something beside the picture.
 STANDARD_OUTPUT = Path("-")
-NOT_TO_OUTPUT = ("frames", "part", "checkpoint", "resume", "preview")
+NOT_TO_OUTPUT = ("frames", "part", "checkpoint", "resume", "preview", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
 DRY_RUN = "check everything, say how much memory the picture will take, and make none"
 
+#: Options that most people use.
+USUAL = (
+    "output size passes time_limit target_noise driver device camera frame frames exposure denoise resume settings "
+    "quiet help"
+)
+
 #: What no default name has.
 NO_WORD = re.compile(r"[^\w.-]+")
 
-EXAMPLES = f"""\
+NOTES = f"""\
 A driver that cannot see the caustics of a scene says so.
 
 what is written:
@@ -101,7 +108,9 @@ halves of the passes differ, better the more pixels there are. --target-noise co
 search, estimated by how much less a smaller disc would blur. The estimate is right at edges and too large where light
 varies smoothly. It does not contain detail that is finer than the discs, the blur of the far map of 'gather', the noise
 in the one map of 'photons-only', and light that a driver cannot see.
+"""
 
+EXAMPLES = """\
 examples:
   tracecore render cornell
   tracecore render cornell --driver path --passes 64 -o output/judge.png
@@ -117,7 +126,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: the settings of a picture, and those of frames."""
     if isinstance(parser, Parser):
-        parser.make_epilog = make_epilog
+        parser.make_epilog, parser.defaults_of = make_epilog, settings_in_file
+    in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for one in settings_of(Settings).values():
@@ -131,6 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_setting(groups[one.group], one)
         if one.name == "output":
             add_replacing(groups[one.group])
+            add_settings_files(groups[one.group])
     groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     add_part(groups[TRACING])
     _add_frames(parser.add_argument_group("frames"))
@@ -152,23 +163,26 @@ def make_epilog() -> str:
     keys = statistics.explain(statistics.OF_PHOTON_RUNS)
     of_films = "\n".join(statistics.key_lines(statistics.OF_FILMS))
     keys += f"\n\nkeys of all frames together, in the statistics of a film:\n{of_films}"
-    return f"drivers:\n{drivers}\n\n{EXAMPLES}\nkeys of the statistics:\n{keys}\n"
+    return f"drivers:\n{drivers}\n\n{NOTES}\n{EXAMPLES}\nkeys of the statistics:\n{keys}\n"
 
 
 def _add_frames(group: argparse._ArgumentGroup) -> None:
     add_frames(group)
     group.add_argument(
         "--frame-seeds",
-        choices=("same", "own"),
+        choices=FRAME_SEEDS,
         help="the same random numbers in all frames, so that noise stands still, or each frame's own (default: "
         f"{DEFAULT_SEEDS})",
     )
     group.add_argument(
-        "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
+        "--fps",
+        type=argument_type(FRAME_KINDS["fps"]),
+        metavar="N",
+        help=f"frames per second (default: {DEFAULT_FPS:g})",
     )
     group.add_argument(
         "--film-noise",
-        type=number(1e-6, 10),
+        type=argument_type(FRAME_KINDS["film_noise"]),
         metavar="E",
         help="what --target-noise is for a picture, for each frame: it has as many passes as that takes",
     )
@@ -178,6 +192,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
+    is_piped = arguments.output == STANDARD_OUTPUT
+    if is_piped:
+        _check_piped(arguments)
     if arguments.film_noise is not None:
         settings = replace(settings, target_noise=arguments.film_noise)
     if arguments.debug_path is not None:
@@ -186,15 +203,15 @@ def run(arguments: argparse.Namespace) -> int:
     make = _make_picture if arguments.frames is None else _make_frames
     if arguments.part is not None:
         make = _make_part
-    if arguments.output == STANDARD_OUTPUT:
+    if is_piped:
         make = _make_piped
     with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
 
-def _make_picture(arguments: argparse.Namespace, settings: Settings, place: str | None = None) -> bool:
-    """Makes one picture; returns whether it is finished. place: where it is told to be, None for its file."""
+def _make_picture(arguments: argparse.Namespace, settings: Settings, pipe: BinaryIO | None = None) -> bool:
+    """Makes one picture; returns whether it is finished. pipe: where it goes instead of a file."""
     from tracecore.collector import modules_kept
 
     with nothing_saved():
@@ -202,36 +219,40 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings, place: str 
             from renderer.film.image_file import check_writable, make_default_folder
             from renderer.run.picture.picture_files import asked, written_files
             from renderer.run.render_call import render_plan
-            from renderer.run.resolve import plan_picture
-        plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
-    path = output_of(arguments, plan.settings.driver)
+            from renderer.run.resolve import check_output, plan_picture
+        path = STANDARD_OUTPUT if pipe else output_of(arguments, settings.driver)
+        if pipe:
+            check_output(settings, path)
+        plan = plan_picture(arguments.scene, replace(settings, output=None if pipe else path))
+    path = path if pipe else output_of(arguments, plan.settings.driver)
     wanted = asked(arguments.scene, settings, path.parent)
-    plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
-    check_writable(path)
+    if not pipe:
+        plan = replace(plan, settings=replace(plan.settings, output=path))
+        check_writable(path)
+    plan = replace(plan, asked=wanted, pipe=pipe)
     _check_outputs(arguments, plan, written_files(plan.settings))
     if arguments.dry_run:
         return _tell_memory(plan)
-    make_default_folder((path, settings.save_photons, settings.timeline))
+    make_default_folder((plan.settings.output, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
-    _report(picture, Path(place or path), quiet=settings.quiet)
+    _report(picture, Path("standard output") if pipe else path, quiet=settings.quiet)
     return picture.is_finished
+
+
+def _check_piped(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` for an option that does not go with a picture to standard output."""
+    for name in NOT_TO_OUTPUT:
+        if getattr(arguments, name, None):
+            raise UsageError(f"-o - writes one picture and nothing beside it: leave out --{name.replace('_', '-')}")
 
 
 def _make_piped(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture, which goes to standard output as a PNG; what is told goes to stderr. Returns whether it is
     finished."""
-    for name in NOT_TO_OUTPUT:
-        if getattr(arguments, name, None):
-            raise UsageError(f"-o - writes one picture and nothing beside it: leave out --{name.replace('_', '-')}")
-    with TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
-        path = Path(folder) / "picture.png"
-        arguments.output = path
-        is_finished = _make_picture(arguments, replace(settings, output=path), "standard output")
-        content = path.read_bytes() if path.exists() else b""  # a dry run makes none
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
-    return is_finished
+    pipe = sys.stdout.buffer
+    with redirect_stdout(sys.stderr):
+        return _make_picture(arguments, settings, pipe)
 
 
 def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
@@ -312,6 +333,8 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     from renderer.film.image_file import DEFAULT_FOLDER
 
     path: Path | None = arguments.output
+    if path == STANDARD_OUTPUT:  # what is kept in an emergency has a name of its own
+        path = None
     words = [Path(arguments.scene.replace(":", "-")).stem, driver or DEFAULT_DRIVER]
     words += [arguments.camera] if arguments.camera else []
     words += [f"frame-{arguments.frame}"] if arguments.frame and arguments.frames is None else []
@@ -322,13 +345,16 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
 
 def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[Path | None]) -> None:
     """Raises `UsageError` where a file that is to be written is one that the scene or the command reads, or is there
-    and may not be replaced."""
+    and may not be replaced. Then all is known to be possible, and what is asked for goes to --save-settings."""
     from renderer.atomic_file import check_outputs, check_replaceable
     from scenes.scene import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
-    check_outputs(outputs, [*files, *arguments.plugin])
-    check_replaceable(outputs, arguments.replace)
+    read = [*files, *arguments.plugin, *filter(None, [arguments.settings])]
+    written = [*outputs, arguments.save_settings]
+    check_outputs(written, read)
+    check_replaceable(written, arguments.replace)
+    save_settings(arguments)
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:

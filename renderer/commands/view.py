@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_scene, add_setting, chosen_settings, whole
+from renderer.commands.parser import in_two_levels
 from renderer.plain_text import as_it_is
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
     from renderer.viewer.live_picture import LivePicture, PictureRequest
     from renderer.viewer.server import ViewerServer
 
+#: Options that most people use.
+USUAL = "size passes driver device camera frame exposure denoise port no_browser help"
+
 #: Names of picture files end so.
 PICTURES = (".exr", ".npy", ".png")
 
-EXAMPLES = """\
+NOTES = """\
 SCENE may also be a picture, FILE.exr, .npy or .png. Settings are those of 'tracecore render'; the page changes some,
 and shows the command that makes the picture that it shows. Ctrl-C ends it.
 
 The page is served on this machine alone, to whoever knows the address. From another machine, forward the port:
   ssh -L 8000:127.0.0.1:8000 HOST tracecore view SCENE --port 8000 --no-browser
+"""
 
+EXAMPLES = """\
 examples:
   tracecore view cornell
   tracecore view kitchen.aff --driver path --size 400x300
@@ -41,7 +47,8 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: the settings of a picture, and how the page is served."""
-    parser.epilog = EXAMPLES
+    parser.epilog = f"{NOTES}\n{EXAMPLES}"
+    in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="to serve it on (default: any)")

@@ -27,8 +27,10 @@ def wrong_ray_kept(arguments: argparse.Namespace, output: Path) -> Iterator[None
         yield
     except WrongPictureError as error:
         from renderer.bench.ray_file import write_wrong_ray
+        from renderer.film.image_file import make_default_folder
 
         path = output.with_suffix(SUFFIX)
+        make_default_folder([path])
         write_wrong_ray(path, error)
         words = ["tracecore", "bench", arguments.scene, *_moment(error.snapshot.time)]
         words += [word for plugin in arguments.plugin for word in ("--plugin", str(plugin))]

@@ -113,9 +113,14 @@ class Picture:
             case _:
                 image_file.write_png(path, self.pixels, self.texts)
 
+    @property
+    def png(self) -> bytes:
+        """The content of a .png file: the picture as a screen shows it, settings inside."""
+        return image_file.png_content(self.pixels, self.texts)
+
     def _repr_png_(self) -> bytes:
         """Return the content of a .png file, by which notebooks show the picture."""
-        return image_file.png_content(self.pixels, self.texts)
+        return self.png
 
     def _exr_layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Return what an .exr holds: features that only denoising needed are left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, RenderSettings
@@ -100,6 +100,7 @@ class Plan:
     white: luminance, after an exposure that is a number, that the curve shows as white.
     film_time: which frame of a film it is, where its file is to say so.
     shared: makes the driver whose passes a fleet makes, where several processes share them out.
+    pipe: where the picture goes as a .png in the end, instead of a file.
     part: which part of the passes is made, for a file that is merged with others; None for all.
     curve: name of the curve by which the picture is shown.
     layers: names of the layers that are kept beside the picture.
@@ -114,6 +115,7 @@ class Plan:
     white: float = ToneMapping.white
     film_time: FilmTime | None = None
     shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
+    pipe: BinaryIO | None = None
     part: PartOf | None = None
     curve: str = field(init=False)
     layers: tuple[str, ...] = field(init=False)

@@ -4,4 +4,5 @@ In: `scenes.keys`, the kinds of values; this package imports no compiler and no 
 call in Python takes as keywords, and `measurement.Measurement`, what commands that measure have in common. The command
 line makes its options from the fields of both (`renderer.commands.arguments.add_settings`). `picture.RenderSettings` is
 what is resolved of the settings for whoever makes passes; tasks of loops take their fields from there by their names.
+`settings_file` reads options from a file of TOML.
 """

@@ -146,6 +146,42 @@ class File(Kind):
             raise self.wrong(value) from None
 
 
+class Files(Kind):
+    """Accepts paths of files."""
+
+    metavar = "FILE"
+    expected = "a list of paths of files"
+
+    def read(self, value: Any) -> list[Path]:
+        """Returns the paths."""
+        items = self.items(value)
+        return each([File()] * len(items), items)
+
+
+@dataclass(frozen=True)
+class FrameRange(Kind):
+    """Accepts frames that count up, as A:B or A:B:STEP, both ends included."""
+
+    metavar = "A:B[:STEP]"
+    most: int
+
+    @property
+    def expected(self) -> str:
+        """Returns the form and the bounds."""
+        return f"FIRST:LAST or FIRST:LAST:STEP, frames that count up from at least 0 to at most {self.most}"
+
+    def read(self, value: Any) -> range:
+        """Returns the frames."""
+        try:
+            first, last, *step = (int(part) for part in value.split(":"))
+            found = range(first, last + 1, *step)
+        except (AttributeError, ValueError, TypeError):
+            raise self.wrong(value) from None
+        if not (found and found[0] >= 0 and last <= self.most and found.step > 0):
+            raise self.wrong(value)
+        return found
+
+
 class Definitions(Kind):
     """Accepts what parameters of a scene file are: texts by their names, or several such."""
 

@@ -30,6 +30,6 @@ def assert_explained(files, keys):
 def assert_help_explains(command, keys, capsys):
     """The help of a command has a line for each key."""
     with pytest.raises(SystemExit):
-        cli.main([*command.split(), "--help"])
+        cli.main([*command.split(), "--help", "all"])
     text = capsys.readouterr().out
     assert [key for key in keys if not re.search(rf"^  {re.escape(key)} +{re.escape(keys[key])}$", text, re.M)] == []

@@ -355,7 +355,7 @@ def test_launches_want_a_gpu(capsys):
         (["pictures", "cornell", "--renderer-samples", "4,x"], "expected a whole number"),
         (["film", "nosuch.aff", "--frames", "0:1"], "nosuch.aff"),
         (["film", "cornell"], "the following arguments are required: --frames"),
-        (["film", "cornell", "--frames", "3:1"], "--frames: expected frames that count up"),
+        (["film", "cornell", "--frames", "3:1"], "--frames: expected FIRST:LAST"),
         (["film", "cornell", "--frames", "0:1", "--devices", "tpu"], "unknown device here 'tpu'"),
         (["film", "cornell", "--frames", "0:1", "--driver", "fast", "--devices", "cpu"], "driver 'fast'"),
         (["film", "cornell", "--frames", "0:1", "--frame", "3", "--devices", "cpu"], "--frame does nothing with"),

@@ -185,7 +185,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     settings = RenderSettings(width=width, height=height)
     plan = Plan(scene=snapshot, settings=chosen_settings(Settings, arguments), driver=DRIVERS["path"])
     assert plan.driver_settings(snapshot) == settings
-    run("render", "--help")
+    run("render", "--help", "all")
     text = " ".join(capsys.readouterr().out.split())
     assert PHOTONS_PER_PIXEL == 2
     assert "each pass (default: two for each pixel)" in text
@@ -203,8 +203,27 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)
 
 
-def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["render", "view", "photons", "bench"])
+def test_help_has_two_levels(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "--help") == run(command, "--help", "all") == 0
+    short, whole = capsys.readouterr().out.split("usage: ")[1:]
+    usual, every = (re.findall(r"^  (?:-\w.*, )?(--[\w-]+)", text, re.M) for text in (short, whole))
+    assert set(usual) < set(every)
+    assert 10 <= len(usual) <= 16
+    assert f"--help all shows all {len(every)} options" in short
+    assert "\nexamples:\n" in short
+
+
+def test_short_help_of_render_has_what_most_people_use(capsys: pytest.CaptureFixture[str]) -> None:
     run("render", "--help")
+    text = capsys.readouterr().out
+    usual = "output size passes time-limit target-noise driver device camera frames exposure denoise resume quiet"
+    assert [name for name in usual.split() if f"--{name}" not in text] == []
+    assert "--guide-share" not in text
+
+
+def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
+    run("render", "--help", "all")
     text = capsys.readouterr().out
     assert all(f"\n  {name}  " in text for name in DRIVERS)
 
@@ -213,7 +232,7 @@ def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_explains_the_keys_of_its_own_command(
     command: str, others: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(command, "--help")
+    run(command, "--help", "all")
     text = capsys.readouterr().out
     explained = {key for key, meaning in FIELDS.items() if re.search(rf"^  {key} +{re.escape(meaning)}$", text, re.M)}
     assert explained == FIELDS.keys() - {*others}

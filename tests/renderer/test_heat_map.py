@@ -33,6 +33,10 @@ def heat(values, **other):
     return HeatMap(view="front", kernel="a", quantity="steps", values=np.asarray(values, np.float64), **other)
 
 
+def test_numbers_of_the_scale_are_written_as_people_write_them():
+    assert heat([0.0]).label(12345.6) == "12,300"
+
+
 def test_rays_in_either_order_come_to_their_pixels():
     figures = np.arange(12.0)
     np.testing.assert_array_equal(by_pixel(figures, PLAN), figures.reshape(3, 4))

@@ -9,7 +9,8 @@ from small_scenes import flat_snapshot, quad
 
 import renderer
 import tracecore
-from renderer.commands.arguments import Parser, chosen_settings
+from renderer.commands.arguments import chosen_settings
+from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture

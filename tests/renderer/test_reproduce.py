@@ -9,7 +9,7 @@ from small_scenes import lamp_in_box
 
 from renderer import cli
 from renderer.bench import comparison, figure_keys, reproduction, simulation
-from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
+from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality, table, time_table
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import write_figures
 from renderer.bench.files import BenchFiles, Run
@@ -24,6 +24,7 @@ from renderer.bench.reproduction import Reproduction
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.steps import StepsPerRay
+from tracecore.benchmarks.tree_time import TreeTime
 from tracecore.kernels.strategies import strategy_names
 
 SMALL = ["--device", "emulator", "--size", "8x6", "--ao-rays", "2", "--repeat", "1"]
@@ -393,3 +394,11 @@ def test_what_cannot_be_is_refused_at_once(capsys, words, said):
     assert status == 2
     assert said in figures.err
     assert figures.err.count("\n") == 1
+
+
+def test_long_builds_are_written_as_people_write_them():
+    slow = replace(TREES[0], seconds=12345.6, least=12345.6, most=12345.6, thread_seconds=12345.6)
+    assert table([slow]).split()[-7:-3] == ["12,300", "(12,300-12,300)", "12,300", "9"]
+    found = TreeTime(gpu={"build": 12.3456}, cpu={"build": 12.3456}, gpu_rounds=(12.3456,), cpu_rounds=(12.3456,))
+    assert "build 12,300" in time_table(found)
+    assert "12,300 (12,300-12,300)" in time_table(found)

@@ -19,7 +19,6 @@ from data_files import data_text
 from PIL import Image
 from small_scenes import LAMP_BEHIND_A_WALL
 
-from renderer.commands.arguments import frames
 from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS
 from renderer.drivers.path import PathDriver
@@ -38,6 +37,7 @@ from renderer.run.statistics import OF_FILMS
 from renderer.scene import render_context
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import Settings
+from renderer.settings.settings_file import FRAME_KINDS
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
 from scenes.files.marks import is_own
@@ -100,7 +100,7 @@ def pixels(path: Path) -> list[np.ndarray]:
     [("0:3", [0, 1, 2, 3]), ("2:2", [2]), ("0:10:4", [0, 4, 8]), ("5:9:100", [5])],
 )
 def test_ranges(text, expected):
-    assert list(frames(text)) == expected
+    assert list(FRAME_KINDS["frames"].read(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["", "3", "a:b", "0:", "5:4", "-1:3", "0:9:0", "0:9:-1", "1:2:3:4", "0:1000000001"])

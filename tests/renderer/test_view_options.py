@@ -8,7 +8,8 @@ import pytest
 
 import renderer
 import scenes
-from renderer.commands.arguments import Parser, chosen_settings
+from renderer.commands.arguments import chosen_settings
+from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
 from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError

@@ -295,7 +295,7 @@ class Recorded:
     """Stands for the record of a picture whose statistics are small and whose linear data are large."""
 
     def __init__(self) -> None:
-        self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True), part=None)
+        self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True), part=None, pipe=None)
 
     def picture(self, film: Film) -> Any:
         content, figures = b"picture", {"passes": film.passes, "darkness": ""}
@@ -366,9 +366,10 @@ def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
 
 
 def test_every_option_that_names_a_file_is_known() -> None:
-    """--to is checked by the export, the picture of a file by `check_output`; --references is a folder."""
+    """--to is checked by the export, the picture of a file by `check_output`, settings by `render`; --references is a
+    folder."""
     files = {action.dest for one in all_parsers() for action in one._actions if "FILE" in str(action.metavar)}
-    assert files == {*WRITTEN, *READ, "plugin", "picture", "parts", "reference", "to"}
+    assert files == {*WRITTEN, *READ, "plugin", "picture", "parts", "reference", "to", "settings", "save_settings"}
 
 
 def all_parsers() -> list[Any]:
@@ -616,22 +617,3 @@ def test_a_frame_that_is_damaged_is_not_kept(damage: Callable[[Path], object], t
 def test_statistics_that_are_no_file_are_none(tmp_path: Path) -> None:
     assert read_statistics(tmp_path) is None
     assert read_statistics(Path(os.devnull)) is None
-
-
-def test_a_picture_goes_to_standard_output_alone(tmp_path, monkeypatch, capfdbinary):
-    """What is told goes to stderr, and no file is written; the picture is that of a file."""
-    monkeypatch.chdir(tmp_path)
-    words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu", "-o"]
-    assert main([*words, "-"]) == 0
-    piped, told = capfdbinary.readouterr()
-    assert list(tmp_path.iterdir()) == []
-    assert told.startswith(b"standard output: 8x6, 1 pass")
-    assert main([*words, "a.png"]) == 0
-    assert Image.open(io.BytesIO(piped)).tobytes() == Image.open("a.png").tobytes()
-
-
-@pytest.mark.parametrize("option", ["--resume", "--checkpoint=5", "--part=1/2", "--frames=1:2"])
-def test_what_keeps_files_does_not_go_with_standard_output(capsys, option):
-    assert main(["render", "cornell", "-o", "-", option]) == 2
-    name = option.partition("=")[0]
-    assert capsys.readouterr().err.endswith(f"-o - writes one picture and nothing beside it: leave out {name}\n")

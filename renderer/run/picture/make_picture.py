@@ -50,7 +50,8 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
         limits = plan.limits.after(checkpoints.spent.seconds)
-        told = Told(None if path is None else str(path), chosen.progress, chosen.quiet)
+        name = "-" if plan.pipe else None if path is None else str(path)
+        told = Told(name, chosen.progress, chosen.quiet)
         ends = list[bool]()
         write_each(
             lambda: ends.append(expose_and_save(source, film, limits, files, told)),

@@ -145,6 +145,9 @@ class PictureFiles:
                 log.warning("note: %s", note)
         if self.path is not None and self.record.plan.part is not None:
             write_film(self.path, self.record, film)
+        elif self.record.plan.pipe is not None:
+            self.record.plan.pipe.write(self.picture.png)
+            self.record.plan.pipe.flush()
         elif self.path is not None and not (is_finished and self.is_frame):
             write_picture(self.picture, files_of(self.path, keep_linear=not self.is_frame))
         if is_finished:

@@ -80,8 +80,8 @@ def tell_end(told: Told, film: Film, *, finished: bool) -> None:
 
 
 def write_line(figures: dict[str, Any]) -> None:
-    """Writes a line of JSON to stderr at once."""
-    print(json.dumps(figures), file=sys.stderr, flush=True)
+    """Writes a line of JSON to stderr, all of it at once, so that no other thread writes within it."""
+    print(json.dumps(figures) + "\n", end="", file=as_it_is(sys.stderr), flush=True)
 
 
 def since(start: float) -> float:

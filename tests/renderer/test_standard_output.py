@@ -1,0 +1,78 @@
+"""`render -o -`: the picture alone goes to standard output, and lines of JSON alone to programs that ask for them."""
+
+import io
+import json
+
+import pytest
+from PIL import Image
+
+from renderer.cli import main
+from renderer.drivers.path import PathDriver
+from renderer.errors import RenderError
+from renderer.run.picture import pass_loop
+
+
+def test_a_picture_goes_to_standard_output_alone(tmp_path, monkeypatch, capfdbinary):
+    """What is told goes to stderr, and no file is written; the picture is that of a file."""
+    monkeypatch.chdir(tmp_path)
+    words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu", "-o"]
+    assert main([*words, "-"]) == 0
+    piped, told = capfdbinary.readouterr()
+    assert list(tmp_path.iterdir()) == []
+    assert b"standard output: 8x6, 1 pass" in told
+    assert main([*words, "a.png"]) == 0
+    assert Image.open(io.BytesIO(piped)).tobytes() == Image.open("a.png").tobytes()
+
+
+def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
+    """The picture is named as it was asked for, and all of it is out before it is told to be saved."""
+    monkeypatch.chdir(tmp_path)
+    words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu"]
+    tell_end, there = pass_loop.tell_end, list[bytes]()
+
+    def observed(*told: object, **more: object) -> None:
+        there.append(capfdbinary.readouterr().out)
+        tell_end(*told, **more)
+
+    monkeypatch.setattr(pass_loop, "tell_end", observed)
+    assert main([*words, "--progress=json", "-o", "-"]) == 0
+    (picture,) = there
+    assert picture.startswith(b"\x89PNG")
+    assert picture.endswith(b"IEND\xaeB`\x82")
+    piped, told = capfdbinary.readouterr()
+    assert piped == b""
+    lines = [json.loads(one) for one in told.splitlines()]
+    assert [one["event"] for one in lines[-2:]] == ["saved", "message"]
+    assert [one.get("picture") for one in lines[-2:]] == ["-", None]
+    monkeypatch.undo()
+    assert main([*words, "--progress=json", "-o", "none/a.png"]) == 2
+    (error,) = map(json.loads, capfdbinary.readouterr().err.splitlines())
+    assert error["event"] == "message"
+    assert "there is no folder 'none'" in error["text"]
+
+
+def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, capfdbinary):
+    passes = PathDriver.passes
+
+    def failing(self: PathDriver, *given: object) -> object:
+        yield next(passes(self, *given))
+        raise RenderError("no more")
+
+    monkeypatch.setattr(PathDriver, "passes", failing)
+    words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=3", "--max-bounces=2", "--device=cpu"]
+    assert main([*words, "-o", "-"]) == 1
+    piped, told = capfdbinary.readouterr()
+    assert Image.open(io.BytesIO(piped)).size == (8, 6)
+    assert b"no more" in told
+
+
+def test_layers_do_not_fit_standard_output(capsys):
+    assert main(["render", "cornell", "-o", "-", "--layers"]) == 2
+    assert "name an .exr instead of '-' with -o" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--resume", "--checkpoint=5", "--part=1/2", "--frames=1:2", "--debug-path=0,0,1"])
+def test_what_keeps_files_does_not_go_with_standard_output(capsys, option):
+    assert main(["render", "cornell", "-o", "-", option]) == 2
+    name = option.partition("=")[0]
+    assert capsys.readouterr().err.endswith(f"-o - writes one picture and nothing beside it: leave out {name}\n")
