@@ -38,6 +38,7 @@ class EyeWave(NamedTuple):
     images: (passes, width * height, columns) float64, see `EyeJob`.
     taken: (passes, 1) int64, the same.
     active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
+    handed: (warps, 1 + slots) int64, rays that were handed over to be traced: of paths, and of each slot.
     turns: (warps,) int64, which of two batches has the rays.
     batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
     words: (warps, 4, column) uint32, hits.
@@ -60,6 +61,7 @@ class EyeWave(NamedTuple):
     taken: Longs
     active: Longs
     fresh: Longs
+    handed: Longs
     turns: Longs
     batches: Ids
     words: Ids
@@ -83,7 +85,7 @@ def shade_eye_wave(wave: EyeWave) -> None:
     if own >= warps:
         return
     turn, active, counts, passes = wave.turns[own], wave.active[own], wave.shadows[own], len(wave.sequences)
-    job = job_of(wave, own % passes)
+    job, handed, slots = job_of(wave, own % passes), wave.handed[own], len(counts)
     here, words = wave.batches[own, turn], wave.words[own]
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + EYE_WORDS]
     scratch, ahead = beside_core(wave.chunk), wave.batches[own, 1 - turn]
@@ -91,16 +93,19 @@ def shade_eye_wave(wave: EyeWave) -> None:
     batch = EyeBatch(rays, hits, words[HIT_ID], paths, scratch, ahead, wave.search, wave.counters[own])
     shadows = ShadowRays(wave.shadow_rays[own], wave.radiance[own], wave.shadow_paths[own], counts)
     take_answers(wave.answers, CAPACITY * own, active, hits)
-    answers, slots = wave.shadow_words[own], len(counts)
+    answers = wave.shadow_words[own]
     for slot in range(slots):
         take_answers(wave.shadow_answers, CAPACITY * (slots * own + slot), counts[slot], as_floats(answers[slot]))
     add_lit(job, shadows, answers)
     kept = advance_eye_paths(job, batch, active, wave.fresh[own], shadows)
     fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
-    hand_over(as_floats(ahead[:RAY_FLOATS]), kept + fresh, wave.traced, CAPACITY * own, False)
+    hand_over(as_floats(ahead[:RAY_FLOATS]), (kept + fresh, handed[0]), wave.traced, CAPACITY * own, False)
     for slot in range(slots):
-        hand_over(shadows.rays[slot], counts[slot], wave.shadows_traced, CAPACITY * (slots * own + slot), False)
+        both, first = (counts[slot], handed[1 + slot]), CAPACITY * (slots * own + slot)
+        hand_over(shadows.rays[slot], both, wave.shadows_traced, first, False)
         add_to(address(batch.counters) + 8 * SHADOW, counts[slot])
+        handed[1 + slot] = both[0]
+    handed[0] = kept + fresh
     wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
 
 

@@ -116,6 +116,7 @@ class EyeWaves:
             first = (whole.sequences[:passes], whole.images[:passes], whole.taken[:passes])
             waves.use(whole._replace(sequences=first[0], images=first[1], taken=first[2]))
             waves.put("sequences", sequences)
+            waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
             waves.clear("images", "taken", "active", "shadows", "counters")
             while True:
                 waves.launch()
@@ -158,6 +159,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         taken=zeros((passes, 1), np.int64),
         active=zeros((warps,), np.int64),
         fresh=zeros((warps,), np.int64),
+        handed=zeros((warps, 1 + slots), np.int64),
         turns=zeros((warps,), np.int64),
         batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
         words=zeros((warps, HIT_FLOATS, column), np.uint32),

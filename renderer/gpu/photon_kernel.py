@@ -73,5 +73,5 @@ def shade_wave(wave: PhotonWave) -> None:
     output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
     take_answers(wave.answers, CAPACITY * own, active, batch.hits)
     going = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
-    hand_over(as_floats(ahead[:RAY_FLOATS]), going, wave.traced, CAPACITY * own, True)
+    hand_over(as_floats(ahead[:RAY_FLOATS]), (going, CAPACITY), wave.traced, CAPACITY * own, True)
     wave.active[own], wave.turns[own] = going, 1 - turn

@@ -33,14 +33,16 @@ def take_answer(i: int, data: tuple[int, int, int]) -> None:
 
 
 @inlined
-def hand_over(rays: Floats, count: int, traced: Floats, first: int, is_endless: bool) -> None:
+def hand_over(rays: Floats, counts: tuple[int, int], traced: Floats, first: int, is_endless: bool) -> None:
     """Write the rays of a batch, (8, column), as a launch takes them, and behind them some that hit nothing.
 
+    counts: of rays, and of those that were handed over before, which are overwritten.
     traced: (n, 8), those of the batch from the first on.
     is_endless: whether rays have no limits, and columns of limits mean nothing.
     """
-    rows = address(traced) + WORD_BYTES * RAY_FLOATS * first
-    each_ray(hand_over_ray, CAPACITY, (address(rays), WORD_BYTES * rays.shape[1], rows, count, is_endless))
+    rows, rays_now = address(traced) + WORD_BYTES * RAY_FLOATS * first, counts[0]
+    data = (address(rays), WORD_BYTES * rays.shape[1], rows, rays_now, is_endless)
+    each_ray(hand_over_ray, max(rays_now, counts[1]), data)
 
 
 @inlined

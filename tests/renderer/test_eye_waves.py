@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 import renderer
+from renderer.drivers.driver import RenderSettings, Work
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError
+from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves
+from scenes import load
 from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.errors import KernelError
 
 
 def picture(scene="kitchen", shading="gpu", **more):
@@ -52,6 +58,23 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
 
 
 @pytest.mark.gpu
+def test_waves_that_fail_are_made_again_by_the_cpu(gpu, monkeypatch):
+    monkeypatch.setattr(eye_waves, "PATHS_TOGETHER", 2 * 120 * 80)
+    trace, done = eye_waves.EyeWaves.trace, []
+
+    def fail_then(self, sequences):
+        done.append(sequences)
+        if len(done) > 1:
+            raise KernelError("lost")
+        return trace(self, sequences)
+
+    monkeypatch.setattr(eye_waves.EyeWaves, "trace", fail_then)
+    by_waves, by_loops = (picture(shading=shading, driver="path", passes=5) for shading in ("gpu", "cpu"))
+    np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
+    assert by_waves.statistics["coprocessor.faults"] == 1
+
+
+@pytest.mark.gpu
 def test_a_driver_that_asks_photons_is_shaded_by_the_cpu(gpu):
     assert picture(shading="auto", driver="photon", passes=1, photons=1000).statistics["shading"] == "cpu"
     with pytest.raises(UsageError, match="--shading gpu: the driver asks photons for light, which only the CPU does"):
@@ -68,3 +91,41 @@ def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
 def test_other_processes_shade_on_their_cpus():
     with pytest.raises(UsageError, match="--shading auto: other processes shade on their CPUs; leave it out"):
         renderer.render("cornell", shading="auto", cluster="local:2", device="cpu")
+
+
+class WavesOfLoops:
+    """Stands for the waves of a GPU, by the loops of the CPU."""
+
+    most_passes = 2
+
+    def __init__(self, tracer, job, slots):
+        settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
+        self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
+        self._driver.pixels, self._columns = job.pixels, job.image.shape[1]
+
+    def trace(self, sequences):
+        images, counts = [], []
+        for number in sequences:
+            driver, work = self._driver, Work()
+
+            def make(team, number=number, work=work, driver=driver):
+                return driver.trace_pass(number, PassSite(team, driver.pixels, work=work))
+
+            image = driver.by_workers(make)
+            images.append(image.reshape(-1, LAYER_END)[:, : self._columns])
+            counts.append([work.rays.camera, work.rays.shadow, work.rays.bounce, 0])
+        return eye_waves.EyePasses(iter(images), np.array(counts), 1.0, 0.25)
+
+
+@pytest.mark.parametrize("more", [{"layers": True}, {"crop": (2, 1, 5, 4)}])
+def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
+    monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
+    monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
+    what = {"size": (8, 6), "driver": "path", "passes": 3, "device": "cpu", "quiet": True, "threads": 1}
+    by_waves, by_loops = (renderer.render("cornell", shading=name, **what, **more) for name in ("gpu", "cpu"))
+    sums = by_waves.film.sums()
+    for name, expected in by_loops.film.sums().items():
+        np.testing.assert_array_equal(sums[name], expected)
+    assert by_waves.statistics["rays.total"] == by_loops.statistics["rays.total"]
+    assert by_waves.statistics["seconds.trace"] >= 2 * 0.25
+    assert by_waves.statistics["shading"] == "gpu"

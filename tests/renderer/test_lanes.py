@@ -17,6 +17,7 @@ from renderer.film.layers import LAYER_BIAS, LAYER_END, LAYER_LIGHT
 from renderer.gpu import eye_waves, photon_waves
 from renderer.gpu.eye_kernel import shade_eye_wave
 from renderer.gpu.photon_kernel import shade_wave
+from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import with_loops
 from renderer.photons.lookup import no_photons
 from renderer.photons.photon_map import PHOTON_WORDS
@@ -110,7 +111,7 @@ def passes_by_lanes(driver, tracer):
     task, slots = driver.eye_task(0), driver._shadow_slots()
     job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
     wave = eye_waves.new_wave(HostArrays, job, (WARPS, slots), PASSES)
-    wave.sequences[:] = range(PASSES)
+    wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
     lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), loops))
     record = np.zeros(MOST_BYTES, np.uint8)
     lay_out(wave, record.ctypes.data)
