@@ -58,23 +58,6 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
 
 
 @pytest.mark.gpu
-def test_waves_that_fail_are_made_again_by_the_cpu(gpu, monkeypatch):
-    monkeypatch.setattr(eye_waves, "PATHS_TOGETHER", 2 * 120 * 80)
-    trace, done = eye_waves.EyeWaves.trace, []
-
-    def fail_then(self, sequences):
-        done.append(sequences)
-        if len(done) > 1:
-            raise KernelError("lost")
-        return trace(self, sequences)
-
-    monkeypatch.setattr(eye_waves.EyeWaves, "trace", fail_then)
-    by_waves, by_loops = (picture(shading=shading, driver="path", passes=5) for shading in ("gpu", "cpu"))
-    np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
-    assert by_waves.statistics["coprocessor.faults"] == 1
-
-
-@pytest.mark.gpu
 def test_a_driver_that_asks_photons_is_shaded_by_the_cpu(gpu):
     assert picture(shading="auto", driver="photon", passes=1, photons=1000).statistics["shading"] == "cpu"
     with pytest.raises(UsageError, match="--shading gpu: the driver asks photons for light, which only the CPU does"):
@@ -129,3 +112,24 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
     assert by_waves.statistics["rays.total"] == by_loops.statistics["rays.total"]
     assert by_waves.statistics["seconds.trace"] >= 2 * 0.25
     assert by_waves.statistics["shading"] == "gpu"
+
+
+def test_waves_that_fail_are_made_again_by_the_cpu(monkeypatch):
+    done = []
+
+    class Failing(WavesOfLoops):
+        def trace(self, sequences):
+            done.append(sequences)
+            if len(done) > 1:
+                raise KernelError("lost")
+            return super().trace(sequences)
+
+    monkeypatch.setattr(
+        eye_waves, "why_not", lambda scene, tracer, diffuse: "it is a CPU" if tracer.device == "cpu" else None
+    )
+    monkeypatch.setattr(eye_waves, "EyeWaves", Failing)
+    what = {"size": (8, 6), "driver": "path", "passes": 3, "quiet": True, "threads": 1}
+    failed = renderer.render("cornell", shading="gpu", device="emulator", fallback="cpu", **what)
+    np.testing.assert_array_equal(failed.film.linear, renderer.render("cornell", device="cpu", **what).film.linear)
+    assert done == [[0, 1], [2], [2]]  # by another tracer of the device, then by the CPU
+    assert (failed.statistics["coprocessor.faults"], failed.statistics["shading"]) == (2, "cpu")
