@@ -31,7 +31,7 @@ FIELDS = {
     "kernel_choice": "why it is this one: named, the only one of the device, or auto: rays, and what was measured",
     "device": "what traced: cpu or gpu",
     "dispatch": "how batches reach it: direct (cpu), emulated, streamed or resident",
-    "shading": "what shaded: cpu, or gpu, where whole waves of photons stay there",
+    "shading": "what shaded: cpu, or gpu, where waves of photons or eye paths stay there",
     "batch_rays": "rays in a batch",
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",
