@@ -11,7 +11,7 @@ from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.media import Inside, stack_towards
-from renderer.scene.light_records import LIGHT_RECORD, ONE_BY_ONE, LightRecords
+from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_ONE, LightRecords
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -31,7 +31,7 @@ from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
 from shaders.vector import Vec3, add, along, chosen, dot, in_double, in_single, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
-from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
@@ -213,7 +213,7 @@ def light_at(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) ->
     return sample_light(lights, point, u)
 
 
-@compiled
+@unit(types.none, need=LAMPS_ONE_BY_ONE)
 def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
     """Write direction, irradiance and density of lights of other kinds, of the first `count` vertices of a list."""
     each_alone(sample_other, count, (borrowed(lights), chunk))

@@ -32,7 +32,7 @@ from renderer.scene.media import (
     tables_of,
 )
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET
+from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET, STRAIGHT_THROUGH_SHEETS
 from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
 from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column
 from renderer.simd.loops import each, each_ray, whole
@@ -120,7 +120,7 @@ def absorb_shadow_ray(i: int, data: ShadowsInside) -> None:
     put3(data.radiance, data.step, i, multiply(get3(data.radiance, data.step, i), share))
 
 
-@unit(types.int64)
+@unit(types.int64, need=STRAIGHT_THROUGH_SHEETS)
 def pass_sheets(scene: PackedScene, shadows: ShadowRays, words: Ids, image: Doubles) -> int:
     """Add what those shadow rays carry that met nothing, and move those behind the sheets that met some.
 

@@ -91,7 +91,7 @@ class EyeWaves:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            scene, loops = with_loops(job.scene, eye_units())
+            scene, made_of = with_loops(job.scene, eye_units())
             fitting = int(IMAGE_SHARE * free) // (8 * job.image.shape[1] * job.size[0] * job.size[1])
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
@@ -102,7 +102,7 @@ class EyeWaves:
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
             if slots > 0:
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
-            self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, loops, SCRATCH_BYTES), wave, traced)
+            self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
 
     def trace(self, sequences: Sequence[int]) -> EyePasses:
         """Returns passes by their numbers: the same images, bit for bit, as the CPU's loops add up.

@@ -119,10 +119,10 @@ class PhotonWaves:
         self._tracer, self._task = tracer, task
         with tracer.vacant_gpu("cannot begin to shade photons"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            scene, loops = with_loops(scene, photon_units())
+            scene, made_of = with_loops(scene, photon_units())
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
             self._wave = new_wave(arrays, arrays.copied(scene), task, tracer.gpu.multiprocessors * WARPS, room)
-            shader = Shader(shade_wave, loops, SCRATCH_BYTES)
+            shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
             traced = Traced(self._wave.traced, self._wave.answers, Query.CLOSEST)
             self._waves = Waves(tracer, arrays, shader, self._wave, [traced])
 

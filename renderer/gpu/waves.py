@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from renderer.scene.light_records import LAMPS_ONE_BY_ONE
+from renderer.scene.map_records import MAPPED_SURFACES
 from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MAPPED, SHEET, STRAIGHT_THROUGH_SHEETS
 from renderer.simd.bsdf_kinds import kinds_of
 from tracecore.compilation.borrowing import Borrowed
-from tracecore.compilation.lanes import Loops
+from tracecore.compilation.lanes import Parts
 from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import DeviceArrays
 from tracecore.cuda.warp_kernel import WarpKernel
@@ -30,12 +33,12 @@ class Shader(NamedTuple):
     """Is a kernel that shades a wave.
 
     function: takes the wave.
-    loops: of BSDFs, that it calls.
+    made_of: loops of BSDFs, and needs of a scene.
     scratch: bytes that each warp has beside its core.
     """
 
     function: Callable[[Any], None]
-    loops: Loops
+    made_of: Parts
     scratch: int
 
 
@@ -60,7 +63,7 @@ class Waves:
     ) -> None:
         self._device, self._arrays, self._stream = tracer.gpu, arrays, Stream(tracer.gpu)
         kind = Borrowed(numba.typeof(wave))
-        self._kernel = WarpKernel(self._device, shader.function, kind, shader.loops, shader.scratch)
+        self._kernel = WarpKernel(self._device, shader.function, kind, shader.made_of, shader.scratch)
         self._launches = [
             [(tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data), len(one.rays), one.query) for one in traced]
             for _ in range(AHEAD)
@@ -132,8 +135,8 @@ class Waves:
         return self._host[name, array.shape]
 
 
-def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]]) -> tuple[PackedScene, Loops]:
-    """Returns a scene that knows loops of its BSDFs by their numbers, and these loops.
+def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]]) -> tuple[PackedScene, Parts]:
+    """Returns a scene that knows loops of its BSDFs by their numbers, and what code for it is made of.
 
     units: by column of a BSDF's loops, the unit, and Numba's types of its arguments but for the kind.
     """
@@ -143,4 +146,16 @@ def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...
     for which, (unit, arguments) in units.items():
         numbers[bsdfs, which] = range(len(loops), len(loops) + len(bsdfs))
         loops += [(which, unit, (kind, *arguments)) for kind in kinds_of(bsdfs)]
-    return scene._replace(bsdfs=table._replace(loops=numbers)), loops
+    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs_of(scene))
+
+
+def needs_of(scene: PackedScene) -> frozenset[str]:
+    """Returns for what of a scene there are units (`Unit.need`)."""
+    flags = scene.photon_scene.flags
+    is_there = {
+        INSIDE_OF_SOLIDS: flags & HAS_MEDIA,
+        MAPPED_SURFACES: flags & MAPPED,
+        STRAIGHT_THROUGH_SHEETS: flags & SHEET,
+        LAMPS_ONE_BY_ONE: scene.light_records.has_others,
+    }
+    return frozenset(name for name, there in is_there.items() if there)

@@ -22,6 +22,7 @@ from shaders.lights import (
     kinds_with,
 )
 from tracecore.arrays import pieces
+from tracecore.compilation.side_by_side import need
 
 #: A light as shadow rays see it: a line of the cache. position, edge_1, edge_2, normal: of a triangle; of a point there
 #: are no edges and no normal. flux: what the light brings to a plane across its rays, at a distance of 1 and straight
@@ -41,6 +42,9 @@ LIGHT_RECORD = np.dtype(
 
 #: The density of lights that are sampled one by one: it is that of no kind with an `arrive`.
 ONE_BY_ONE = np.float32(-TRIANGLE)
+
+#: What units are for that sample them (`tracecore.compilation.side_by_side.need`).
+LAMPS_ONE_BY_ONE = "lamps that are sampled one by one"
 
 
 class LightRecords(NamedTuple):
@@ -66,11 +70,14 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     for piece in pieces(len(records)):
         set_records(records[piece], lights.rows[piece], lights.probability[piece])
     densities = records["density"][lights.probability > 0.0]
+    has_others = bool((densities == ONE_BY_ONE).any())
+    if has_others:
+        need(LAMPS_ONE_BY_ONE)
     return LightRecords(
         records=records,
         cumulative=lights.cumulative.astype(np.float32),
         has_plain=bool((densities >= 0.0).any()),
-        has_others=bool((densities == ONE_BY_ONE).any()),
+        has_others=has_others,
         kinds=sum(1 << int(kind.number) for kind in kinds_with("arrive") if (densities == -kind.number).any()),
     )
 

@@ -51,8 +51,9 @@ MATERIAL_MASK = np.uint32((1 << 24) - 1)
 #: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
 HAS_MEDIA = np.uint32(1)
 
-#: Units of compiled code that only scenes with HAS_MEDIA call are for this.
+#: What units of compiled code are for that only scenes with HAS_MEDIA call, and those with SHEET.
 INSIDE_OF_SOLIDS = "the inside of solids"
+STRAIGHT_THROUGH_SHEETS = "light that goes straight through sheets"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -161,6 +162,8 @@ def pack_photon_scene(
     flags |= HAS_MEDIA if len(media.of_materials) else np.uint32(0)
     if flags & HAS_MEDIA:
         need(INSIDE_OF_SOLIDS)
+    if flags & SHEET:
+        need(STRAIGHT_THROUGH_SHEETS)
     return PhotonScene(
         records=records,
         textures=pack_triangle_textures(surfaces, records["kind"]),

@@ -50,10 +50,10 @@ class Kitchen:
         self.snapshot = load("kitchen").snapshot(0.0)
         self.scene = pack_scene(self.snapshot)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
-        numbered, loops = with_loops(self.scene, photon_waves.photon_units())
+        numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
         self.wave = photon_waves.new_wave(HostArrays, numbered, self.task, WARPS, PHOTONS)
         self.wave.supply[1] = PHOTONS
-        self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), loops)
+        self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), made_of)
 
     def traced_by_lanes(self, tracer):
         """Returns photons in order, and counters, of waves whose lanes are threads."""
@@ -106,13 +106,13 @@ def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
 
 def passes_by_lanes(driver, tracer):
     """Returns images, and counters, of passes whose lanes are threads."""
-    scene, loops = with_loops(driver.scene, eye_waves.eye_units())
+    scene, made_of = with_loops(driver.scene, eye_waves.eye_units())
     image, taken = np.zeros((1, LAYER_END)), np.zeros(1, np.int64)
     task, slots = driver.eye_task(0), driver._shadow_slots()
     job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
     wave = eye_waves.new_wave(HostArrays, job, (WARPS, slots), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
-    lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), loops))
+    lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), made_of))
     record = np.zeros(MOST_BYTES, np.uint8)
     lay_out(wave, record.ctypes.data)
     while True:

@@ -9,11 +9,13 @@ from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad, 
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Caustics
+from renderer.scene.light_records import LAMPS_ONE_BY_ONE
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
 from shaders import registry
 from shaders.bsdfs import nff
+from tracecore.compilation.side_by_side import need
 
 #: Drivers that see all light of a scene whose lamps have a size.
 COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)
@@ -187,6 +189,7 @@ def test_a_sample_of_one_light_takes_no_search_for_it():
         own, records = driver.render_pass(0), driver.scene.light_records
         assert records.cumulative.tolist() == [0.5, 1.0]
         assert not records.has_others
+        need(LAMPS_ONE_BY_ONE)
         driver.scene = driver.scene._replace(light_records=records._replace(has_others=True))
         searched = driver.render_pass(0)
     assert own.any()

@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
-from tracecore.compilation.lanes import I32, I64, Loops, compiling_for_warp, instruction
+from tracecore.compilation.lanes import I32, I64, Parts, compiling_for_warp, instruction
 from tracecore.compilation.merging import part
 from tracecore.compilation.numba_inside import global_compiler_lock
 from tracecore.compilation.vector import emitting
@@ -109,13 +109,13 @@ class WarpCode(NamedTuple):
     name: str
 
 
-def warp_code(function: Callable[..., Any], argument: Any, loops: Loops) -> WarpCode:
+def warp_code(function: Callable[..., Any], argument: Any, made_of: Parts) -> WarpCode:
     """Returns the code of a Python function of compiled functions, which takes one thing and returns nothing.
 
     argument: Numba's type of it, which is `Borrowed`.
-    loops: that it calls by their numbers.
+    made_of: loops and needs.
     """
-    with global_compiler_lock, compiling_for_warp(loops):
+    with global_compiler_lock, compiling_for_warp(made_of):
         entry = part(function, False)
         entry.compile(types.void(argument))
         made = entry.overloads[(argument,)]

@@ -14,7 +14,7 @@ The functions below make LLVM's instructions for whoever emits a primitive.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils
@@ -31,11 +31,22 @@ ALL_LANES = I32(-1)
 Loops = Sequence[tuple[int, Any, tuple[Any, ...]]]
 
 
+class Parts(NamedTuple):
+    """Says what code for a warp is made of.
+
+    loops: that it calls by their numbers.
+    needs: what it is for: units that are for something else (`Unit.need`) are left out.
+    """
+
+    loops: Loops
+    needs: frozenset[str]
+
+
 class _Target(threading.local):
     """Says what the thread compiles for."""
 
     is_warp = False
-    loops: Loops = ()
+    made_of = Parts((), frozenset())
     parts: dict[Any, Any] = {}  # noqa: RUF012
 
 
@@ -60,17 +71,22 @@ def part_for_warp(key: Any, make: Callable[[], Any]) -> Any:
 
 def loops() -> Loops:
     """Returns the loops of the code that is compiled."""
-    return _target.loops
+    return _target.made_of.loops
+
+
+def is_left_out(need: str | None) -> bool:
+    """Returns whether what is for something is left out of the code that is compiled."""
+    return for_warp() and need is not None and need not in _target.made_of.needs
 
 
 @contextmanager
-def compiling_for_warp(loops: Loops) -> Iterator[None]:
+def compiling_for_warp(made_of: Parts) -> Iterator[None]:
     """Has the block compile for the lanes of a warp."""
-    _target.is_warp, _target.loops, _target.parts = True, loops, {}
+    _target.is_warp, _target.made_of, _target.parts = True, made_of, {}
     try:
         yield
     finally:
-        _target.is_warp, _target.loops, _target.parts = False, (), {}
+        _target.is_warp, _target.made_of, _target.parts = False, Parts((), frozenset()), {}
 
 
 def instruction(builder: Any, name: str, returned: Any, arguments: Sequence[Any] = ()) -> Any:

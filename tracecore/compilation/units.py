@@ -17,7 +17,7 @@ from typing import Any
 from numba import types
 
 from tracecore.compilation.cached import Cached, keep_on_disk
-from tracecore.compilation.lanes import for_warp
+from tracecore.compilation.lanes import for_warp, is_left_out
 from tracecore.compilation.numba_inside import make_intrinsic_template
 from tracecore.compilation.unit_calls import Call, call_by_address
 
@@ -37,24 +37,50 @@ class Unit(Cached):
 
     @property
     def _numba_type_(self) -> Any:
-        """Returns what Numba takes a name of the unit for. For a warp all code is in one piece."""
+        """Returns what Numba takes a name of the unit for. For a warp all code is in one piece, but for what it does
+        not need."""
+        if is_left_out(self.need):
+            return self._left_out
         return super()._numba_type_ if for_warp() else self._called_by_address
 
     @cached_property
     def _called_by_address(self) -> Any:
         """Returns the type of an intrinsic that calls by the address in the cell."""
+
+        def emitter(kinds: tuple[Any, ...]) -> Any:
+            call = Call(self.py_func.__module__, self.py_func.__name__, kinds)
+            return lambda *lowering: call_by_address(call, *lowering)
+
+        return self._intrinsic(self, emitter)
+
+    @cached_property
+    def _left_out(self) -> Any:
+        """Returns the type of an intrinsic that does nothing, and returns zero."""
+
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            if signature.return_type == types.none:
+                return context.get_dummy_value()
+            return context.get_constant_null(signature.return_type)
+
+        return self._intrinsic(emit, lambda kinds: emit)
+
+    def _intrinsic(self, key: Any, emitter: Callable[[tuple[Any, ...]], Any]) -> Any:
+        """Returns the type of an intrinsic that is called like the unit.
+
+        key: tells it from others.
+        emitter: returns what emits it, by Numba's types of its arguments.
+        """
         of_context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_ONLY)
         called = inspect.signature(self.py_func).parameters.values()
 
         def typed(_context: Any, *arguments: Any) -> tuple[Any, Any]:
             kinds = tuple(map(types.unliteral, arguments))
-            call = Call(self.py_func.__module__, self.py_func.__name__, kinds)
-            return self._returns(*kinds), lambda *lowering: call_by_address(call, *lowering)
+            return self._returns(*kinds), emitter(kinds)
 
         vars(typed)["__signature__"] = inspect.Signature(
             [of_context, *(one.replace(annotation=inspect.Parameter.empty) for one in called)]
         )
-        return types.Function(make_intrinsic_template(self, typed, self.py_func.__name__))
+        return types.Function(make_intrinsic_template(key, typed, self.py_func.__name__))
 
     def address(self, arguments: tuple[Any, ...]) -> int:
         """Returns the address of its machine code for arguments of these types."""

@@ -13,7 +13,7 @@ from tracecore.compilation.lanes import LANES
 from tracecore.cuda.device import CudaDevice, Stream
 
 if TYPE_CHECKING:
-    from tracecore.compilation.lanes import Loops
+    from tracecore.compilation.lanes import Parts
 
 #: Registers of a thread: few enough that some warps work while others wait for memory.
 REGISTERS = 168
@@ -25,15 +25,15 @@ class WarpKernel:
     device: the GPU; the calling thread is attached to it.
     function: takes one named tuple, `Borrowed`, and returns nothing.
     argument: Numba's type of the tuple.
-    loops: that it calls by their numbers.
+    made_of: loops and needs.
     scratch: bytes of shared memory of a warp.
     """
 
     def __init__(
-        self, device: CudaDevice, function: Callable[..., Any], argument: Any, loops: Loops, scratch: int
+        self, device: CudaDevice, function: Callable[..., Any], argument: Any, made_of: Parts, scratch: int
     ) -> None:
         self._driver, self._scratch = device.driver, scratch
-        cubin = kept_machine_code(device, function, argument, loops)
+        cubin = kept_machine_code(device, function, argument, made_of)
         self._entry = self._driver.load_function(device.module(cubin), function.__name__)
         self._driver.allow_shared(self._entry, scratch)
 
@@ -46,18 +46,19 @@ class WarpKernel:
         )
 
 
-def kept_machine_code(device: CudaDevice, function: Callable[..., Any], argument: Any, loops: Loops) -> bytes:
+def kept_machine_code(device: CudaDevice, function: Callable[..., Any], argument: Any, made_of: Parts) -> bytes:
     """Returns machine code of a function, from disk where it was compiled before."""
     from tracecore.compilation.cache_folder import cache_folder
     from tracecore.compilation.gpu_code import ptx_of, warp_code
 
-    called = [(which, unit.py_func.__name__, *map(str, arguments)) for which, unit, arguments in loops]
-    wanted = repr((function.__module__, function.__name__, str(argument), called, device.architecture, REGISTERS))
+    called = [(which, unit.py_func.__name__, *map(str, arguments)) for which, unit, arguments in made_of.loops]
+    parts = (str(argument), called, sorted(made_of.needs))
+    wanted = repr((function.__module__, function.__name__, *parts, device.architecture, REGISTERS))
     folder, name = cache_folder(function.__module__.partition(".")[0]), hashlib.sha256(wanted.encode()).hexdigest()
     name = f"{name[:32]}.cubin"
     with suppress(OSError):
         return folder.read_checked(name)
-    code = warp_code(function, argument, loops)
+    code = warp_code(function, argument, made_of)
     cubin = device.driver.assemble(ptx_of(code, function.__name__, device.architecture, LANES, REGISTERS))
     with suppress(OSError):  # a full disk keeps nothing
         folder.write_checked(name, cubin)
