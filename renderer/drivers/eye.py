@@ -106,7 +106,10 @@ class EyeDriver(Driver):
             return "a timeline tells what threads of the CPU do"
         from renderer.gpu.eye_waves import why_not
 
-        return why_not(self.scene, self.tracer, self.diffuse)
+        reason = why_not(self.scene, self.tracer, self.diffuse)
+        if reason is None and type(self).trace_pass is not EyeDriver.trace_pass:
+            return "the driver traces passes in a way of its own, which only the CPU does"
+        return reason
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
@@ -149,8 +152,7 @@ class EyeDriver(Driver):
         return EyeWaves(self.tracer, job, self._shadow_slots())  # type: ignore[arg-type]
 
     def _with_features(self, index: int, image: Radiance, work: Work, team: Team) -> MadeShare:
-        made = self.finish_pass(index, PassSite(team, self.pixels, work=work), image.copy())
-        return made._replace(values=within_crop(made.values, self.settings))
+        return self.finish_pass(index, PassSite(team, self.pixels, work=work), image.copy())
 
     def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
         """Yields what teams make of items, in their order, and counts the work of each."""
@@ -184,19 +186,18 @@ class EyeDriver(Driver):
 
     def _make_pass(self, index: int, team: Team) -> MadeShare:
         site = PassSite(team, self.pixels)
-        made = self.finish_pass(index, site, self.trace_pass(index, site))
-        return made._replace(values=within_crop(made.values, self.settings))
+        return self.finish_pass(index, site, self.trace_pass(index, site))
 
     def finish_pass(self, index: int, site: PassSite, image: Radiance) -> MadeShare:
-        """Returns a pass whose pixels are traced, with what the next one needs, which goes on from now. Some passes
-        add what the eye meets first."""
+        """Returns a pass whose pixels are traced, or its crop, with what the next one needs, which goes on from now.
+        Some passes add what the eye meets first."""
         carried = self.carries()
         site.team.release_next()
         if index < FEATURE_PASSES and self._has_features:
             features = self.eye_job(site, self.eye_task(index), no_photons(), image=image)
             self.run_eye_loop(site, run_features, features, 1)
         site.give_back()
-        return MadeShare(image, site.work, carried)
+        return MadeShare(within_crop(image, self.settings), site.work, carried)
 
     @property
     def _has_features(self) -> bool:

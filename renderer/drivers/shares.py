@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from renderer.drivers.driver import Carried, Driver, MadeShare, within_crop
+from renderer.drivers.driver import Carried, Driver, MadeShare
 from renderer.drivers.eye import EyeDriver
 from renderer.drivers.pass_photons import PassPhotons, Photons
 from renderer.drivers.pass_site import PassSite
@@ -143,4 +143,4 @@ def make_part(driver: EyeDriver, share: Share, site: PassSite) -> MadeShare:
         driver.take_up(share.index, share.carried)
     image = driver.trace_pass(share.index, site)
     made = driver.finish_pass(share.index, site, image)
-    return made._replace(values=within_crop(image, driver.settings) if share.parts == 1 else image[site.pixels])
+    return made if share.parts == 1 else made._replace(values=image[site.pixels])

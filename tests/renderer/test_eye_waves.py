@@ -114,6 +114,18 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
     assert by_waves.statistics["shading"] == "gpu"
 
 
+@pytest.mark.parametrize("driver", ["ao", "photons-only"])
+def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch, driver):
+    monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
+    monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
+    what = {"size": (8, 6), "driver": driver, "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
+    made, expected = (renderer.render("cornell", shading=name, **what) for name in ("auto", "cpu"))
+    np.testing.assert_array_equal(made.film.linear, expected.film.linear)
+    assert made.statistics["shading"] == "cpu"
+    with pytest.raises(UsageError, match="--shading gpu: the driver traces passes in a way of its own, which only the"):
+        renderer.render("cornell", shading="gpu", **what)
+
+
 def test_waves_that_fail_are_made_again_by_the_cpu(monkeypatch):
     done = []
 
