@@ -96,7 +96,8 @@ class EyeWaves:
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
             job = arrays.copied(job._replace(scene=scene))
-            warps = min(tracer.gpu.multiprocessors * WARPS, int(BATCH_SHARE * free) // bytes_of_warp(slots))
+            fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
+            warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
             wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), self.most_passes)
             self._all = wave
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
@@ -141,15 +142,19 @@ def eye_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
     return {LIGHT: (light_vertices, arguments), SCATTER: (scatter_paths, arguments)}
 
 
-def bytes_of_warp(slots: int) -> int:
-    """Returns about how much memory a warp's batches take. slots: shadow rays of a vertex."""
-    rows = RAY_FLOATS + HIT_FLOATS
-    own, shadows = 2 * BATCH_ROWS + HIT_FLOATS + rows, rows + HIT_FLOATS + RAY_FLOATS + 3 + SHADOW_WORDS
-    return 4 * (CAPACITY + PAD) * (own + slots * shadows)
+def bytes_of_warp(job: EyeJob, slots: int) -> int:
+    """Returns how much memory a warp's batches take: what a wave of two has more than one of one. NumPy's zeros take
+    none before they are touched.
+
+    slots: shadow rays of a vertex.
+    """
+    one, two = (new_wave(np, job, (warps, slots), 1) for warps in (1, 2))
+    more = [getattr(two, name).nbytes - getattr(one, name).nbytes for name in EyeWave._fields if name != "job"]
+    return int(sum(more))
 
 
 def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes: int) -> EyeWave:
-    """Returns the arrays of a wave, zeros. arrays: makes them where the job lies."""
+    """Returns the arrays of a wave, zeros. arrays: whose `zeros` makes them where the job lies: NumPy's on the host."""
     (warps, slots), zeros, column = warps_and_slots, arrays.zeros, CAPACITY + PAD
     columns = job.image.shape[1]
     return EyeWave(

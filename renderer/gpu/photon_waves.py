@@ -84,7 +84,11 @@ def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
 
 
 def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room: int) -> PhotonWave:
-    """Returns the arrays of a wave, zeros. arrays: makes them where the scene lies. room: for so many photons."""
+    """Returns the arrays of a wave, zeros.
+
+    arrays: whose `zeros` makes them where the scene lies: NumPy's on the host.
+    room: for so many photons.
+    """
     zeros, column = arrays.zeros, CAPACITY + PAD
     return PhotonWave(
         scene=scene,

@@ -104,7 +104,7 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int, in_warp: Any = in_lan
 @emitting
 def each_alone(typing: Any, body: Any, count: Any, data: Any) -> Any:
     """Does what `each` does, one by one where that is faster than vectors which would gather and scatter most of their
-    numbers: the elements of a list. The body may do anything with what belongs to its own element."""
+    numbers: the elements of a list, or rays of a batch. The body may do anything with what belongs to its own."""
     return _loop(typing, body, data, vectors=0, in_warp=in_lanes.loop)
 
 

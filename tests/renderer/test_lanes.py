@@ -37,12 +37,6 @@ WARPS, PHOTONS = 2, 2000
 SIZE, PASSES = (40, 24), 2
 
 
-class HostArrays:
-    """Makes arrays of waves in the host's memory."""
-
-    zeros = staticmethod(np.zeros)
-
-
 class Kitchen:
     """Is the kitchen, with several BSDFs, textures, bent normals and lights, and the code of its photons for a warp."""
 
@@ -51,7 +45,7 @@ class Kitchen:
         self.scene = pack_scene(self.snapshot)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
-        self.wave = photon_waves.new_wave(HostArrays, numbered, self.task, WARPS, PHOTONS)
+        self.wave = photon_waves.new_wave(np, numbered, self.task, WARPS, PHOTONS)
         self.wave.supply[1] = PHOTONS
         self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), made_of)
 
@@ -110,7 +104,7 @@ def passes_by_lanes(driver, tracer):
     image, taken = np.zeros((1, LAYER_END)), np.zeros(1, np.int64)
     task, slots = driver.eye_task(0), driver._shadow_slots()
     job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
-    wave = eye_waves.new_wave(HostArrays, job, (WARPS, slots), PASSES)
+    wave = eye_waves.new_wave(np, job, (WARPS, slots), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
     lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), made_of))
     record = np.zeros(MOST_BYTES, np.uint8)
