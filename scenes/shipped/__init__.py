@@ -78,6 +78,9 @@ def count_of(text: str) -> int | None:
     return int(found[1]) * {"": 1, "k": 10**3, "M": 10**6}[found[2]] if found else None
 
 
+#: Of scenes to try tracers with.
+OF_ANY_SIZE = Sizes(default=1_000_000, least=1_000, most=20_000_000)
+
 SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene("cornell", "Cornell box with an area light, a mirror sphere and a glass sphere"),
     ShippedScene("kitchen", "a kitchen by daylight and lamps, with glass and a toy car that drives"),
@@ -94,21 +97,21 @@ SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene(
         "stress",
         "dandelions on a plain, of any size, to try tracers",
-        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+        OF_ANY_SIZE,
     ),
     ShippedScene(
         "hair",
         "balls of long hair in a hall, of any size, to try tracers",
-        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+        OF_ANY_SIZE,
     ),
     ShippedScene(
         "forest",
         "a forest of firs that share a few shapes, of any size, to try tracers",
-        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+        OF_ANY_SIZE,
     ),
     ShippedScene(
         "city",
         "a city of leaning towers of thin slanted bars, of any size, to try tracers",
-        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+        OF_ANY_SIZE,
     ),
 )
