@@ -5,7 +5,6 @@ import http.client
 import logging
 import os
 import pickle
-import re
 import socket
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from test_units import MODULE, RUN
 
 from renderer import cli
 from renderer.errors import UsageError
-from renderer.plain_text import line, number_in, plain, rounded
+from renderer.plain_text import line, plain
 from renderer.scene import tuned_kernels
 from renderer.viewer.live_picture import LivePicture
 from renderer.viewer.server import ViewerServer
@@ -118,25 +117,6 @@ def test_no_process_runs_what_lies_in_the_current_folder(kind: str, planted: Pat
     assert done.returncode == 0, done.stderr[-2000:]
     # Dask's processes look for modules there first, whosever it is.
     assert not (temporary / "dask-scratch-space").exists()
-
-
-def test_processes_are_started_in_three_places_alone() -> None:
-    """Whoever starts one more adds it to those above."""
-    starting = re.compile(
-        r"subprocess\.(Popen|run|call|check_\w+)\(|multiprocessing|ProcessPool|os\.(system|popen|exec\w+|spawn\w+)\("
-        r"|posix_spawn|os\.fork|create_subprocess"
-    )
-    found = {
-        str(path.relative_to(ROOT))
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if starting.search(path.read_text(encoding="utf-8"))
-    }
-    assert found == {
-        "tracecore/child_process.py",
-        "tracecore/emulator/library.py",  # g++
-        "tracecore/analysis/machine_code.py",  # nvdisasm, by the whole path of it
-    }
 
 
 # A folder in which others of a group may write
@@ -387,13 +367,6 @@ def test_names_give_a_terminal_no_orders(tmp_path: Path, capsys: pytest.CaptureF
     assert unseen(told.out + told.err) == set()
 
 
-def test_a_name_takes_one_line_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = triangle_file(tmp_path).rename(tmp_path / "a\nlights     none.obj")
-    assert cli.main(["scene", "info", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [one for one in lines if "lights     none" in one] == [one for one in lines if one.startswith("scene ")]
-
-
 def test_a_note_takes_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with the end of a line in it cannot pass for one of the program's own."""
     note = "note: a\ntracecore: error: all is lost"
@@ -442,11 +415,3 @@ def test_the_viewer_answers_its_own_page_alone(server: ViewerServer) -> None:
         assert status_of(server, "GET", f"/{token}/{path}", own) == 404
     for method in ("PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT"):
         assert status_of(server, method, f"/{token}/", own) == 501
-
-
-def test_numbers_are_rounded_as_people_write_them():
-    numbers = (10300.4, 1.03e9, 0.00012345, 12.3456, 0.0, 999.96, 1e-7)
-    written = ["10,300", "1,030,000,000", "0.0001234", "12.35", "0", "1,000", "1e-07"]
-    assert [rounded(number) for number in numbers] == written
-    assert rounded(41667.0, 3) == "41,700"
-    assert [number_in(text) for text in (*written[:2], "12%")] == [10300.0, 1.03e9, 12.0]

@@ -14,12 +14,11 @@ from renderer import cli, plugins
 from renderer.bench import comparison, kernel_benchmark, workload
 from renderer.bench.builder_benchmark import rate_table, tree_rates
 from renderer.bench.dispatch_benchmark import end_to_end
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, kernel_names, over_baseline
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_baseline
 from renderer.bench.table import table
 from renderer.bench.workload import RaySet, WrongRay
 from tracecore.bvh.builders import BUILDERS
 from tracecore.kernels import strategies
-from tracecore.kernels.strategies import strategy_names
 from tracecore.rays import MISS, Query, make_rays
 
 SMALL = [
@@ -131,32 +130,6 @@ def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
     assert status == 2
     assert said in figures.err
     assert figures.err.count("\n") == 1
-
-
-def test_a_scene_that_is_not_there_is_refused(capsys):
-    status, figures = run(capsys, "nosuch.aff", *SMALL)
-    assert status == 2
-    assert "nosuch.aff" in figures.err
-
-
-@pytest.mark.parametrize("radius", ["0", "-1", "nan", "inf", "far"])
-def test_a_radius_is_a_positive_length(capsys, radius):
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["bench", "cornell", "--ao-radius", radius])
-    assert ended.value.code == 2
-    assert "expected a positive number" in capsys.readouterr().err
-
-
-def test_a_scene_need_not_be_named():
-    assert [cli.make_parser().parse_args(["bench", *words]).scene for words in ([], ["kitchen"])] == [
-        "cornell",
-        "kitchen",
-    ]
-
-
-def test_each_device_has_its_kernels():
-    assert kernel_names("cpu") == ["bvh8"]
-    assert kernel_names("gpu") == kernel_names("emulator") == list(strategy_names())
 
 
 def test_the_table_is_aligned_and_complete():

@@ -14,12 +14,11 @@ from markupsafe import escape
 from PIL import Image
 
 from renderer import cli
-from renderer.bench import figure_file, kernel_benchmark, view_points
+from renderer.bench import figure_file, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
-from renderer.bench.figure_file import gpu_facts, machine_facts
-from renderer.bench.files import plain_name
+from renderer.bench.figure_file import gpu_facts
 from renderer.bench.kernel_benchmark import (
     Comparison,
     KernelFacts,
@@ -29,7 +28,7 @@ from renderer.bench.kernel_benchmark import (
     over_views,
 )
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.plot import compact_svg, family, plot_kernels, relative_range
+from renderer.bench.plot import family, plot_kernels
 from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
@@ -130,12 +129,6 @@ def test_every_measurement_is_on_the_page(text):
     assert counted[8:] == ["31.5", "4.25", "1,234", "81.5%", "–", "222", "50.0%", ""]
 
 
-def test_what_is_not_known_is_a_dash(text):
-    rates, *_ = [row for row in Page(text).rows if row[0] == HOSTILE]
-    assert rates[2] == "–"  # it traced no photons
-    assert [HOSTILE, "5", "800", "2.5", "–", "–"] in Page(text).rows
-
-
 def test_names_are_text_and_nothing_else(text):
     parsed = Page(text)
     assert parsed.tags.count("script") == 1
@@ -153,46 +146,12 @@ def test_the_page_needs_nothing_else(text):
     assert "$" not in text
 
 
-def test_bars_end_where_views_or_rounds_do():
-    ao, _, photon = (FOUND.measurements[i] for i in (3, 0, 2))
-    assert relative_range(FOUND, ao) == pytest.approx((115 / 112, 114 / 111))
-    assert relative_range(FOUND, photon) == pytest.approx((0.9, 1.2))
-
-
-def test_kernels_of_one_source_are_a_family():
-    assert family("replacing-speculative-if-if") == family("if-if") != family("while-while")
-    assert family("nobody knows") == family("embree") == "others"
-
-
-def test_plots_are_of_the_format_that_is_asked_for():
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
-    assert plot_kernels(FOUND, "a title", ".png").startswith(b"\x89PNG")
-    assert b"<svg" in plot_kernels(FOUND, "a title", ".svg")[:1000]
-
-
-def test_the_machine_is_known_by_its_processor_and_versions():
-    facts = machine_facts()
-    assert all(facts[name] for name in ("processor", "cores", "system", "tracecore", "Python", "numpy", "numba"))
-
-
 def test_the_gpu_is_known_by_its_name_and_cuda(monkeypatch):
     monkeypatch.setattr(gpu_device, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
     monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
     monkeypatch.setattr(gpu_device, "cuda_versions", lambda: ("13.1", "13.0"))
     assert gpu_facts() == {"GPU": "Some GPU (sm_90)", "CUDA": "13.0; driver for up to 13.1"}
-
-
-def test_the_gpu_that_is_measured_is_the_one_that_is_named(monkeypatch):
-    chosen = []
-    monkeypatch.setattr(kernel_benchmark, "choose_gpu", chosen.append)
-    found = [kernel_benchmark.device_of(name) for name in ("gpu:1", "gpu", "cpu", "emulator")]
-    assert found == ["gpu", "gpu", "cpu", "emulator"]
-    assert chosen == [1]
-
-
-def test_names_of_files_are_plain():
-    assert plain_name("../Küche, while-while: node steps") == "k-che-while-while-node-steps"
 
 
 def steps(nodes, lanes):
@@ -265,11 +224,6 @@ def test_the_answer_owns_up_to_what_it_does_not_know():
     assert "rates of the emulator" in answer(contest(BASE, QUICK, device="emulator"))[0]
 
 
-def test_the_answer_counts_view_points_at_which_the_lead_holds():
-    found = contest(BASE, QUICK, replace(BASE, view="back", rate=90.0), replace(QUICK, view="back", rate=80.0))
-    assert "while-while, clearly faster, ahead of it at 1 of 2 view points." in answer(found)[1]
-
-
 def test_a_peer_stands_beside_the_fastest_kernel_and_never_wins():
     peer = PeerFacts(peer="embree", clock="wall time")
     found = contest(BASE, QUICK, measured("embree", "ao", "front", 450.0), peers=(peer,))
@@ -327,13 +281,6 @@ def test_one_view_point_that_is_wrong_strikes_out_all():
     assert over_views(found).measurements[-1].compared == 88
 
 
-def test_a_wrong_peer_is_not_beside_the_fastest_kernel():
-    peer = PeerFacts(peer="embree", clock="wall time")
-    found = contest(BASE, QUICK, replace(measured("embree", "ao", "front", 450.0), wrong=WRONG), peers=(peer,))
-    assert "The fastest peer" not in " ".join(answer(found))
-    assert not found.has_wrong_kernels
-
-
 def test_a_photon_run_that_is_wrong_is_struck_out():
     wrong = replace(RUN, dispatch="streamed", wrong="kernel 'while-while' is wrong: ray 3")
     found = replace(contest(BASE, QUICK), photon_runs=(RUN, wrong))
@@ -354,17 +301,6 @@ def test_what_to_try_next_is_typed_as_it_stands():
     assert simulation.startswith("tracecore simulate 'a b.aff' ")
     for line in (picture, report, simulation):
         cli.make_parser().parse_args(shlex.split(line.split("    ")[0])[1:])
-
-
-def test_the_page_begins_with_the_answer(text):
-    first = text[text.index("</pre>") : text.index("<fieldset")]
-    assert all(escape(line) in first for line in answer(replace(FOUND, photon_runs=(RUN,))))
-
-
-def test_the_best_of_each_column_is_marked():
-    text = page(contest(BASE, QUICK, NEXT), ABOUT, Pictures())
-    best = re.findall('<td class="best">([^<]*)', text)
-    assert best == ["300 · 3.00×", "60.0%", "20", "303", "99.0%", "20"]  # what is alike has no best
 
 
 def test_rows_tell_their_family_and_each_family_has_a_box(text):
@@ -404,19 +340,6 @@ def test_pictures_are_shrunk_until_they_fit_a_page():
             with Image.open(io.BytesIO(one.content)) as image:
                 assert (image.format, image.size, one.media_type) == ("WEBP", size, "image/webp")
     assert sum(len(one.content) for one in (*small.views, *small.heat_maps)) <= 1500
-
-
-def test_pictures_fill_what_tables_leave_of_a_page(monkeypatch):
-    noise = Image.effect_noise((64, 48), 100.0)
-    pictures = replace(PICTURES, views=[Figure(caption="noise", content=bench_files.png(noise))] * 3)
-    bare = len(page(FOUND, ABOUT, replace(PICTURES, views=())))
-    monkeypatch.setattr(bench_files, "PAGE_BYTES", bare + 4000)
-    assert bare + 1000 < len(bench_files.bounded_page(FOUND, ABOUT, pictures)) < bare + 4500  # with captions
-
-
-def test_drawings_have_two_digits_and_no_indentation():
-    drawing = b'<svg>\n   <path d="M 1.23456 -7.5"/>\n<text>1.2345</text></svg>'
-    assert compact_svg(drawing) == b'<svg>\n<path d="M 1.23 -7.5"/>\n<text>1.2345</text></svg>'
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")

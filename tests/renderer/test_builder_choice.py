@@ -10,7 +10,6 @@ import pytest
 import scenes
 from renderer import cli
 from renderer.bench.builder_benchmark import built_trees
-from renderer.bench.kernel_benchmark import facts_of
 from renderer.errors import UsageError
 from renderer.scene import tree_updates
 from renderer.scene.render_context import TracerChoice, context_of
@@ -110,15 +109,6 @@ def test_statistics_tell_a_tree_that_was_read(trees_kept: Path, tmp_path: Path) 
     assert [built["bvh.update"], read["bvh.update"]] == ["built", "cached"]
     assert read["bvh.update_seconds"] != built["bvh.update_seconds"]
     assert np.array_equal(first, second)
-
-
-def test_benchmarks_tell_a_tree_that_was_read(trees_kept: Path) -> None:
-    snapshot = scenes.load("cornell").at(0.0)
-    told = []
-    for _ in range(2):
-        with context_of(snapshot, TracerChoice(device="cpu"), load_seconds=0.0) as context:
-            told.append(facts_of(context.tracer).is_tree_cached)
-    assert told == [False, True]
 
 
 def test_builders_are_measured_without_trees_that_were_kept(trees_kept: Path) -> None:

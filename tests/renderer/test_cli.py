@@ -172,12 +172,6 @@ def test_bounds_are_inside(arguments: list[str]) -> None:
     cli.make_parser().parse_args(["render", "cornell", *arguments])
 
 
-@pytest.mark.parametrize("text", ["-1", "-1.", "-.5", "-1e1", "-2.5E-3", "-1e+2"])
-def test_negative_numbers_are_values(text: str) -> None:
-    arguments = cli.make_parser().parse_args(["render", "cornell", "--time", text])
-    assert arguments.time == float(text)
-
-
 def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = cli.make_parser().parse_args(["render", "cornell"])
     snapshot = scenes.load("cornell").at_frame(0)
@@ -214,20 +208,6 @@ def test_help_has_two_levels(command: str, capsys: pytest.CaptureFixture[str]) -
     assert "\nexamples:\n" in short
 
 
-def test_short_help_of_render_has_what_most_people_use(capsys: pytest.CaptureFixture[str]) -> None:
-    run("render", "--help")
-    text = capsys.readouterr().out
-    usual = "output size passes time-limit target-noise driver device camera frames exposure denoise resume quiet"
-    assert [name for name in usual.split() if f"--{name}" not in text] == []
-    assert "--guide-share" not in text
-
-
-def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
-    run("render", "--help", "all")
-    text = capsys.readouterr().out
-    assert all(f"\n  {name}  " in text for name in DRIVERS)
-
-
 @pytest.mark.parametrize(("command", "others"), [("render", OF_PHOTON_RUNS), ("photons", OF_PICTURES)])
 def test_help_explains_the_keys_of_its_own_command(
     command: str, others: tuple[str, ...], capsys: pytest.CaptureFixture[str]
@@ -237,11 +217,6 @@ def test_help_explains_the_keys_of_its_own_command(
     explained = {key for key, meaning in FIELDS.items() if re.search(rf"^  {key} +{re.escape(meaning)}$", text, re.M)}
     assert explained == FIELDS.keys() - {*others}
     assert f"(not of use here: {', '.join(others)})" in text
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--version") == 0
-    assert capsys.readouterr().out == f"tracecore {__version__}\n"
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -256,12 +231,6 @@ def test_help_loads_nothing_heavy() -> None:
 # The program as a process of its own
 
 
-def test_module_is_the_program() -> None:
-    done = subprocess.run([sys.executable, "-m", "renderer", "--help"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert done.stdout.startswith("usage: tracecore ")
-
-
 def test_bad_scene_in_a_process_is_one_line_and_status_2(tmp_path: Path) -> None:
     (tmp_path / "bad.nff").write_text("v\nfrom 0 0 -1\nat 0 0 zero\n")
     command = [sys.executable, "-m", "renderer", "scene", "info", str(tmp_path / "bad.nff")]
@@ -271,16 +240,6 @@ def test_bad_scene_in_a_process_is_one_line_and_status_2(tmp_path: Path) -> None
 
 
 # Input that is found to be bad later
-
-
-def test_unknown_scene(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("render", "kitchn", "-o", tmp_path / "a.png") == 2
-    assert_one_line(capsys.readouterr().err.splitlines(keepends=True)[-1], "'kitchn'", "cornell")
-
-
-def test_missing_scene_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scene", "info", tmp_path / "missing.aff") == 2
-    assert_one_line(capsys.readouterr().err, "missing.aff")
 
 
 #: Options, what is told of them, and the module without which that is so.
@@ -350,18 +309,6 @@ def test_linear_files_are_not_tone_mapped(
 
 
 # The folder output/
-
-
-def test_no_folder_for_a_scene_that_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("scene.txt").touch()
-    for command in (("render",), ("photons", "--json", "output/x.json")):
-        for scene in ("kitchn", "missing.aff", "scene.txt"):
-            assert run(*command, scene) == 2
-            assert_one_line(capsys.readouterr().err, scene)
-    assert not Path("output").exists()
 
 
 @pytest.mark.parametrize("option", [(), ("-o", "output/x.png"), ("-o", "a.png", "--save-photons", "output/x.npz")])
@@ -449,16 +396,6 @@ def test_a_file_of_somebody_else_is_replaced_by_force_alone(
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet", "--force") == 0
 
 
-def test_statistics_of_pictures_that_differ_in_their_format_stand_side_by_side(
-    tmp_path: Path, flat: type[FlatDriver]
-) -> None:
-    pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
-    for name, passes in (("a.png", 1), ("a.exr", 2)):
-        assert run_flat("-o", tmp_path / name, "--passes", passes, "--quiet") == 0
-    found = [json.loads((tmp_path / f"{name}.json").read_text())["passes"] for name in ("a.png", "a.exr")]
-    assert found == [1, 2]
-
-
 def test_no_picture_is_written_over_its_scene(
     tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -488,52 +425,11 @@ def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
     assert picture[0] == picture[1]
 
 
-def test_one_pass_is_no_passes(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_flat("-o", tmp_path / "a.png", "--passes", "1") == 0
-    assert ", 1 pass, " in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("options", "curve"), [((), "linear"), (("--tone-map", "reinhard"), "reinhard")])
 def test_occlusion_is_shown_as_it_is(options: tuple[str, ...], curve: str, tmp_path: Path) -> None:
     common = ("--driver", "ao", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet")
     assert run("render", "cornell", *common, *options, "-o", tmp_path / "a.png") == 0
     assert json.loads(read_texts(tmp_path / "a.png")["settings"])["tone_map"] == curve
-
-
-def test_quiet(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "")
-
-
-@pytest.mark.parametrize("suffix", [".exr", ".npy"])
-def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> None:
-    if suffix == ".exr":
-        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
-    assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
-    np.testing.assert_array_equal(read_picture(tmp_path / f"a{suffix}").image, np.ones((3, 4, 3)))
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"a{suffix}", f"a{suffix}.json"]
-
-
-def test_default_output(tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run_flat("--passes", "1") == 0
-    assert sorted(entry.name for entry in (tmp_path / "output").iterdir()) == [
-        f"cornell-flat.{suffix}" for suffix in ("npy", "png", "png.json")
-    ]
-
-
-def test_size_proposed_by_the_scene(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    assert (
-        run("render", "cornell", "--driver", "flat", "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png") == 0
-    )
-    width, height = scenes.load("cornell").at_frame(0).camera.resolution
-    assert read_picture(tmp_path / "a.npy").image.shape == (height, width, 3)
-
-
-def test_photons_are_kept(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--save-photons", tmp_path / "a.npz") == 0
-    assert (tmp_path / "a.npz").read_bytes() == b"photons"
 
 
 def test_photons_are_kept_whatever_comes(
@@ -590,31 +486,6 @@ def test_frames_of_a_scene_that_stands_still_are_told(
     assert capsys.readouterr().err.count(f"{still}all frames show the same moment\n") == 1
     assert run_flat("-o", tmp_path / "c.png", "--passes", "1") == 0
     assert "stands still" not in capsys.readouterr().err
-
-
-def test_frames_of_a_scene_that_moves_are_not_told(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = ("--driver", "flat", "--device", "cpu", "--size", "4x3", "--passes", "1")
-    assert run("render", "museum:10k", *small, "-o", tmp_path / "a.png", "--frame", "5") == 0
-    assert "stands still" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("scene", "told"),
-    [
-        ("kitchen:", "scene 'kitchen' has one size; leave out ':'"),
-        ("museum:", "expected 'museum' or 'museum:SIZE' with"),
-    ],
-)
-def test_a_colon_without_a_size_is_an_error(scene: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("render", scene, "--dry-run") == 2
-    assert_one_line(capsys.readouterr().err, told)
-
-
-def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    assert run_flat("-o", tmp_path / "a.png", "--time-limit", "0.5") == 0
-    assert json.loads(read_texts(tmp_path / "a.png")["settings"])["passes"] > DEFAULT_PASSES
 
 
 def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -683,16 +554,6 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
     expected = ["a.npy", "a.png", "a.png.checkpoint", "a.png.json"]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == expected
-
-
-def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(index: int) -> None:
-        raise KeyboardInterrupt
-
-    flat.at_pass = staticmethod(interrupt)
-    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_interrupt_while_the_scene_is_read(
@@ -784,14 +645,6 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     figures = json.loads((tmp_path / "a.png.json").read_text())
     assert figures["rays.camera"] == 2 * 8 * 6
     assert read_picture(tmp_path / "a.npy").image.max() > 0.0
-
-
-def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
-    options: list[Any] = ["--driver", "photons-only", "--device", "cpu", "--size", "8x6", "--photons", "500"]
-    files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
-    assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
-    kept, _ = load_photons(tmp_path / "a.npz")
-    assert len(kept) == json.loads((tmp_path / "a.png.json").read_text())["photons.stored"] > 0
 
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -970,14 +823,6 @@ def test_scene_info_of_instances(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"for {stored} triangles, placed\n" in capsys.readouterr().out
 
 
-def test_scene_info_of_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "one.obj").write_text("v 0 0 0\nv 2 0 0\nv 0 2 0\nf 1 2 3\n")
-    assert run("scene", "info", tmp_path / "one.obj") == 0
-    text = capsys.readouterr().out
-    assert "triangles  1," in text
-    assert "2 square metres" in text
-
-
 def test_only_the_command_that_is_asked_for_has_arguments() -> None:
     def with_arguments(words: list[str] | None) -> set[str]:
         (known,) = (one for one in cli.make_parser(words)._actions if isinstance(one, argparse._SubParsersAction))
@@ -1042,11 +887,6 @@ def test_photons_can_be_aimed_where_the_driver_lets_choose(
         assert f"--guide-share does nothing for the driver {driver}" in capsys.readouterr().err
 
 
-def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    assert run("render", proposing(tmp_path, "flat"), "--device", "cpu", "-o", tmp_path / "a.npy", "--quiet") == 0
-    assert read_picture(tmp_path / "a.npy").image.shape == (5, 6, 3)
-
-
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:
     said = "--size 4x3 --passes 2 --photons 5 --radius 1 --max-bounces 2 --exposure 0 --tone-map reinhard --seed 0"
     scene = proposing(tmp_path, "path")
@@ -1082,3 +922,25 @@ def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:
     for options in ((), ("--camera", "right"), ("--camera", "left")):
         assert run("render", scene, "--device", "cpu", *options, "-o", tmp_path / "a.png", "--quiet", "--force") == 0
     assert seen == [(0.0, 0.0, 5.0), (1.0, 0.0, 5.0), (0.0, 0.0, 5.0)]
+
+
+def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
+    options: list[Any] = ["--driver", "photons-only", "--device", "cpu", "--size", "8x6", "--photons", "500"]
+    files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
+    assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
+    kept, _ = load_photons(tmp_path / "a.npz")
+    assert len(kept) == json.loads((tmp_path / "a.png.json").read_text())["photons.stored"] > 0
+
+
+def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--time-limit", "0.5") == 0
+    assert json.loads(read_texts(tmp_path / "a.png")["settings"])["passes"] > DEFAULT_PASSES
+
+
+@pytest.mark.parametrize("suffix", [".exr", ".npy"])
+def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> None:
+    if suffix == ".exr":
+        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
+    np.testing.assert_array_equal(read_picture(tmp_path / f"a{suffix}").image, np.ones((3, 4, 3)))
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"a{suffix}", f"a{suffix}.json"]

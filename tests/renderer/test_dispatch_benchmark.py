@@ -7,7 +7,6 @@ from small_scenes import lamp_in_box
 import tracecore
 from renderer.bench import dispatch_benchmark
 from renderer.bench.dispatch_benchmark import rows, table
-from renderer.bench.plot import plot_dispatch
 from renderer.scene.packed_scene import pack_scene
 from tracecore.errors import WrongHitError
 from tracecore.tracers.polled import PolledTracer
@@ -67,8 +66,3 @@ def test_the_table_has_a_line_for_each_size_and_a_column_for_each_number_in_flig
     assert lines[1].split() == ["resident", "256", "12", "-", "-", "-", "-", "-", "124"]
     assert lines[-1].split() == ["streamed", "65536", "-", "7", "-", "-", "-", "-", "-"]
     assert len(lines) == 1 + 2 * 5
-
-
-def test_the_plot_is_a_picture():
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
-    assert plot_dispatch(FOUND, "a title", ".png").startswith(b"\x89PNG")

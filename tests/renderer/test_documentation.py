@@ -92,19 +92,6 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "error" not in names
 
 
-def test_there_are_three_notebooks_and_none_keeps_what_it_printed() -> None:
-    assert len(NOTEBOOKS) == 3
-    for path in NOTEBOOKS:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        assert all(not cell.get("outputs") for cell in notebook["cells"])
-
-
-def test_the_readme_is_short_and_leads_on() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count("\n") < 150
-    assert len(LINKED.findall(text)) > 20
-
-
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_lead_to_what_is_there(page: Path) -> None:
     """Also where nobody has made a site of the pages."""
@@ -120,10 +107,6 @@ def test_names_in_pages_docstrings_and_comments_are_of_what_is_there() -> None:
     named = {(str(path.relative_to(ROOT)), name) for path in TEXTS + SOURCES for name in NAMED.findall(words_of(path))}
     assert len(named) > 100
     assert [(path, name) for path, name in sorted(named) if not is_there(name) and name != plugins.GROUP] == []
-
-
-def test_pictures_of_the_pages_are_small_together() -> None:
-    assert sum(path.stat().st_size for path in (DOCS / "pictures").iterdir()) < 1_500_000
 
 
 def test_each_driver_has_an_equation_a_picture_and_its_options() -> None:

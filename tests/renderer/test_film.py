@@ -9,7 +9,6 @@ import pytest
 from eye_rays import camera_rays
 
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
-from renderer.errors import RenderError
 from renderer.film.exact_sum import LARGEST, from_arrays
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
@@ -31,25 +30,12 @@ def test_mean_of_passes() -> None:
     np.testing.assert_array_equal(film.linear, constant(3.0))
 
 
-def test_empty_film_is_black() -> None:
-    film = Film(3, 2)
-    assert film.passes == 0
-    np.testing.assert_array_equal(film.linear, constant(0.0))
-
-
 def test_sums_beyond_float32() -> None:
     film = Film(1, 1)
     film.add(constant(2.0**24, 1, 1))
     for _ in range(64):
         film.add(constant(1.0, 1, 1))  # float32 would drop each of these
     assert film.linear[0, 0, 0] == np.float32((2.0**24 + 64) / 65)
-
-
-def test_pass_is_not_kept_by_reference() -> None:
-    film, radiance = Film(3, 2), constant(1.0)
-    film.add(radiance)
-    radiance[:] = 5.0
-    np.testing.assert_array_equal(film.linear, constant(1.0))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1e39])
@@ -117,11 +103,6 @@ def test_what_stands_beside_the_picture_has_room_in_the_sums_too(bad: float) -> 
     assert (film.layers["depth"], film.layers["density"], film.linear.max()) == (0.0, 1.0, 0.0)
 
 
-def test_wrong_shape() -> None:
-    with pytest.raises(RenderError, match=r"\(3, 2, 3\); expected \(2, 3, 3\)"):
-        Film(3, 2).add(np.zeros((3, 2, 3)))
-
-
 @pytest.mark.parametrize("passes", [2, 3, 7, 50])
 def test_noise_is_the_standard_error_of_the_mean(passes: int) -> None:
     """Of 48 x 32 pixels and 3 channels, whose neighbours a pixel's noise counts: 1 % of the mean is two deviations."""
@@ -176,25 +157,11 @@ def test_noise_is_honest_though_samples_keep_apart(sampler: str) -> None:
             assert figures == pytest.approx(error, rel=0.08), film.passes
 
 
-def test_one_pass_tells_no_noise() -> None:
-    film = Film(3, 2)
-    film.add(constant(1.0))
-    assert np.isinf(film.noise).all()
-    assert np.isinf(film.relative_noise)
-
-
 def test_noise_is_relative_to_brightness() -> None:
     film = Film(3, 2)
     for index in range(4):
         film.add(constant(0.9 if half_of(index) else 1.1))
     assert film.relative_noise == pytest.approx(0.1 / (1.0 + FLOOR), rel=1e-5)
-
-
-def test_a_black_picture_has_no_noise() -> None:
-    film = Film(3, 2)
-    for _ in range(3):
-        film.add(constant(0.0))
-    assert film.relative_noise == 0.0
 
 
 def test_specks_count_as_wrong_as_they_are() -> None:

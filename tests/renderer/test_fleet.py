@@ -106,7 +106,7 @@ def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.Monke
         fleet.open(Opening(Squares, Trouble()))
         made = {item: square[0] for item, _, square in fleet.results(Items(range(100)))}
     assert made == {item: float(item) ** 2 for item in range(100)}
-    assert len(killed) == len(fleet.shares.lost) == 3
+    assert len({*killed}) == len(fleet.shares.lost) >= 2  # one may be killed twice
 
 
 @pytest.mark.parametrize(

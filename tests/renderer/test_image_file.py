@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.atomic_file import atomic_file
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.picture_file import read_picture
@@ -32,14 +32,6 @@ def test_png_and_its_texts(tmp_path: Path) -> None:
 def test_text_with_undecodable_bytes(tmp_path: Path) -> None:
     image_file.write_png(tmp_path / "a.png", PIXELS, {"scene": os.fsdecode(b"k\xff.aff")})
     assert image_file.read_texts(tmp_path / "a.png")["scene"] == "k?.aff"
-
-
-def test_array(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    image_file.write_array(path, LINEAR)
-    back = read_picture(path).image
-    assert back.dtype == np.float32
-    np.testing.assert_array_equal(back, LINEAR)
 
 
 def test_exr(tmp_path: Path) -> None:
@@ -81,12 +73,6 @@ def test_exr_without_the_extra_names_the_remedy(tmp_path: Path, monkeypatch: pyt
         image_file.check_writable(tmp_path / "a.exr")
 
 
-@pytest.mark.parametrize("name", ["a.jpg", "a", "png", ".png"])
-def test_unknown_suffix(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"must end in one of \.png, \.exr, \.npy"):
-        image_file.check_writable(tmp_path / name)
-
-
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
         image_file.check_writable(tmp_path / "missing" / "a.png")
@@ -109,11 +95,6 @@ def test_checks_leave_nothing_behind(tmp_path: Path) -> None:
     image_file.check_writable(tmp_path / "a.PNG")
     image_file.check_photon_path(tmp_path / "a.npz")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_photons_go_to_archives_only(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"must end in \.npz"):
-        image_file.check_photon_path(tmp_path / "kitchen.aff")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
@@ -150,20 +131,3 @@ def test_new_files_obey_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert (tmp_path / "a.npy").stat().st_mode & 0o777 == 0o644
-
-
-def test_temporary_name_keeps_suffix(tmp_path: Path) -> None:
-    with temporary_beside(tmp_path / "photons.npz") as temporary:
-        assert (temporary.parent, temporary.suffix) == (tmp_path, ".npz")
-        temporary.write_bytes(b"x")
-    assert (tmp_path / "photons.npz").read_bytes() == b"x"
-
-
-def test_default_folder_is_made_only_for_what_goes_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    image_file.check_writable(Path("output/a.png"))
-    image_file.make_default_folder((None, Path("a.png"), Path("output/deeper/a.png"), tmp_path / "b.png"))
-    assert list(tmp_path.iterdir()) == []
-    image_file.make_default_folder((None, Path("output/a.png")))
-    assert (tmp_path / "output").is_dir()
-    image_file.make_default_folder((Path("output/a.png"),))

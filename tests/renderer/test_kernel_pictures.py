@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
+from judges import ONE_OF_EACH_SOURCE
 
 from renderer import cli
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -33,7 +34,7 @@ def by_cpu(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
-@pytest.mark.parametrize("kernel", strategy_names())
+@pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
 def test_emulated(kernel, by_cpu, tmp_path):
     assert png(tmp_path, "--device", "emulator", "--kernel", kernel, *TINY) == by_cpu(TINY)
 

@@ -110,7 +110,7 @@ def test_an_integrating_sphere_is_evenly_bright(driver):
     assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.006) < 4.0)
 
 
-@pytest.mark.parametrize("driver", ["path", "photon", "gather"])
+@pytest.mark.parametrize("driver", ["path", "photon"])
 def test_a_diffuse_surface_is_one_of_kind_nff_without_other_lobes(driver, monkeypatch):
     """The loops of kind nff, with numbers of a highlight that is black, judge those of Lambert's law."""
     monkeypatch.setattr(registry, "_shaders", dict(registry._shaders))

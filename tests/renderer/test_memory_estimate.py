@@ -3,7 +3,6 @@
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from fake_cuda import installed
 
@@ -24,10 +23,9 @@ from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
-from scenes.model import Texture
 from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
-from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategies import find_strategy
 from tracecore.tracers.gpu import GpuTracer
 
 
@@ -168,16 +166,6 @@ def test_a_photon_run_by_members_counts_what_is_on_its_way(cornell):
     assert counted.parts["photons under way"] == alone.parts["photons under way"]
 
 
-def test_textures_count_by_their_texels(cornell):
-    from dataclasses import replace
-
-    picture = Texture(name="a", pixels=np.zeros((30, 20, 3), np.uint8))
-    finer = replace(picture, filter="mip")
-    assert memory.scene_bytes(cornell)["textures"] == 0
-    assert memory.scene_bytes(replace(cornell, textures=(picture,)))["textures"] == 600 * memory.TEXEL_BYTES
-    assert memory.scene_bytes(replace(cornell, textures=(finer,)))["textures"] == 800 * memory.TEXEL_BYTES
-
-
 def test_memory_bounds_the_passes_under_way(cornell):
     settings = RenderSettings(width=400, height=300, threads=8)
     assert passes_under_way(PathDriver, 8, image_bytes(settings)) == 8
@@ -197,12 +185,6 @@ def test_what_does_not_fit_is_refused():
         UsageError, match=r"this takes about 3.0 GB \(film 3.0 GB\), and there is room for 0.\d GB; use less"
     ):
         memory.check_fits(estimate, "use less")
-
-
-def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
-    kept, counted = (photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
-    assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
-    assert counted.total == photon_run_bytes(cornell, 10**11, is_kept=False).total
 
 
 @pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 g", 15 * 10**8), ("800MB", 8 * 10**8)])
@@ -274,11 +256,6 @@ def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, cuda, monke
     estimate = memory.gpu_bytes(snapshot, settings, "lbvh").parts["triangles with their tree"]
     assert 0.8 * estimate < max(taken) <= estimate
     assert estimate > memory.gpu_bytes(snapshot, settings).parts["triangles with their tree"]
-
-
-def test_names_of_builders_that_a_gpu_may_be_are_those_of_the_layouts():
-    layouts = {find_strategy(name).layout for name in strategy_names()}
-    assert {name for layout in layouts for name in layout.gpu_builders} == set(memory.GPU_BUILDERS)
 
 
 def test_a_scene_that_a_gpu_has_no_room_for_is_refused(tmp_path, capsys, cuda):

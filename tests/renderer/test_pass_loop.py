@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work
-from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run.picture import pass_loop
@@ -96,13 +95,6 @@ def test_passes_in_order_and_everything_saved_once() -> None:
     assert (recorder.pictures, recorder.ends) == ([], [5])
 
 
-def test_film_goes_on_where_it_stopped() -> None:
-    driver, film = CountingDriver(), Film(3, 2)
-    expose_and_save(driver, film, PassLimits(passes=2), Recorder())
-    expose_and_save(driver, film, PassLimits(passes=4), Recorder())
-    assert driver.indices == [0, 1, 2, 3]
-
-
 def test_time_limit(clock: Clock) -> None:
     driver = CountingDriver(lambda index: clock.tick(4.0))
     assert expose_and_save(driver, Film(3, 2), PassLimits(seconds=10.0), Recorder())
@@ -123,12 +115,6 @@ def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
     assert film.passes == 6
     assert list(expose(Ahead(), Film(3, 2), PassLimits(passes=4))) == [False, False, False, True]
     assert list(expose(Ahead(), Film(3, 2), PassLimits(seconds=1.0))) == [False, False, True]
-
-
-def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
-    driver = CountingDriver(lambda index: clock.tick(100.0))
-    assert expose_and_save(driver, Film(3, 2), PassLimits(passes=9, seconds=1e-3), Recorder())
-    assert driver.indices == [0]
 
 
 def test_limits() -> None:
@@ -155,18 +141,6 @@ def test_a_picture_that_is_right_enough_is_done() -> None:
     assert limits.reached(film_of(16, 0.18))  # 0.18 / 8 / 1.01 = 0.0223
     assert not limits.reached(film_of(3))  # too few to tell
     assert limits.reached(film_of(4))
-
-
-def test_a_limit_is_needed() -> None:
-    with pytest.raises(UsageError, match="got none"):
-        PassLimits()
-
-
-def test_pictures_from_time_to_time(clock: Clock) -> None:
-    recorder = Recorder()
-    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=10), recorder)
-    assert recorder.pictures == [3, 6, 9]  # 6 s, 12 s, 18 s: never closer than 5 s
-    assert recorder.ends == [10]
 
 
 def test_pictures_as_often_as_asked_for(clock: Clock) -> None:
@@ -254,14 +228,6 @@ def test_handlers_are_put_back(number: signal.Signals) -> None:
     assert signal.getsignal(number) == before
 
 
-def test_ignored_signals_stay_ignored() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with interruptible():
-        os.kill(os.getpid(), signal.SIGINT)
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-
-
 @pytest.mark.parametrize("second", SIGNALS)
 def test_only_the_first_signal_interrupts(second: signal.Signals) -> None:
     with interruptible():
@@ -289,15 +255,6 @@ def test_a_signal_where_no_exception_can_leave_is_noted_without_a_word(monkeypat
         assert told == []
         Dropped(lambda: 1 // 0)
     assert told == [ZeroDivisionError]
-
-
-def test_signals_held_back_are_noted() -> None:
-    with interruptible(), held_back():
-        assert not interrupted()
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert interrupted()
-        with pytest.raises(KeyboardInterrupt), let_through():
-            pytest.fail("it came before")
 
 
 def test_a_hold_ends_with_its_block() -> None:
@@ -392,9 +349,3 @@ def test_programs_are_told_by_lines_of_json(capsys):
     assert (first["passes"], second["passes"], first["of"]) == (1, 2, 2)
     assert first.keys() == {"event", "picture", "passes", "of", "seconds", "rays", "rays_per_second"}
     assert saved == {"event": "saved", "picture": "a.png", "passes": 2, "finished": True}
-
-
-def test_lines_of_json_do_not_know_the_end_where_time_or_noise_decides(capsys):
-    told = Told(progress="json")
-    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(seconds=1e-9), Recorder(), told)
-    assert json.loads(capsys.readouterr().err.splitlines()[0])["of"] is None

@@ -17,7 +17,7 @@ from renderer.drivers import DRIVERS, register_driver
 from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
-from renderer.plugins import load_installed, load_plugin
+from renderer.plugins import load_installed
 from scenes.errors import SceneError
 from shaders import registry
 from shaders.bsdfs import diffuse
@@ -222,12 +222,6 @@ def test_a_reader_of_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "empty.link:1: expected the name" in error_of(capsys, "scene", "info", str(empty), "--plugin", plugin)
 
 
-def test_a_plugin_is_loaded_once(tmp_path: Path) -> None:
-    plugin = write(tmp_path, "half.py", DRIVER)
-    assert load_plugin(plugin) is load_plugin(str(plugin))
-    assert "half" in DRIVERS
-
-
 # Plugins that fail
 
 
@@ -312,13 +306,6 @@ def test_names_are_checked(name: str) -> None:
 def test_names_of_shaders_are_lines_of_text(name: str) -> None:
     with pytest.raises(ShaderError, match="expected a shader's name"):
         register_shader(replace(diffuse.BSDF, name=name))  # type: ignore[arg-type]
-
-
-def test_names_that_are_taken() -> None:
-    with pytest.raises(UsageError, match="driver 'path' is registered already"):
-        register_driver(DRIVERS["path"])
-    with pytest.raises(SceneError, match=r"files that end in \.toml have a reader already"):
-        scenes.register_reader(".toml", scenes.load)
 
 
 def test_a_driver_must_be_able_to_render() -> None:

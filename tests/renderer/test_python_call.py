@@ -1,27 +1,21 @@
 """The call in Python: what it gives, what it refuses, and the page that explains it."""
 
-import io
-import json
 import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from pages import made_small, python_blocks
-from PIL import Image
 
 import renderer
 import scenes
-import tracecore
 from renderer import Picture, Settings, cli, plugins
 from renderer.drivers import DRIVERS
 from renderer.errors import UsageError
-from renderer.film.image_file import read_texts
 from renderer.film.picture_file import read_picture
 from renderer.run.statistics import FIELDS
 from renderer.settings.manual import with_table
@@ -42,12 +36,6 @@ def whitted() -> Picture:
 
 
 # What is offered
-
-
-@pytest.mark.parametrize("package", [renderer, tracecore], ids=lambda package: package.__name__)
-def test_a_shell_completes_what_is_offered_alone(package: ModuleType) -> None:
-    assert dir(package) == sorted(package.__all__)
-    assert all(hasattr(package, name) for name in dir(package))
 
 
 # What comes back
@@ -73,11 +61,6 @@ def test_a_picture_is_an_array_and_a_line(whitted: Picture) -> None:
     assert str(whitted) == repr(whitted) == f"<Picture of cornell: 8x6, whitted, 3 passes, {seconds} s>"
 
 
-def test_a_picture_that_is_not_finished_says_so() -> None:
-    first = next(iter(renderer.render_passes("cornell", SMALL)))
-    assert re.fullmatch(r"<Picture of cornell: 8x6, whitted, 1 pass, unfinished, \d+\.\d s>", str(first))
-
-
 def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> None:
     options = ("--driver", "whitted", "--size", "8x6", "--passes", "3", "--device", "cpu", "--quiet")
     assert cli.main(["render", "cornell", *options, "-o", str(tmp_path / "command.png")]) == 0
@@ -88,27 +71,6 @@ def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> N
     assert np.array_equal(read_picture(tmp_path / "command.npy").image, whitted.image)
     with pytest.raises(UsageError, match="must end in one of"):
         whitted.save(tmp_path / "call.jpg")
-
-
-def test_a_notebook_shows_the_picture(whitted: Picture) -> None:
-    with Image.open(io.BytesIO(whitted._repr_png_())) as image:
-        assert image.format == "PNG"
-        assert np.array_equal(np.asarray(image), whitted.pixels)
-
-
-def test_output_is_what_the_command_writes(tmp_path: Path) -> None:
-    picture = renderer.render("cornell", SMALL, passes=1, output=tmp_path / "a.png")
-    assert np.array_equal(read_picture(tmp_path / "a.npy").image, picture.image)
-    assert json.loads((tmp_path / "a.png.json").read_text())["passes"] == 1
-    assert read_texts(tmp_path / "a.png")["driver"] == "whitted"
-
-
-def test_layers_add_up(tmp_path: Path) -> None:
-    picture = renderer.render("cornell", SMALL, layers=True)
-    parts = ("direct", "indirect", "caustic")
-    assert np.allclose(sum(picture.layers[name] for name in parts), picture.image, rtol=1e-5)
-    assert set(picture.layers) == {*parts, "albedo", "normal", "depth", "noise", "density"}
-    assert picture.layers["depth"].shape == (6, 8)
 
 
 # Pass by pass
@@ -133,11 +95,6 @@ def test_a_loop_that_is_left_closes_the_driver(monkeypatch: pytest.MonkeyPatch) 
     assert closed == []
     pictures.close()  # type: ignore[attr-defined]
     assert closed == ["whitted"]
-
-
-def test_files_are_not_for_single_passes(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="output is for render alone"):
-        renderer.render_passes("cornell", SMALL, output=tmp_path / "a.png")
 
 
 # Interrupts

@@ -8,9 +8,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from renderer.bench.ray_file import RayFile, RayFileError, check_ray_path, digest, read_rays, write_rays
+from renderer.bench.ray_file import RayFile, RayFileError, read_rays, write_rays
 from renderer.bench.workload import RaySet
-from renderer.errors import UsageError
 from tracecore.rays import Query, make_rays
 
 
@@ -63,13 +62,6 @@ def test_what_was_written_is_read_bit_for_bit(path):
         assert one.rays.flags.writeable
     with np.load(path) as archive:  # as anybody else would read them
         assert archive["camera/shadow4+"].shape == (7, 8)
-
-
-def test_nothing_is_left_of_what_cannot_be_written(tmp_path):
-    sets = (RaySet(kind="camera", query=Query.CLOSEST, rays=np.zeros((1, 8), np.float32)),)
-    with pytest.raises(TypeError):
-        write_rays(tmp_path / "rays.npz", RayFile(scene="", triangles="", origin={"not": object()}, sets=sets))
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -145,16 +137,3 @@ def test_what_is_no_archive_is_refused(tmp_path):
     text.write_text("rays")
     with pytest.raises(RayFileError, match="not a readable file of rays"):
         read_rays(text)
-
-
-def test_the_name_of_a_file_says_what_it_is(tmp_path):
-    check_ray_path(tmp_path / "rays.npz", "own")
-    for name in ("rays.toml", "nosuch/rays.npz"):
-        with pytest.raises(UsageError):
-            check_ray_path(tmp_path / name, "own")
-
-
-def test_triangles_are_known_by_their_corners():
-    triangles = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
-    assert digest(triangles) == digest(triangles.copy(order="F"))
-    assert digest(triangles) != digest(triangles[::-1])

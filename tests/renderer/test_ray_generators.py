@@ -4,17 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, inside_of_lamp_box, quad
+from small_scenes import inside_of_lamp_box
 
 import tracecore
 from renderer.bench.ray_generators import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays
-from renderer.run.halton import radical_inverse
-from scenes.lights import PointLight
-from scenes.model import Camera, Material
 from tracecore.rays import MISS
 
 PLAN = RayPlan(size=(16, 12), in_morton_order=False, occlusion_rays=8, radius=0.25, photon_rays=10_000, seed=3)
-GREY = Material(diffuse=(0.5, 0.5, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +83,6 @@ def test_morton_order_visits_every_pixel_block_by_block():
     assert order[:8].tolist() == [0, 1, 6, 7, 2, 3, 8, 9]
 
 
-def test_morton_order_changes_order_alone(box, tracer, sets):
-    curved = RaySets(box, tracer, replace(PLAN, in_morton_order=True)).of_kind("primary")
-    first = np.floor((curved[:8, 4] / curved[:8, 5] / (np.tan(np.radians(30.0)) * 16 / 12) + 1.0) / 2.0 * 16)
-    assert first.tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
-    assert len(curved) == len(sets.of_kind("primary"))
-
-
 def test_shadow_rays_end_before_the_only_lamp(sets, box, tracer):
     rays = sets.of_kind("shadow")
     ends = rays[:, :3] + rays[:, 7:8] * rays[:, 4:7]
@@ -134,19 +123,3 @@ def test_photons_start_at_the_lamp_and_go_on_from_walls(sets, box):
     shuffled = sets.of_kind("photon-shuffled")
     assert not np.array_equal(shuffled, rays)
     assert np.array_equal(np.sort(shuffled.view("V32").ravel()), np.sort(rays.view("V32").ravel()))
-
-
-def test_halton_points_mirror_digits():
-    assert radical_inverse(np.arange(6), 2).tolist() == [0.0, 0.5, 0.25, 0.75, 0.125, 0.625]
-    np.testing.assert_allclose(radical_inverse(np.arange(4), 3), [0.0, 1 / 3, 2 / 3, 1 / 9])
-
-
-def test_sets_are_empty_where_nothing_is_hit_or_shines():
-    away = Camera(eye=(0.0, 0.0, 1.0), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
-    floor = quad((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0))
-    snapshot = flat_snapshot(floor, [GREY], lights=[PointLight(position=(0, 0, 1), intensity=(1, 1, 1))], camera=away)
-    with tracecore.open_tracer(floor, device="cpu", threads=1) as tracer:
-        assert [len(RaySets(snapshot, tracer, PLAN).of_kind(kind)) for kind in ("ao", "shadow", "bounce2")] == [0, 0, 0]
-    dark = flat_snapshot(closed_box(), [GREY])
-    with tracecore.open_tracer(dark.positions, device="cpu", threads=1) as tracer:
-        assert len(RaySets(dark, tracer, PLAN).of_kind("shadow")) == 0

@@ -9,10 +9,10 @@ from small_scenes import lamp_in_box
 
 from renderer import cli
 from renderer.bench import comparison, figure_keys, reproduction, simulation
-from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality, table, time_table
+from renderer.bench.builder_benchmark import BuiltTree
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import write_figures
-from renderer.bench.files import BenchFiles, Run
+from renderer.bench.files import Run
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
@@ -24,7 +24,6 @@ from renderer.bench.reproduction import Reproduction
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.benchmarks.tree_time import TreeTime
 from tracecore.kernels.strategies import strategy_names
 
 SMALL = ["--device", "emulator", "--size", "8x6", "--ao-rays", "2", "--repeat", "1"]
@@ -135,28 +134,6 @@ def test_rates_give_the_percentages_that_the_paper_prints(scene):
     assert set(AILA_LAINE_RATES[scene]) < set(AILA_LAINE.rows)
 
 
-@pytest.mark.parametrize("scene", AILA_LAINE_RATES)
-def test_persistent_warps_do_the_same_steps(scene):
-    """The paper simulates them as one."""
-    rows = AILA_LAINE_RATES[scene]
-    for name in ("packet", "while-while"):
-        for kind, rates in rows[name].items():
-            other = rows[f"persistent {name}"][kind]
-            assert (other.efficiency, other.simulated) == (rates.efficiency, rates.simulated)
-
-
-def test_a_published_ratio_is_in_the_range_that_the_text_states():
-    """Persistent packets over packets, 1.5 to 2.2 in the text, by the rates of the table."""
-    (claim,) = (claim for claim in AILA_LAINE.claims if claim.row == "persistent packet")
-    ratios = [
-        rows[claim.row][kind].measured / rows[claim.over][kind].measured
-        for rows in AILA_LAINE_RATES.values()
-        for kind in claim.kinds
-    ]
-    assert (round(min(ratios), 1), round(max(ratios), 1)) == (claim.least, claim.most)
-    assert all(map(claim.holds, ratios))
-
-
 def test_claims_hold_within_five_points():
     between = Claim(row="a", over="b", kinds=("primary",), least=1.1, most=1.2)
     assert [between.holds(ratio) for ratio in (1.04, 1.06, 1.24, 1.26)] == [False, True, True, False]
@@ -220,17 +197,6 @@ def test_the_help_explains_every_key_of_the_file(tmp_path, capsys):
     assert_help_explains("reproduce", figure_keys.REPRODUCE, capsys)
 
 
-def test_the_help_of_bench_explains_every_key_of_its_file(tmp_path, capsys):
-    made = made_of(BARCZAK)
-    BenchFiles(json=tmp_path / "bench.json").write(with_all_that_there_can_be(made.found), made.run)
-    assert_explained([json.loads((tmp_path / "bench.json").read_text())], figure_keys.BENCH)
-    assert_help_explains("bench", figure_keys.BENCH, capsys)
-
-
-def test_without_a_bound_there_is_a_dash():
-    assert made_of(AILA_LAINE).blocks[0][1][2:6] == ["-", "-", "1 (0.5-2)", "-"]
-
-
 def test_every_kernel_is_compared_with_each_reference():
     head, *rows = made_of(LIER).blocks[0]
     assert head[3:] == ["over Aila 2012", "over Ylitie 2017", "over Guthe 2014"]
@@ -282,21 +248,6 @@ def test_builders_and_trees_stand_beside_those_of_table_1_and_2():
     assert kd_trees["a ray per thread"] == kd_trees["Soda Hall"] == ["-", "-"]
     assert kd_trees["Shirley6"] == ["0.0824", "0.2663"]
     assert kd_trees["Conference"] == ["27.8", "85"]
-
-
-def test_builders_take_turns_and_are_judged_by_the_exact_one():
-    trees = built_trees(lamp_in_box().positions, repeats=3)
-    assert [tree.builder for tree in trees] == ["exact", "binned", "fast", "ploc", "lbvh", "reinserted"]
-    assert all(0.0 < tree.least <= tree.seconds <= tree.most for tree in trees)
-    assert quality(trees, "exact") == 1.0
-    assert quality(TREES, "fast") == 0.5
-
-
-def test_without_lights_there_are_no_frames_with_shadows():
-    made = made_of(replace(GUNTHER, kinds=("primary",)))
-    frames, lanes = made.blocks[2:]
-    assert frames[1][3:5] == ["20,830", "20,830"]
-    assert len(lanes[0]) == 5
 
 
 @pytest.fixture
@@ -394,11 +345,3 @@ def test_what_cannot_be_is_refused_at_once(capsys, words, said):
     assert status == 2
     assert said in figures.err
     assert figures.err.count("\n") == 1
-
-
-def test_long_builds_are_written_as_people_write_them():
-    slow = replace(TREES[0], seconds=12345.6, least=12345.6, most=12345.6, thread_seconds=12345.6)
-    assert table([slow]).split()[-7:-3] == ["12,300", "(12,300-12,300)", "12,300", "9"]
-    found = TreeTime(gpu={"build": 12.3456}, cpu={"build": 12.3456}, gpu_rounds=(12.3456,), cpu_rounds=(12.3456,))
-    assert "build 12,300" in time_table(found)
-    assert "12,300 (12,300-12,300)" in time_table(found)

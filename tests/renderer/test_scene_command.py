@@ -50,14 +50,6 @@ def test_export_of_all_the_animation(moving: Path, tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out == f"written    {tmp_path / 'copy.aff'}\n"
 
 
-def test_export_through_a_camera(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scene", "export", "cornell", "--camera", "front", "--to", tmp_path / "box.glb") == 0
-    assert list(scenes.load(tmp_path / "box.glb").at(0.0).cameras) == ["front"]
-    assert run("scene", "export", "cornell", "--camera", "back", "--to", tmp_path / "other.glb") == 2
-    assert capsys.readouterr().err == "tracecore: error: scene 'cornell' has no camera 'back'; it has front\n"
-    assert not (tmp_path / "other.glb").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [("a.xyz", "scenes are written to files that end in .toml .aff"), ("no/a.obj", "make it first")],
@@ -68,9 +60,3 @@ def test_export_to_nowhere(name: str, message: str, tmp_path: Path, capsys: pyte
     assert message in error
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_export_must_know_where_to(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        run("scene", "export", "cornell")
-    assert "--to" in capsys.readouterr().err

@@ -37,7 +37,6 @@ from renderer.run.statistics import OF_FILMS
 from renderer.scene import render_context
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import Settings
-from renderer.settings.settings_file import FRAME_KINDS
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
 from scenes.files.marks import is_own
@@ -93,14 +92,6 @@ def pixels(path: Path) -> list[np.ndarray]:
             image.seek(index)
             found.append(np.array(image.convert("RGB")))
         return found
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("0:3", [0, 1, 2, 3]), ("2:2", [2]), ("0:10:4", [0, 4, 8]), ("5:9:100", [5])],
-)
-def test_ranges(text, expected):
-    assert list(FRAME_KINDS["frames"].read(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["", "3", "a:b", "0:", "5:4", "-1:3", "0:9:0", "0:9:-1", "1:2:3:4", "0:1000000001"])
@@ -297,15 +288,6 @@ def test_frames_replace_those_of_other_commands_and_nothing_else(name, moving, c
     assert render(moving, "0:2", tmp_path / "a.gif", "--quiet", "--force") == 0
 
 
-def test_frames_are_not_written_over_the_scene(moving, counted, tmp_path, capsys):
-    scene = moving.rename(tmp_path / "a-0001.png.json")
-    text = scene.read_bytes()
-    (tmp_path / "link.aff").symlink_to(scene)
-    assert render(tmp_path / "link.aff", "0:1", tmp_path / "a.png", "--quiet", "--force") == 2
-    assert "the scene or the command reads it" in capsys.readouterr().err
-    assert scene.read_bytes() == text
-
-
 def test_a_frame_under_another_sky_is_not_kept(counted, tmp_path):
     """A texel has changed, or the sky has been turned."""
     sky, path = np.ones((20, 40, 3), np.float32), tmp_path / "open.toml"
@@ -436,11 +418,6 @@ def test_each_frame_has_the_passes_that_its_noise_takes(tmp_path):
     for frame in ("00", "20"):
         one, other = (tmp_path / name / f"a-00{frame}.png" for name in ("film", "target"))
         assert one.read_bytes() == other.read_bytes()
-
-
-def test_a_dry_run_makes_no_pilot(dim, counted, tmp_path):
-    assert run("render", dim, "--frames", "0:9", "--driver", "counted", "--dry-run", "-o", tmp_path / "a.png") == 0
-    assert counted.begun == 0
 
 
 def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
@@ -606,11 +583,3 @@ def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, cou
     assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
     assert len(figures["seconds.total"]) == 2
     assert_timeline(json.loads((tmp_path / "t.json").read_text())["traceEvents"], figures)
-
-
-def test_kept_frames_take_no_rays(moving, counted, tmp_path):
-    for more in ((), ("--resume",)):
-        assert render(moving, "0:2", tmp_path / "a.gif", *more) == 0
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    assert figures["seconds.main.rays"] == figures["seconds.writer.writing"] == 0.0
-    assert min(figures[f"seconds.{name}"] for name in ("player.playing", "main.animation", "wall")) > 0.0

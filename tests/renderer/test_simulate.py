@@ -10,10 +10,8 @@ from explained_keys import assert_explained, assert_help_explains
 from renderer import cli, plugins
 from renderer.bench import figure_keys, simulation
 from renderer.bench.ray_generators import SAMPLED_RUN, sample
-from renderer.bench.simulation import Simulated
-from renderer.commands.simulate import table
 from tracecore.analysis.instruction_counts import StepInstructions
-from tracecore.analysis.steps import StepSequences, StepsPerRay
+from tracecore.analysis.steps import StepSequences
 from tracecore.cuda.gpus import GPUS
 from tracecore.errors import DeviceError
 from tracecore.kernels import strategies
@@ -21,19 +19,7 @@ from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy
 from tracecore.rays import Query
 
-SMALL = [
-    "cornell",
-    "--size",
-    "8x6",
-    "--samples",
-    "1",
-    "--ao-rays",
-    "2",
-    "--rays",
-    "primary,ao",
-    "--kernels",
-    "while-while,packet-8",
-]
+SMALL = ["cornell", "--size=8x6", "--samples=1", "--ao-rays=2", "--rays=primary,ao", "--kernels=while-while,packet-8"]
 COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
 
 
@@ -112,24 +98,6 @@ def test_there_is_a_row_for_each_kernel_kind_loop_and_width(figures):
     assert figures["gpu"]["name"] == "h200"
 
 
-def test_what_rays_do_does_not_depend_on_the_machine(figures):
-    for kernel in ("while-while", "packet-8"):
-        for kind in ("primary", "ao"):
-            own = [one for one in figures["simulations"] if (one["kernel"], one["kind"]) == (kernel, kind)]
-            assert len({(one["rays"], one["steps"]["nodes"], one["steps"]["triangles"]) for one in own}) == 1
-            assert all(0.0 < one["efficiency"] <= 1.0 and one["bound"] > 0.0 for one in own)
-
-
-def test_wide_warps_are_used_worse_and_queues_help(figures):
-    rates = {
-        (one["width"], one["loop"]): one["efficiency"]
-        for one in figures["simulations"]
-        if (one["kernel"], one["kind"]) == ("while-while", "primary")
-    }
-    assert rates[8, "own"] > rates[32, "own"]
-    assert all(rates[width, "queues"] > rates[width, "own"] for width in (8, 32))
-
-
 def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
     def fails(*_):
         raise DeviceError("no compiler; pip install one")
@@ -168,27 +136,3 @@ def test_a_sample_is_whole_chunks_from_all_over():
     assert found[:, 0].tolist() == [0.0, 7 * SAMPLED_RUN, 14 * SAMPLED_RUN]
     assert np.all(np.diff(found, axis=1) == 1.0)
     assert len(sample(rays, 3)) == SAMPLED_RUN
-
-
-def test_the_table_has_a_block_for_each_kind():
-    ones = [
-        Simulated(
-            kernel=kernel,
-            kind=kind,
-            loop="own",
-            width=32,
-            rays=48,
-            steps=StepsPerRay(nodes=5.25, triangles=1.5, bytes=None, node_efficiency=0.5, triangle_efficiency=None),
-            efficiency=0.25,
-            bound=bound,
-        )
-        for kernel, bound in (("a", 123.4), ("bb", None))
-        for kind in ("primary", "ao")
-    ]
-    lines = table(ones).splitlines()
-    assert [line.split() for line in lines[1:3]] == [
-        ["a", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "123"],
-        ["bb", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "-"],
-    ]
-    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao", "compared with the CPU"]
-    assert lines[1].index("own") == lines[2].index("own")

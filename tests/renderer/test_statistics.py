@@ -126,25 +126,6 @@ def test_values() -> None:
     assert figures["software"] == f"tracecore {__version__}"
 
 
-def test_without_a_bus_nothing_is_transferred() -> None:
-    settings = RenderSettings(width=4, height=3)
-    figures = statistics.collect(context("cpu"), "photon", settings, measured(bus=None))
-    assert (figures["transfer.bytes_per_second"], figures["transfer.limit_bytes_per_second"]) == (0.0, None)
-
-
-def test_threads_asked_for_win_over_the_tracers() -> None:
-    settings = RenderSettings(width=4, height=3, threads=1)
-    assert statistics.collect(context(), "photon", settings, measured())["threads"] == 1
-
-
-def test_no_time_is_no_division() -> None:
-    idle = measured(seconds=0.0, done=Work())
-    figures = statistics.collect(context(), "photon", RenderSettings(width=4, height=3), idle)
-    keys = ("rays_per_second", "coprocessor.busy_fraction", "shading.rays_per_second", "transfer.bytes_per_second")
-    assert [figures[key] for key in keys] == [0.0] * 4
-    assert figures["limited_by"] == "queue"
-
-
 def test_file_is_plain_json_in_order(tmp_path: Path) -> None:
     figures = collected() | {"bvh.sah_cost": math.inf, "rays.total": np.int64(5), "seconds.load": np.float32(0.5)}
     statistics.write(tmp_path / "a.json", figures)
@@ -181,11 +162,6 @@ def test_limit_of_a_device(kernel: float, shade: float, transfer: float, limit: 
         limits=TracerLimits(kernel_rays_per_second=1000.0, bus_bytes_per_second=4000.0),
     )
     assert limited_by(run, has_bus=True) == limit
-
-
-def test_a_bus_that_was_not_measured_is_not_the_limit() -> None:
-    run = measured(bus=None, done=Work(shade_seconds=1.0, bytes_up=1 << 40))
-    assert limited_by(run, has_bus=True) == "kernel"
 
 
 @pytest.mark.parametrize(("shade", "trace", "limit"), [(1.0, 2.0, "kernel"), (2.0, 1.0, "shading")])

@@ -74,24 +74,6 @@ def test_made_up_logs():
     assert list(trace["otherData"].values())[-1] == {"thread 0": 0, "thread 1": 12}
 
 
-def test_no_logs_are_an_empty_trace():
-    empty = timeline.trace([Log(np.zeros((0, 5), np.int64), 0)])
-    assert events(empty, ph="X") == events(timeline.trace([]), ph="X") == []
-
-
-def test_events_have_what_the_format_asks_for(run):
-    _, trace = run
-    assert {event["ph"] for event in trace["traceEvents"]} == {"X", "M"}
-    for event in trace["traceEvents"]:
-        assert isinstance(event["name"], str)
-        assert isinstance(event["pid"], int)
-        assert isinstance(event["tid"], int)
-    spans = events(trace, ph="X")
-    assert min(span["ts"] for span in spans) == 0.0
-    assert all(span["dur"] > 0.0 for span in spans)
-    assert {span["tid"] for span in spans} <= {event["tid"] for event in events(trace, name="thread_name")}
-
-
 def test_nothing_in_a_row_overlaps(run):
     _, trace = run
     for spans in by_row(events(trace, ph="X")).values():

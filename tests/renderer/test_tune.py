@@ -17,12 +17,9 @@ import renderer
 from renderer import cli, plugins
 from renderer.bench import tuning
 from renderer.bench.ray_generators import RayPlan
-from renderer.bench.tuning import KINDS, Tuned, TuningContest, table
+from renderer.bench.tuning import Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
-from renderer.drivers import DRIVERS
-from renderer.drivers.driver import Driver
-from renderer.run.photon_run.trace_until_stored import RAY_CLASS
 from renderer.scene import tuned_kernels
 from renderer.scene.chosen_kernel import chosen_kernel
 from renderer.scene.render_context import TracerChoice, context_of
@@ -33,7 +30,6 @@ from tracecore.benchmarks.ring_rate import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
 from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, RayWay
-from tracecore.kernels.strategies import strategy_names
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
 FAKE = TunedGpu("Fake A", "sm_90")
@@ -199,20 +195,6 @@ def test_the_table_marks_what_is_chosen() -> None:
     ]
 
 
-def test_candidates_and_kinds_of_rays() -> None:
-    assert CANDIDATES[0] == DEFAULT_KERNEL
-    assert {*CANDIDATES} <= {*strategy_names()}
-    assert [*KINDS] == [*RayClass]
-
-
-def test_an_unknown_kernel_is_refused_before_the_scene_is_read(
-    cuda: FakeCuda, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, _, error = tune(capsys, "nosuch.aff", "--device", "gpu", "--kernels", "fastest")
-    assert status == 2
-    assert error.startswith("tracecore: error: unknown kernel for device 'gpu' 'fastest'; there are while-while, ")
-
-
 def test_what_was_kept_is_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     remember(FAKE, [facts(bvh4=1.0)])
     assert tune(capsys, "--forget") == (0, f"{tuned_path()}: forgotten\n", "")
@@ -257,11 +239,6 @@ def changed(**values: Any) -> dict[str, Any]:
     return {"gpus": {FAKE.key: {"version": tuned_kernels.__version__, "facts": [row]}}}
 
 
-def test_a_row_that_is_right_is_read() -> None:
-    written(changed())
-    assert tuned_for(FAKE) == (facts(bvh4=1.0),)
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -302,16 +279,6 @@ def test_a_file_is_read_once_in_a_process() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------- the choice
-
-
-def test_what_drivers_trace() -> None:
-    assert {name: driver.ray_class for name, driver in DRIVERS.items()} == {
-        **dict.fromkeys(DRIVERS, RayClass.INCOHERENT),
-        "whitted": RayClass.COHERENT,
-        "ao": RayClass.OCCLUSION,
-    }
-    assert RAY_CLASS is RayClass.INCOHERENT
-    assert Driver.ray_class is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from headless_browser import Browser, browser_program
 
 import renderer
 from renderer import Settings, cli
-from renderer.commands import view
 from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
@@ -25,7 +24,7 @@ from renderer.viewer import server as viewer_server
 from renderer.viewer.live_picture import LivePicture, PictureRequest, Shown, mapping_facts
 from renderer.viewer.page_requests import changed, command_line, words_of
 from renderer.viewer.scene_show import SceneShow
-from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, request_of, sampled
+from renderer.viewer.server import ViewerServer
 from renderer.viewer.terminal import picture_text, protocol_of
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
@@ -212,11 +211,6 @@ def test_requests_arrive_and_bad_ones_do_not(server: ViewerServer, live: LivePic
     assert not live.has_request
 
 
-def test_a_file_cannot_be_asked_for_otherwise() -> None:
-    with pytest.raises(UsageError, match="comes from a file"):
-        request_of(LivePicture(), {"settings": {}})
-
-
 def events(server: ViewerServer) -> tuple[socket.socket, Iterator[dict[str, object]]]:
     """A connection on which news come, and these."""
     connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
@@ -268,14 +262,6 @@ def test_no_more_clients_than_there_is_room_for(server: ViewerServer, live: Live
 def test_a_port_that_is_taken(server: ViewerServer, live: LivePicture) -> None:
     with pytest.raises(UsageError, match=f"cannot listen on port {server.server_port}: .*--port"):
         ViewerServer(live, server.server_port)
-
-
-def test_large_pictures_are_thinned() -> None:
-    large = np.broadcast_to(np.float32(1.0), (4000, 5000, 3))
-    thin, step = sampled(large)
-    assert (thin.shape, step) == ((2000, 2500, 3), 2)
-    assert thin.shape[0] * thin.shape[1] <= MOST_SHOWN_PIXELS
-    assert sampled(LIGHT[..., 0])[0].shape == (12, 16, 1)
 
 
 # A scene
@@ -339,11 +325,6 @@ def test_a_draft_is_small_and_a_refusal_is_told(fresh: LivePicture) -> None:
     assert "picture" in refused.layers
 
 
-def test_what_the_first_picture_cannot_have_ends_it(fresh: LivePicture) -> None:
-    with pytest.raises(UsageError, match="unknown driver"):
-        SceneShow("cornell", fresh).run(PictureRequest(settings=Settings(driver="sppn")))
-
-
 # The command
 
 
@@ -376,15 +357,6 @@ def test_files_without_a_picture(
     path.write_bytes(content)
     assert cli.main(["view", str(path), "--no-browser"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_no_browser_is_opened_without_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("sys.platform", "linux")
-    assert not view.has_screen()
-    monkeypatch.setenv("DISPLAY", ":0")
-    assert view.has_screen()
 
 
 # A terminal

@@ -1,7 +1,5 @@
 """What is taken for white: known chromaticities, and what becomes of colours."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.film.white_point import adaptation, chromaticity_of
 from renderer.run.plan import Plan
-from renderer.run.resolve import check_output, plan_picture
 from scenes.colors.spectra import RGB_OF_XYZ
 
 D65 = (0.31272, 0.32903)
@@ -55,12 +52,6 @@ def test_the_published_matrix_of_bradford() -> None:
 def test_values_that_are_none(value: object) -> None:
     with pytest.raises(UsageError, match="white_point: expected a chromaticity"):
         Settings(white_point=value)  # type: ignore[arg-type]
-
-
-def test_the_order_of_a_picture_has_it() -> None:
-    assert plan_picture("cornell", Settings(white_point=2856)).white_point == chromaticity_of(2856.0)
-    with pytest.raises(UsageError, match=r"--white-point is for .png alone"):
-        check_output(Settings(white_point=2856), Path("a.exr"))
 
 
 def test_a_draft_is_smaller_and_has_few_passes() -> None:

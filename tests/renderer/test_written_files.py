@@ -22,7 +22,7 @@ import pytest
 from data_files import data_text
 from PIL import Image
 
-from renderer.atomic_file import atomic_file, check_outputs, check_replaceable, write_each, write_whole
+from renderer.atomic_file import check_outputs, check_replaceable, write_each, write_whole
 from renderer.bench import picture_report, plot
 from renderer.bench.figure_file import write_figures
 from renderer.bench.page import Circumstances, Figure
@@ -38,7 +38,7 @@ from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.run import statistics, timeline
 from renderer.run.picture import picture_files
-from renderer.run.picture.picture_files import PictureFiles, asked, files_of, read_statistics, statistics_path
+from renderer.run.picture.picture_files import PictureFiles, asked, files_of, statistics_path
 from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.resuming import checkpoint_file
 from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
@@ -269,15 +269,6 @@ def test_what_goes_to_standard_output_stands_between_what_is_printed(tmp_path: P
     assert path.read_bytes() == b"first\ncontent\nlast\n"
 
 
-def test_errors_of_other_files_are_not_renamed(tmp_path: Path) -> None:
-    def write() -> None:
-        with atomic_file(tmp_path / "a"):
-            (tmp_path / "input").read_bytes()
-
-    with pytest.raises(FileNotFoundError):
-        write()
-
-
 def test_all_are_tried() -> None:
     done: list[str] = []
 
@@ -347,14 +338,6 @@ def test_no_command_writes_over_the_files_of_its_scene(option: str, sky: Path, m
         with pytest.raises(UsageError, match=f"cannot write '{written}': the scene or the command reads it"):
             load_for(argparse.Namespace(scene="sky.toml", **{option: Path(written)}))
     load_for(argparse.Namespace(scene="sky.toml", **{option: Path("other.npy")}))
-
-
-def test_neither_over_other_files_that_a_command_reads(tmp_path: Path) -> None:
-    path = tmp_path / "plugin.py"
-    path.touch()
-    for inputs in ({"plugin": [path]}, {"replay": path}, {"reference": path}):
-        with pytest.raises(UsageError, match="reads it"):
-            load_for(argparse.Namespace(scene="cornell", json=path, **inputs))
 
 
 def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
@@ -440,18 +423,6 @@ def test_what_this_program_writes_it_knows_again(name: str, tmp_path: Path) -> N
         check_replaceable([tmp_path / name], "none")
 
 
-def test_so_it_does_all_files_of_a_scene_with_pictures(tmp_path: Path) -> None:
-    pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
-    Image.new("RGB", (2, 2)).save(tmp_path / "t.png")
-    np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
-    (tmp_path / "s.toml").write_text(SKY.replace("red = {}", "red = { texture.file = 't.png' }"))
-    scene = load(tmp_path / "s.toml")
-    for suffix in WRITERS:
-        files = export(scene, tmp_path / f"copy{suffix}", 0.0).files
-        assert [path.name for path in files if not is_own(path)] == []
-        assert len(files) > 1 or suffix == ".glb"
-
-
 def write_archive(path: Path) -> None:
     with path.open("wb") as file:
         np.savez(file, photons=NOISE)
@@ -481,13 +452,6 @@ def test_what_others_have_written_is_not_replaced(name: str, tmp_path: Path) -> 
     check_replaceable([path], "any")
     path.write_bytes(b"")
     check_replaceable([path], "own")  # nothing is lost
-
-
-@pytest.mark.parametrize("name", sorted({parser.prog for parser in all_parsers()}))
-def test_every_command_that_writes_files_can_be_told_what_it_replaces(name: str) -> None:
-    (parser,) = (one for one in all_parsers() if one.prog == name)
-    takes = {action.dest for action in parser._actions}
-    assert ("replace" in takes) == bool(takes & {*WRITTEN, "to"})
 
 
 @pytest.mark.parametrize(
@@ -612,8 +576,3 @@ def test_a_frame_that_is_damaged_is_not_kept(damage: Callable[[Path], object], t
     assert finished_frame(path, lambda passes: "another") is None
     damage(path)
     assert finished_frame(path, keys.__getitem__) is None
-
-
-def test_statistics_that_are_no_file_are_none(tmp_path: Path) -> None:
-    assert read_statistics(tmp_path) is None
-    assert read_statistics(Path(os.devnull)) is None

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import trimesh
-from PIL import Image
 
 from scenes import Scene, SceneError, load
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
@@ -185,22 +184,6 @@ def test_aff_of_an_animated_hierarchy(tmp_path):
     assert len(counts) > 1  # some of it was hidden at times
 
 
-def test_aff_says_all_of_it(tmp_path):
-    exported = export(scene(animated()), tmp_path / "copy.aff", 0.0)
-    assert exported.losses == ()
-    assert [file.name for file in exported.files] == ["copy.aff", "copy-A-2.ppm", "copy-a.ppm"]
-
-
-def test_aff_of_what_was_read(tmp_path):
-    first = written(animated(), tmp_path, ".aff")
-    second = written(first, tmp_path, ".aff")
-    for time in TIMES:
-        assert_same_triangles(first.at(time), second.at(time))
-        assert_same_materials(first.at(time), second.at(time))
-        assert_same_camera(first.at(time).camera, second.at(time).camera)
-        assert first.at(time).lights == second.at(time).lights
-
-
 def test_aff_of_the_kitchen(kitchen_file, tmp_path):
     source = load(kitchen_file)
     copy = written(source, tmp_path, ".aff")
@@ -324,12 +307,6 @@ def test_aff_says_which_lights_it_leaves_out(tmp_path):
     assert first.lights[:1] == second.lights
 
 
-def test_obj_says_which_lights_it_leaves_out(tmp_path):
-    losses = export(scene(with_all_lights()), tmp_path / "copy.obj", 0.0).losses
-    expected = {"point lights left out: 1", "spot lights left out: 2", "distant lights left out: 1"}
-    assert {"environment left out", *expected} <= set(losses)
-
-
 def test_lights_that_a_format_has_no_words_for_are_told():
     class GlobeLight:
         kind, has_size, strength = "globe", True, (1.0, 1.0, 1.0)
@@ -355,22 +332,6 @@ def test_glb_has_spots_and_distant_lights(tmp_path):
     assert sun.irradiance == pytest.approx((4.0, 5.0, 6.0))
     for one, two in zip(first[1:], second[1:], strict=True):
         assert one.direction == pytest.approx(two.direction)
-
-
-def test_aff_beside_the_folder_of_textures(tmp_path):
-    """A folder of that name beside the scene's is looked into first."""
-    (tmp_path / "TextureFiles").mkdir()
-    (tmp_path / "aff").mkdir()
-    for name in ("a.ppm", "A.ppm"):
-        Image.new("RGB", (1, 1)).save(tmp_path / "TextureFiles" / name)
-    source = scene(animated())
-    assert_same_materials(source.at(0.0), written(source, tmp_path / "aff", ".aff").at(0.0))
-
-
-def test_camera_of_a_document_without_any(tmp_path):
-    document = replace(animated(), cameras={})
-    own, read = scene(document).at(1.0).camera, written(document, tmp_path, ".aff").at(1.0).camera
-    assert replace(own, near=1e-4) == read
 
 
 # Maps
@@ -428,39 +389,6 @@ def test_still_files_read_back(suffix, time, tmp_path):
     assert np.allclose(first.normals, second.normals, rtol=0, atol=1e-6)
     assert np.allclose(first.uvs, second.uvs, rtol=0, atol=1e-6)
     assert len(first.positions) == (45 if time == 0.9 else 173)
-
-
-@pytest.mark.parametrize("suffix", STILL)
-def test_still_files_of_cornell(suffix, tmp_path):
-    first, second = load("cornell").at(0.0), written(load("cornell"), tmp_path, suffix).at(0.0)
-    assert_same_triangles(first, second, ["positions", "uvs"])
-    for one, two in set(zip(first.material_ids.tolist(), second.material_ids.tolist(), strict=True)):
-        assert by_phong(second.materials[two]) == by_phong(first.materials[one])  # glTF has no mirrors but metals
-
-
-@pytest.mark.parametrize("suffix", STILL)
-def test_still_files_of_what_was_read(suffix, tmp_path):
-    first = written(animated(), tmp_path, suffix)
-    second = written(first, tmp_path, suffix)
-    assert_same_triangles(first.at(0.0), second.at(0.0), ["positions"])
-    assert np.allclose(first.at(0.0).uvs, second.at(0.0).uvs, rtol=0, atol=1e-6)
-    assert np.array_equal(first.at(0.0).material_ids, second.at(0.0).material_ids)
-    for one, two in zip(first.document.materials, second.document.materials, strict=True):
-        assert (one.name, one.kind, one.texture) == (two.name, two.kind, two.texture)
-        assert np.allclose(one.diffuse, two.diffuse)
-
-
-def test_materials_of_obj(tmp_path):
-    """AFF's clear surfaces are glass alone to who reads MTL as this project does."""
-    snapshot = written(animated(), tmp_path, ".obj").at(0.0)
-    found = {material.name: material for material in snapshot.materials}
-    paint = MATERIALS[PAINT]
-    assert found["paint"].kind == "nff"
-    assert [getattr(found["paint"], name) for name in NUMBERS] == [getattr(paint, name) for name in NUMBERS]
-    assert (found["glass"].kind, found["glass"].ior) == ("dielectric", 1.52)
-    assert found["glass"].transmittance == pytest.approx(0.9)
-    assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, animated().textures[1].pixels)
-    assert np.array_equal(snapshot.textures[found["window"].texture].pixels, animated().textures[0].pixels)
 
 
 def test_materials_of_glb(tmp_path):
@@ -657,13 +585,6 @@ def test_files_are_replaced_in_full_or_not_at_all(suffix, tmp_path, monkeypatch)
     assert path.read_text() == "before"
     monkeypatch.setitem(WRITERS, suffix, writer)
     assert len(written(animated(), tmp_path, suffix).at(0.0).positions) > 100
-
-
-def test_unknown_formats_list_those_there_are(tmp_path):
-    with pytest.raises(
-        SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb \.xml"
-    ):
-        export(scene(animated()), tmp_path / "copy.stl", 0.0)
 
 
 def test_missing_folders_are_to_be_made(tmp_path):

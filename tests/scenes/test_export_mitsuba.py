@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scenes import SceneError, load
+from scenes import load
 from scenes.document import Document, EnvironmentSource, Part
 from scenes.export import export
 from scenes.lights import DistantSource, PointSource, SpotSource
@@ -64,13 +64,6 @@ def test_a_material_comes_back(exported, material):
     _, snapshot = exported(materials=[CHALK, material], parts=squares(2))
     assert snapshot.materials[1] == material
     assert snapshot.materials[0] == CHALK
-
-
-def test_a_mirror_comes_back_as_a_metal_that_reflects_all_alike(exported):
-    mirror = Material(name="mirror", kind="mirror", diffuse=BLACK, specular=(0.9, 0.8, 0.7))
-    _, snapshot = exported(materials=[mirror], parts=squares(1))
-    (found,) = snapshot.materials
-    assert (found.kind, found.specular, found.roughness, found.eta) == ("metal", mirror.specular, 0.0, BLACK)
 
 
 @pytest.mark.parametrize(
@@ -143,11 +136,6 @@ def test_lights_come_back(exported):
     )
 
 
-def test_a_constant_environment_comes_back(exported):
-    _, snapshot = exported(environment=EnvironmentSource(np.array([[[1.0, 2.0, 0.5]]], np.float32)))
-    assert snapshot.environment.radiance.tolist() == [[[1.0, 2.0, 0.5]]]
-
-
 def test_a_picture_all_around_comes_back_turned_as_it_was(exported):
     pytest.importorskip("OpenEXR", reason="OpenEXR, of the extra 'exr', is not installed")
     radiance = np.random.default_rng(2).uniform(0.0, 9.0, (3, 6, 3)).astype(np.float32)
@@ -212,10 +200,3 @@ def test_what_is_lost_is_told(exported):
         "material 'ice' no longer has a priority where solids overlap",
         "material 'gold' reflects the same share of light at all angles",
     )
-
-
-def test_kinds_of_materials_that_mitsuba_does_not_know_are_named(exported):
-    with pytest.raises(
-        SceneError, match="material 'chalk': Mitsuba has nothing like kind 'velvet'; there are: diffuse"
-    ):
-        exported(materials=[replace(CHALK, kind="velvet")], parts=squares(1))

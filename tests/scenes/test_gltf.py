@@ -25,12 +25,6 @@ def instances(tmp_path, matrices, mesh=None):
     return tmp_path / "a.glb"
 
 
-def test_nodes_share_one_mesh(tmp_path):
-    document = read_mesh_document(instances(tmp_path, [np.eye(4), TURNED, np.diag([3.0, 3.0, 3.0, 1.0]) @ TURNED]))
-    assert len({id(part.shape) for part in document.parts}) == 1
-    assert (document.triangles, document.stored_triangles) == (36, 12)
-
-
 def test_instances_stand_where_their_matrices_put_them(tmp_path):
     box = trimesh.creation.box()
     positions = load(instances(tmp_path, [np.eye(4), TURNED])).at(0.0).positions
@@ -109,13 +103,6 @@ def test_all_cameras_are_there_by_name_and_what_is_in_their_nodes_stays(tmp_path
     assert list(scene.document.cameras) == ["a", "a 2", "b"]
     farther = max(scene.at(0.0).positions, key=np.max)
     assert np.allclose(farther, [[10, 0, 0], [10, 0, -2], [10, 2, 0]], atol=1e-6)
-
-
-def test_orthographic_cameras_see_twice_their_ymag(tmp_path):
-    lens = {"type": "orthographic", "orthographic": {"xmag": 3.0, "ymag": 1.5, "znear": 0.5, "zfar": 9.0}}
-    camera = load(gltf(tmp_path, lambda header: with_node(header, {"camera": 0}, cameras=[lens]))).at(0.0).camera
-    assert (camera.height, camera.near, camera.resolution) == (3.0, 0.5, (1200, 600))
-    assert camera.forward == pytest.approx((-1, 0, 0))
 
 
 def with_lights(*lights):
@@ -201,3 +188,16 @@ def test_bad_cameras(tmp_path, node, camera, expected):
     with pytest.raises(SceneFileError, match=r"a\.gltf: ") as caught:
         load(path)
     assert expected in str(caught.value)
+
+
+def test_orthographic_cameras_see_twice_their_ymag(tmp_path):
+    lens = {"type": "orthographic", "orthographic": {"xmag": 3.0, "ymag": 1.5, "znear": 0.5, "zfar": 9.0}}
+    camera = load(gltf(tmp_path, lambda header: with_node(header, {"camera": 0}, cameras=[lens]))).at(0.0).camera
+    assert (camera.height, camera.near, camera.resolution) == (3.0, 0.5, (1200, 600))
+    assert camera.forward == pytest.approx((-1, 0, 0))
+
+
+def test_nodes_share_one_mesh(tmp_path):
+    document = read_mesh_document(instances(tmp_path, [np.eye(4), TURNED, np.diag([3.0, 3.0, 3.0, 1.0]) @ TURNED]))
+    assert len({id(part.shape) for part in document.parts}) == 1
+    assert (document.triangles, document.stored_triangles) == (36, 12)

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from gltf_file import TRIANGLE, GltfBuilder, notes_of
+from gltf_file import TRIANGLE, GltfBuilder
 
 from scenes import load
 from scenes.export import export
-from scenes.mesh_file import read_mesh_document
 
 HALF = math.sqrt(0.5)
 
@@ -45,14 +44,6 @@ def test_translations(tmp_path, interpolation, time, expected):
     assert scene.moving_triangles == 1
 
 
-def test_uneven_keys_are_joined_by_lines(tmp_path):
-    scene = moved(tmp_path, "translation", [0.5, 0.75, 4], [[0, 0, 0], [1, 0, 0], [1, 8, 0]])
-    times = [0, 0.5, 0.6, 0.7, 0.75, 2, 3, 4, 5]
-    x, y = np.interp(times, [0.5, 0.75], [0, 1]), np.interp(times, [0.75, 4], [0, 8])
-    found = np.array([first_corner(scene, time) for time in times])
-    assert np.allclose(found, np.stack([x, y, np.zeros(9)], axis=1), atol=1e-5)
-
-
 def test_cubics_have_tangents_of_their_own(tmp_path):
     """x = t^3 - t, whose tangent 3 t^2 - 1 is given at times 0, 2 and 3: the cubic is met exactly."""
     times = np.array([0.0, 2.0, 3.0])
@@ -77,18 +68,6 @@ def test_cubic_turns_are_normalised(tmp_path):
     keys = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, HALF, HALF], [0, 0, 0, 0]]
     scene = moved(tmp_path, "rotation", [0, 2], keys, "CUBICSPLINE")
     assert scene.at(1.0).positions[0, 1] == pytest.approx([HALF, HALF, 5.0], abs=1e-6)
-
-
-def test_normalised_turns_and_scales(tmp_path):
-    file = GltfBuilder()
-    node = file.node(mesh=file.mesh())
-    animation = file.animate(node, "scale", [0, 1], [[1, 1, 1], [3, 1, 1]])
-    file.animate(node, "rotation", [0], [[0, 0, HALF, HALF]], animation=animation)
-    turn = np.round(32767 * np.array([[0, 0, HALF, HALF]]))
-    index = file.accessor(turn, "i2", normalized=True)
-    file.header["animations"][0]["samplers"][1]["output"] = index
-    snapshot = load(file.write(tmp_path / "a.glb")).at(0.5)
-    assert snapshot.positions[0] == pytest.approx(np.array([[0, 0, 0], [0, 2, 0], [-1, 0, 0]]), abs=1e-4)
 
 
 def test_nodes_move_what_is_inside_them_at_frames(tmp_path):
@@ -192,29 +171,6 @@ def test_normals_turn_with_joints(tmp_path):
     snapshot = load(file.write(tmp_path / "a.gltf")).at(1.0)
     assert np.allclose(snapshot.normals[0], [[0, -1, 0]] * 3, atol=1e-6)
     assert np.allclose(snapshot.positions[0], [[0, 0, 0], [1, 0, 0], [0, 0, 1]], atol=1e-6)
-
-
-def test_a_second_animation_of_the_same_nodes_is_noted(tmp_path):
-    file = GltfBuilder()
-    node = file.node(mesh=file.mesh())
-    other = file.node(mesh=0)
-    file.animate(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
-    file.animate(node, "translation", [0, 5], [[0, 0, 0], [0, 9, 0]])
-    file.animate(other, "translation", [0, 2], [[0, 0, 0], [0, 0, 4]])
-    scene = load(file.write(tmp_path / "a.gltf"))
-    assert np.allclose(scene.at(1.0).positions[:, 0], [[1, 0, 0], [0, 0, 2]])
-    assert scene.animation.end == 2.0
-    assert "animations[1]" in notes_of(scene.document)
-
-
-def test_inside_another_scene_nothing_moves(tmp_path):
-    file = GltfBuilder()
-    node = file.node(mesh=file.mesh(), translation=[3, 0, 0])
-    file.animate(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
-    document = read_mesh_document(file.write(tmp_path / "a.gltf"))
-    assert not document.tracks
-    assert np.allclose(document.parts[0].transform.matrix[:3, 3], [3, 0, 0])
-    assert "animations are not played inside another scene" in notes_of(document)
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".aff"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gltf_file import CORNERS, GltfBuilder, notes_of
 
-from scenes import Material, load
+from scenes import load
 from scenes.colors.srgb import decoded
 from shaders.textures import Look, lookup, pack_textures
 
@@ -83,16 +83,6 @@ def test_beside_the_edge_filters_blend_with_what_is_beyond(tmp_path, modes):
         assert lookup(arrays, 0, *corner)[0] == pytest.approx(expected, abs=1e-3)
 
 
-def test_far_coordinates_of_mixed_ends_do_not_fill_the_memory(tmp_path):
-    file = GltfBuilder()
-    texture = file.picture(PIXELS, {"wrapS": CLAMP})
-    file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}, **PLAIN})
-    file.mesh(file.primitive({"TEXCOORD_0": np.array(CORNERS) * 1e6}, material=0))
-    (texture,) = snapshot_of(file, tmp_path).textures
-    assert texture.pixels.shape == PIXELS.shape
-    assert "repeats on both" in notes_of(load(tmp_path / "a.gltf").document)
-
-
 def test_texture_transform(tmp_path):
     """Scaled, turned counter-clockwise where v runs down, and shifted: u' = c su u + s sv v + du, v' = -s su u + c sv v
     + dv."""
@@ -124,14 +114,6 @@ def test_pictures_with_other_coordinates_give_their_mean(tmp_path):
     assert material.texture == 0
     assert "emission_map" not in material.pictures
     assert "emission_map has other texture coordinates" in notes_of(load(tmp_path / "a.gltf").document)
-
-
-def test_a_nearest_sampler(tmp_path):
-    file = GltfBuilder()
-    info = {"index": file.picture(PIXELS, {"magFilter": 9728})}
-    file.add("materials", pbrMetallicRoughness={"baseColorTexture": info, **PLAIN})
-    file.mesh(file.primitive({"TEXCOORD_0": CORNERS}, material=0))
-    assert snapshot_of(file, tmp_path).textures[0].filter == "nearest"
 
 
 def test_one_picture_in_two_materials_is_one_texture(tmp_path):
@@ -294,9 +276,3 @@ def test_gold_by_specular_glossiness(tmp_path):
     (material,) = snapshot.materials
     assert (material.kind, material.specular) == ("metal", (1.0, 1.0, 1.0))
     assert snapshot.textures[material.specular_map].pixels[0, 0].tolist() == [250, 200, 100]
-
-
-def test_a_surface_without_a_material_is_plain(tmp_path):
-    file = GltfBuilder()
-    file.mesh()
-    assert snapshot_of(file, tmp_path).materials == (Material(name="plain", diffuse=(0.6, 0.6, 0.6)),)

@@ -207,24 +207,6 @@ def test_a_normal_map_of_gltf_with_its_scale(tmp_path):
     assert (texture.is_linear, texture.wrap, texture.pixels[0, 0].tolist()) == (True, "repeat", [100, 140, 250])
 
 
-def test_each_mesh_has_its_own_material(tmp_path):
-    scene = trimesh.Scene()
-    for x, color in ((0, [255, 0, 0, 255]), (5, [0, 0, 255, 255])):
-        box = trimesh.creation.box((1, 1, 1), np.array(trimesh.transformations.translation_matrix([x, 0, 0])))
-        box.visual = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(baseColorFactor=color))
-        scene.add_geometry(box)
-    scene.export(tmp_path / "a.glb")
-    picture = load(tmp_path / "a.glb").at(0.0)
-    for positions, index in zip(picture.positions, picture.material_ids, strict=True):
-        assert picture.materials[index].diffuse == ((1, 0, 0) if positions[0, 0] < 2 else (0, 0, 1))
-
-
-def test_what_is_no_metal_looks_up_no_metalness(tmp_path):
-    description = pbr(metallicRoughnessTexture={"index": 0}, metallicFactor=0)
-    (material,) = load(glb_of(tmp_path, description, [(0, 51, 255)])).at(0.0).materials
-    assert material.pictures == {"roughness_map": 0}
-
-
 @pytest.mark.parametrize(
     ("description", "expected"),
     [
@@ -255,24 +237,6 @@ PLY = (
 )
 
 
-def seen_colors(picture):
-    """(n, 3) the linear colours of the triangles, looked up where their corners and their middles are."""
-    (material,) = picture.materials
-    assert (material.kind, material.diffuse) == ("diffuse", WHITE)
-    textures = pack_textures([linear(texture.pixels, np.float32) for texture in picture.textures])
-    corners = np.concatenate([picture.uvs, picture.uvs.mean(axis=1, keepdims=True)], axis=1)
-    found = np.array([[lookup(textures, material.texture, u, v) for u, v in triangle] for triangle in corners])
-    assert np.ptp(found, axis=1).max() < 1e-6
-    return found[:, 0]
-
-
-def test_colours_of_faces_of_ply(tmp_path):
-    vertices = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n"
-    (tmp_path / "a.ply").write_text(PLY.format("", RGB) + vertices + "3 0 1 2 10 20 30\n3 0 2 3 200 100 0\n")
-    expected = linear(np.array([[10, 20, 30], [200, 100, 0]], dtype=np.uint8))
-    assert np.allclose(seen_colors(load(tmp_path / "a.ply").at(0.0)), expected, atol=1e-6)
-
-
 def test_colours_of_vertices_are_interpolated_in_linear_light(tmp_path):
     vertices = "0 0 0 255 0 0\n1 0 0 0 255 0\n1 1 0 0 188 0\n0 1 0 255 0 0\n"
     (tmp_path / "a.ply").write_text(PLY.format(RGB, "") + vertices + "3 0 1 2\n3 0 3 3\n")
@@ -286,20 +250,6 @@ def test_colours_of_vertices_are_interpolated_in_linear_light(tmp_path):
         found = [lookup(textures, 0, *uv) for uv in (*corners, middle)]
         expected = [[1, 0, 0], [0, 1, 0], [0, half, 0], [1 / 3, (1 + half) / 3, 0]]
         assert np.allclose(found, expected, atol=1e-6)
-
-
-def test_colours_of_vertices_of_obj(tmp_path):
-    (tmp_path / "a.obj").write_text("v 0 0 0 0.2 0.4 1\nv 1 0 0 0.2 0.4 1\nv 0 1 0 0.2 0.4 1\nf 1 2 3\n")
-    expected = linear(np.array([[51, 102, 255]], dtype=np.uint8))
-    assert np.allclose(seen_colors(load(tmp_path / "a.obj").at(0.0)), expected, atol=1e-6)
-
-
-def test_colours_of_vertices_of_gltf_are_linear(tmp_path):
-    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
-    mesh.visual.vertex_colors = [128, 255, 0, 255]
-    mesh.export(tmp_path / "a.glb")
-    (material,) = load(tmp_path / "a.glb").at(0.0).materials
-    assert material.diffuse == pytest.approx((128 / 255, 1, 0))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 300, 5000])

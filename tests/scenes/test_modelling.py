@@ -15,7 +15,6 @@ from scenes.shipped.modelling import (
     placed,
     pose,
     rounded,
-    skin,
     tube,
     upright,
 )
@@ -79,16 +78,6 @@ def test_sharp_corners_of_a_profile_stay_edges():
     assert np.isclose(np.abs(round_can.normals[:, 1]), np.sqrt(0.5)).any()
 
 
-def test_boxes_have_flat_normals_and_metres():
-    mesh = box((0, 0, 0), (3, 2, 1), 0)
-    assert len(mesh.triangles) == 12
-    assert np.allclose(mesh.normals[mesh.normal_triangles], unit(double_area_normals(positions_of(mesh)))[:, None])
-    uvs = mesh.uvs[mesh.uv_triangles]
-    sizes = np.ptp(uvs, axis=1)
-    assert (sizes[:, 0] >= sizes[:, 1]).all()
-    assert np.allclose(areas(np.pad(uvs, ((0, 0), (0, 0), (0, 1)))), areas(positions_of(mesh)))
-
-
 def test_a_bevel_keeps_the_size_and_has_the_normals_of_the_faces():
     mesh = box((-1, -1, -1), (1, 1, 1), 0, 0.1)
     assert len(mesh.triangles) == 44
@@ -113,30 +102,12 @@ def test_grids_face_column_cross_row():
     assert np.allclose(mesh.uvs, mesh.vertices[:, :2])
 
 
-def test_smooth_normals_of_a_sheet_are_those_of_the_surface():
-    angle, x = np.meshgrid(np.linspace(0.0, 1.5, 31), np.linspace(0.0, 1.0, 5))
-    points = np.stack([x, np.cos(angle), np.sin(angle)], axis=-1)
-    mesh = grid(points, 0)
-    inner = np.isin(mesh.triangles, np.arange(5 * 31).reshape(5, 31)[:, 1:-1])
-    expected = points.reshape(-1, 3)[mesh.triangles] * [0, 1, 1]
-    assert np.allclose(mesh.normals[mesh.normal_triangles][inner], expected[inner], atol=0.01)
-
-
-def test_skins_are_open():
-    ring = level(rounded(1.0, 1.0, 0.2), 0.0)
-    assert len(skin([ring, ring + [0.0, 1.0, 0.0]], 0).triangles) == 2 * len(ring)
-
-
 def test_curves_go_through_their_points_and_stop_at_corners():
     points = [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 3.0]]
     line = curve(points, 4)
     assert len(line) == 4 * 3 + 1
     assert np.allclose(line[[0, 4, 8, 12]], [points[0], points[1], points[3], points[4]])
     assert np.allclose(line[:5, 1], 0.0)
-
-
-def test_curves_of_even_points_on_a_line_are_even():
-    assert np.allclose(curve([[0.0], [1.0], [2.0], [3.0]], 5)[:, 0], np.linspace(0.0, 3.0, 16))
 
 
 def test_moved_and_joined_keep_shapes_and_materials():

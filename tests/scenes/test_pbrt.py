@@ -9,7 +9,6 @@ import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import scenes
 from scenes import SceneError, SceneFileError, load
 from scenes.errors import SceneProblemsError
 from scenes.meshes.geometry import areas, double_area_normals
@@ -228,12 +227,6 @@ def test_fronts_of_shapes(snap, shape, outward):
     assert (np.einsum("nki,ni->nk", picture.normals, fronts(picture)) > 0.9).all()
 
 
-def uvs_at(picture, wanted):
-    """Texture coordinates, v upward as in the file, of the corners that satisfy a condition on their positions."""
-    chosen = wanted(corners(picture))
-    return np.stack([picture.uvs[..., 0], 1.0 - picture.uvs[..., 1]], axis=-1)[chosen]
-
-
 PAPER = 'Texture "t" "spectrum" "checkerboard" Material "diffuse" "texture reflectance" "t" '
 #: Checkerboards are two units wide, and so what is looked up is half of the coordinates, from the top.
 UNITS = 2.0
@@ -263,20 +256,6 @@ def test_texture_coordinates(scene, shape, place, expected):
         assert found[name] == pytest.approx(value)
 
 
-def test_normals_of_meshes(snap):
-    picture = snap(f'Scale 1 1 2 Shape "trianglemesh" {CORNER} "normal N" [ 0 1 1 0 1 1 0 1 1 ]')
-    assert np.allclose(picture.normals, np.array([0.0, 1.0, 0.5]) / math.sqrt(1.25))
-
-
-def test_ply_files_are_read_once(scene, tmp_path):
-    (tmp_path / "meshes").mkdir()
-    trimesh.creation.box().export(tmp_path / "meshes" / "box.ply")
-    shape = 'Shape "plymesh" "string filename" "meshes/box.ply"\n'
-    document = scene(f"{shape} Translate 2 0 0 {shape}").document
-    assert document.triangles == 24
-    assert document.parts[0].shape is document.parts[1].shape
-
-
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
@@ -284,11 +263,6 @@ def test_includes_share_the_state_and_imports_do_not(snap, tmp_path):
     (tmp_path / "moved.pbrt").write_text(f"Translate 0 0 5 {TRIANGLE}")
     assert corners(snap(f'Include "moved.pbrt" {TRIANGLE}'))[:, :, 2].mean(axis=1) == pytest.approx([5, 5])
     assert corners(snap(f'Import "moved.pbrt" {TRIANGLE}'))[:, :, 2].mean(axis=1) == pytest.approx([5, 0])
-
-
-def test_packed_files(scene, tmp_path):
-    (tmp_path / "one.pbrt.gz").write_bytes(gzip.compress(TRIANGLE.encode()))
-    assert scene('Include "one.pbrt.gz"', MIRRORED, "a.pbrt.gz").document.triangles == 1
 
 
 @pytest.mark.parametrize("name", ["../b.pbrt", "/etc/passwd", "x/../../b.pbrt", "..\\\\b.pbrt", "none.pbrt", "", "."])
@@ -379,12 +353,6 @@ def test_problems(problems, world, before, expected):
     assert expected in problems(world, before)[0]
 
 
-def test_very_many_problems_are_cut(problems):
-    assert problems("Frob\n" * 10_000) == ["5: unknown directive 'Frob' (and in 999 more places)"]
-    lines = problems("".join(f"Frob{k}\n" for k in range(10_000)))
-    assert (len(lines), lines[-1]) == (10, "991 more problems")
-
-
 def test_what_follows_from_a_problem_is_not_told(problems):
     """A texture that is none is told once, and not what is made of it; nor what a file would have made."""
     texture = """Texture "t{0}" "spectrum" "stripes"
@@ -471,23 +439,27 @@ def test_any_parameters_are_a_scene_or_an_error(tmp_path, shape, items):
             assert str(error).startswith(str(path))  # noqa: PT017
 
 
-def test_files_are_found_by_their_suffixes():
-    assert {".pbrt", ".pbrt.gz"} <= set(scenes.READERS)
-
-
-def test_texture_coordinates_that_float32_cannot_hold(tmp_path):
-    """No reader of a format looks at them but those of OBJ and PLY."""
-    path = tmp_path / "a.pbrt"
-    path.write_text(
-        'WorldBegin Shape "trianglemesh" "point3 P" [ 0 0 0 1 0 0 0 1 0 ] "point2 uv" [ 0 0 1 0 0 1e30 ] '
-        '"integer indices" [ 0 1 2 ]'
-    )
-    with pytest.raises(SceneFileError, match=r"a\.pbrt.*texture coordinates of what begins here reach beyond 1e\+09"):
-        load(path).at(0.0)
-
-
 @pytest.mark.parametrize(("name", "settings"), [("none.exr", {}), ("sky.npy", {"exposure": 0.0, "tone_map": "linear"})])
 def test_the_exposure_of_unknown_light_is_chosen(scene, tmp_path, name, settings):
     np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
     world = f'LightSource "infinite" "float scale" 9 "string filename" "{name}"\n{TRIANGLE}'
     assert scene(world, f'Film "rgb"\n{CAMERA}').document.settings == settings
+
+
+def test_normals_of_meshes(snap):
+    picture = snap(f'Scale 1 1 2 Shape "trianglemesh" {CORNER} "normal N" [ 0 1 1 0 1 1 0 1 1 ]')
+    assert np.allclose(picture.normals, np.array([0.0, 1.0, 0.5]) / math.sqrt(1.25))
+
+
+def test_ply_files_are_read_once(scene, tmp_path):
+    (tmp_path / "meshes").mkdir()
+    trimesh.creation.box().export(tmp_path / "meshes" / "box.ply")
+    shape = 'Shape "plymesh" "string filename" "meshes/box.ply"\n'
+    document = scene(f"{shape} Translate 2 0 0 {shape}").document
+    assert document.triangles == 24
+    assert document.parts[0].shape is document.parts[1].shape
+
+
+def test_packed_files(scene, tmp_path):
+    (tmp_path / "one.pbrt.gz").write_bytes(gzip.compress(TRIANGLE.encode()))
+    assert scene('Include "one.pbrt.gz"', MIRRORED, "a.pbrt.gz").document.triangles == 1

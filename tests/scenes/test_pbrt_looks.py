@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from scenes import SceneFileError, load
-from scenes.colors import spectra
 from scenes.colors.srgb import decoded
 from scenes.materials.metals import METALS
 from scenes.materials.microfacets import metal_normal_reflectance, normal_reflectance
@@ -122,12 +121,6 @@ def test_mixtures(material, scene):
     assert "a mix of what cannot be mixed here" in document.notes.lines[0]
 
 
-def test_named_materials_and_what_is_no_surface(snap):
-    picture = snap(f'{PARTS} NamedMaterial "red" {QUAD} Material "interface" {QUAD} NamedMaterial "gold"')
-    assert len(picture.positions) == 4
-    assert [material.kind for material in picture.materials] == ["diffuse", "metal"]
-
-
 # --- textures ---------------------------------------------------------------------------------------------------------
 
 #: Linear colours: below left, below right, above left and above right of a picture.
@@ -196,22 +189,6 @@ def test_mixed_materials_keep_the_colours_of_both(scene):
     found = [looked_up(scene(PARTS + painted + mix.format(other)), 0.75, 0.25) for other in ("red", "even", "painted")]
     expected = [(0.2, 0.75, 0.0), (0.0, 0.75, 0.0), (0.0, 1.0, 0.0)]
     assert np.array(found) == pytest.approx(np.array(expected), abs=4e-3)
-
-
-def test_textures_of_constants_are_colours(material):
-    text = """
-    Texture "a" "spectrum" "constant" "rgb value" [ 1 .5 0 ]
-    Texture "b" "spectrum" "scale" "texture tex" "a" "float scale" .5
-    Texture "c" "spectrum" "mix" "texture tex1" "b" "rgb tex2" [ 0 0 1 ] "float amount" .2
-    Material "diffuse" "texture reflectance" "c"
-    """
-    assert material(text).diffuse == pytest.approx((0.4, 0.2, 0.2))
-
-
-def test_checkerboards(scene):
-    text = 'Texture "t" "spectrum" "checkerboard" "rgb tex1" [ 1 0 0 ] "float uscale" 4 "float vscale" 2 ' + USE
-    found = [looked_up(scene(text), u, v) for u, v in ((0.1, 0.1), (0.3, 0.1), (0.1, 0.6), (0.3, 0.6), (0.6, 0.1))]
-    assert np.allclose(found, [[1, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 0]])
 
 
 @pytest.mark.usefixtures("picture_file")
@@ -292,12 +269,6 @@ def test_of_the_spectra_of_lights_the_shape_counts(snap, tmp_path, value, color)
         assert found == pytest.approx(color, abs=2e-3)
 
 
-def test_chromaticities_are_those_of_light_that_is_looked_at(snap):
-    """Illuminant A, which is a black body of 2856 kelvin."""
-    named = snap('LightSource "infinite" "spectrum L" "stdillum-A"').environment.radiance[0, 0]
-    assert named == pytest.approx(spectra.unit_blackbody(2856.0), abs=0.03)
-
-
 @pytest.mark.parametrize("power", [0.0, 30.0])
 @pytest.mark.parametrize(("twosided", "sides"), [("false", 1), ("true", 2)])
 def test_area_lights(snap, power, twosided, sides):
@@ -318,28 +289,12 @@ def test_area_lights(snap, power, twosided, sides):
         assert heights[fronts > 0].min() > heights[fronts < 0].max()
 
 
-def test_power_is_that_of_each_triangle_of_a_mesh(snap):
-    mesh = (
-        'Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2 1 3 2] Material "interface"'
-    )
-    picture = snap(f'AreaLightSource "diffuse" "float power" 5 {mesh} AttributeBegin AttributeEnd')
-    glowing = np.array([picture.materials[i].emission[0] for i in picture.material_ids])
-    assert math.pi * (areas(picture.positions) * glowing)[:2] == pytest.approx([5.0, 5.0], rel=1e-3)
-
-
 def test_normals_say_which_side_of_a_mesh_shines(snap):
     mesh = 'Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 2]'
     mesh += ' "normal N" [0 0 -1 0 0 -1 0 0 -1]'
     picture = snap(f'AttributeBegin AreaLightSource "diffuse" {mesh} AttributeEnd')
     assert double_area_normals(picture.positions[:1].astype(float))[0, 2] < 0
     assert picture.materials[picture.material_ids[0]].emission == (1, 1, 1)
-
-
-def test_lights_in_objects_are_dark(scene):
-    text = f'ObjectBegin "a" AreaLightSource "diffuse" {QUAD} ObjectEnd ObjectInstance "a"'
-    document = scene(text).document
-    assert not any(any(material.emission) for material in document.materials)
-    assert "what shines within an object is dark" in document.notes.lines[0]
 
 
 def test_emission_pictures(scene, picture_file):
@@ -455,3 +410,18 @@ def test_problems_of_lights_and_materials(scene, text, expected):
         scene(text)
     assert expected in str(caught.value)
     assert ":5: " in str(caught.value)
+
+
+def test_checkerboards(scene):
+    text = 'Texture "t" "spectrum" "checkerboard" "rgb tex1" [ 1 0 0 ] "float uscale" 4 "float vscale" 2 ' + USE
+    found = [looked_up(scene(text), u, v) for u, v in ((0.1, 0.1), (0.3, 0.1), (0.1, 0.6), (0.3, 0.6), (0.6, 0.1))]
+    assert np.allclose(found, [[1, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 0]])
+
+
+def test_power_is_that_of_each_triangle_of_a_mesh(snap):
+    mesh = (
+        'Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2 1 3 2] Material "interface"'
+    )
+    picture = snap(f'AreaLightSource "diffuse" "float power" 5 {mesh} AttributeBegin AttributeEnd')
+    glowing = np.array([picture.materials[i].emission[0] for i in picture.material_ids])
+    assert math.pi * (areas(picture.positions) * glowing)[:2] == pytest.approx([5.0, 5.0], rel=1e-3)

@@ -7,7 +7,6 @@ import pytest
 
 from scenes import SceneFileError, load
 from scenes.meshes.geometry import areas, double_area_normals
-from scenes.pbrt import shapes
 
 BEFORE = 'Scale -1 1 1\nLookAt 0 0 -4  0 0 0  0 1 0\nCamera "perspective"\nWorldBegin\n'
 OCTAHEDRON = """Shape "loopsubdiv" "point3 P" [ 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 ] "integer indices" [ 0 1 2
@@ -40,13 +39,6 @@ def test_subdivision_surfaces(snap, levels, count):
     outward = np.einsum("nki,nki->nk", picture.normals.astype(np.float64), corners) / np.linalg.norm(corners, axis=2)
     assert outward.max() < -0.8
     assert (np.einsum("ni,ni->n", double_area_normals(corners), corners.mean(axis=1)) < 0.0).all()
-
-
-def test_a_surface_of_too_many_triangles_is_coarser(tmp_path, snap, monkeypatch):
-    monkeypatch.setattr(shapes, "MAX_SUBDIVIDED", 8 * 20)
-    assert len(snap(f'{OCTAHEDRON} "integer levels" 9').positions) == 8 * 4**2
-    told = load(tmp_path / "a.pbrt").document.notes.lines
-    assert any(line.endswith("a loopsubdiv is divided 2 times: more would make over 160 triangles") for line in told)
 
 
 @pytest.mark.parametrize(("width", "sides"), [(0.01, 3), (1.0, 8)])
@@ -85,12 +77,6 @@ def test_bent_curves_go_where_they_should(snap, points):
     assert radii[np.argmin(np.abs(corners[:, 0] + corners[:, 1] - 1.0))] == pytest.approx(middle, abs=3e-3)
 
 
-def test_splines_by_four_points(snap):
-    """Of uniform points on a line a B-spline is between the inner ones."""
-    corners = positions(snap(f'Shape "curve" {STRAIGHT} "string basis" "bspline" "float width" 0.01'))
-    assert (corners[..., 0].min(), corners[..., 0].max()) == pytest.approx((1.0, 2.0), abs=1e-6)
-
-
 def test_a_ribbon_faces_its_normals(snap):
     picture = snap(f'Shape "curve" "string type" "ribbon" {STRAIGHT} "normal N" [ 0 0 1  0 1 0 ] "float width" 0.5')
     corners = positions(picture)
@@ -117,11 +103,3 @@ def test_curves_that_are_none(snap, text, message):
     with pytest.raises(SceneFileError) as caught:
         snap(f'Shape "curve" {text}')
     assert message in str(caught.value)
-
-
-def test_a_curve_that_bends_far_is_no_error(snap):
-    assert len(snap('Shape "curve" "point3 P" [ 0 0 0  9e8 0 0  0 9e8 0  0 0 0 ] "float width" 1e-300').positions)
-
-
-def test_a_curve_that_is_a_point_has_no_area_and_is_no_error(snap):
-    assert len(snap('Shape "curve" "point3 P" [ 0 0 0  0 0 0  0 0 0  0 0 0 ] Shape "disk"').positions)

@@ -86,12 +86,6 @@ def test_a_smooth_metal_reflects_its_colour(tmp_path, driver):
     assert_seen(snapshot, driver, (0.9, 0.6, 0.3), tolerance=0.03)
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_emission_may_exceed_one(tmp_path, driver):
-    lines = ("color3f inputs:emissiveColor = (3, 2, 1)", "color3f inputs:diffuseColor = (0, 0, 0)", BARE)
-    assert_seen(read(tmp_path, CAMERA + DARK + surface(*lines) + wall()).at(0.0), driver, (3, 2, 1))
-
-
 def test_the_metallic_workflow_is_that_of_gltf(tmp_path):
     lines = (
         "color3f inputs:diffuseColor = (0.2, 0.4, 0.8)",
@@ -123,11 +117,6 @@ def test_the_specular_workflow(tmp_path):
     assert normal_reflectance(coat.ior) == pytest.approx(0.04)
     gold = made((0, 0, 0), (1, 0.8, 0.3))
     assert (gold.kind, gold.specular) == ("metal", pytest.approx((1, 0.8, 0.3)))
-
-
-def test_an_index_of_one_has_no_coat(tmp_path):
-    assert material_of(tmp_path, BARE).own["specular_weight"] == (0, 0, 0)
-    assert material_of(tmp_path, "float inputs:ior = 1.4").ior == pytest.approx(1.4)
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
@@ -307,14 +296,6 @@ def test_normal_maps(tmp_path, driver, picture):
     assert_seen(read(tmp_path, CAMERA + lamp + look + wall(ST)).at(0.0), driver, 0.8 / math.pi, tolerance=0.06)
 
 
-def test_normals_of_a_picture_with_another_scale_are_baked(tmp_path, picture):
-    name = picture(np.full((2, 2, 3), (255, 255, 255)))
-    lines = ("float4 inputs:scale = (2, -2, 2, 1)", "float4 inputs:bias = (-1, 1, -1, 0)")
-    link = "normal3f inputs:normal.connect = </look/n.outputs:rgb>"
-    scene = read(tmp_path, surface(link, nodes=texture("n", name, *lines) + READER) + wall(ST))
-    assert scene.document.textures[0].pixels[0, 0].tolist() == [255, 0, 255]
-
-
 def test_a_picture_that_is_missing_is_noted_and_strict_refuses_it(tmp_path):
     text = textured("nowhere.png", "float4 inputs:fallback = (0.1, 0.2, 0.3, 1)")
     scene = read(tmp_path, text)
@@ -399,13 +380,6 @@ def test_points_and_spots(tmp_path):
     )  # a cone that nobody has asked for
 
 
-def test_sizes_in_other_units_shine_alike(tmp_path):
-    text = prim("SphereLight", "l", "bool treatAsPoint = 1", "float inputs:radius = 50") + prim("Cube", "c")
-    (tmp_path / "a.usda").write_text("#usda 1.0\n(\n    metersPerUnit = 0.01\n)\n" + text)
-    (light,) = load(tmp_path / "a.usda").at(0.0).lights
-    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)
-
-
 def emission_of(folder, *lines):
     """What a rectangle of two by three glows with."""
     lamp = prim("RectLight", "lamp", "float inputs:width = 2", "float inputs:height = 3", *lines)
@@ -457,11 +431,32 @@ def test_pictures_of_domes_have_plus_z_in_their_middle(tmp_path, driver, turn, c
     assert_seen(read(tmp_path, camera + dome + far).at(0.0), driver, 2.0)
 
 
+def test_an_index_of_one_has_no_coat(tmp_path):
+    assert material_of(tmp_path, BARE).own["specular_weight"] == (0, 0, 0)
+    assert material_of(tmp_path, "float inputs:ior = 1.4").ior == pytest.approx(1.4)
+
+
+def test_normals_of_a_picture_with_another_scale_are_baked(tmp_path, picture):
+    name = picture(np.full((2, 2, 3), (255, 255, 255)))
+    lines = ("float4 inputs:scale = (2, -2, 2, 1)", "float4 inputs:bias = (-1, 1, -1, 0)")
+    link = "normal3f inputs:normal.connect = </look/n.outputs:rgb>"
+    scene = read(tmp_path, surface(link, nodes=texture("n", name, *lines) + READER) + wall(ST))
+    assert scene.document.textures[0].pixels[0, 0].tolist() == [255, 0, 255]
+
+
 def test_a_second_dome_is_noted(tmp_path):
     scene = read(tmp_path, SKY + SKY.replace('"sky"', '"other"') + prim("Cube", "c"))
     assert "several dome lights" in notes_of(scene)
 
 
-def test_a_file_without_lights_gets_the_default_one(tmp_path):
-    assert len(read(tmp_path, prim("Cube", "c")).at(0.0).lights) == 1
-    assert read(tmp_path, DARK + prim("Cube", "c")).at(0.0).background == (0.0, 0.0, 0.0)
+def test_sizes_in_other_units_shine_alike(tmp_path):
+    text = prim("SphereLight", "l", "bool treatAsPoint = 1", "float inputs:radius = 50") + prim("Cube", "c")
+    (tmp_path / "a.usda").write_text("#usda 1.0\n(\n    metersPerUnit = 0.01\n)\n" + text)
+    (light,) = load(tmp_path / "a.usda").at(0.0).lights
+    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_emission_may_exceed_one(tmp_path, driver):
+    lines = ("color3f inputs:emissiveColor = (3, 2, 1)", "color3f inputs:diffuseColor = (0, 0, 0)", BARE)
+    assert_seen(read(tmp_path, CAMERA + DARK + surface(*lines) + wall()).at(0.0), driver, (3, 2, 1))

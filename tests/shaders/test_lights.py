@@ -23,7 +23,7 @@ from shaders.surface import clearance
 from shaders.vector import BLACK, dot
 
 #: Draws of tests of means, and of those of counts.
-DRAWS, MANY_DRAWS = 60_000, 1_000_000
+DRAWS, MANY_DRAWS = 60_000, 300_000
 CELLS = 8
 #: Goodness-of-fit tests of this file.
 TESTS = 6

@@ -84,10 +84,15 @@ def test_facets_cover_the_surface_once(alpha):
     assert np.sum(values * z * 4.0 * root**3 * 0.5 * weights) * 2.0 * math.pi == pytest.approx(1.0, abs=1e-6)
 
 
-def test_files_hold_what_their_code_makes():
-    np.testing.assert_allclose(np.load(albedo_table.FILE), albedo_table.tabulated(), rtol=1e-5, atol=1e-7)
+def test_files_hold_what_their_code_makes(monkeypatch):
+    """Some rows of them, as all take half a minute."""
+    rows = [0, 3, 9, 14, albedo_table.ALPHAS - 1]
+    alphas = albedo_table.row_alphas()[rows]
+    for module in (albedo_table, coat_table):
+        monkeypatch.setattr(module, "row_alphas", lambda: alphas)
+    np.testing.assert_allclose(np.load(albedo_table.FILE)[:, rows], albedo_table.tabulated(), rtol=1e-5, atol=1e-7)
     made = coat_table.tabulated().astype(int)
-    np.testing.assert_allclose(np.load(coat_table.FILE).astype(int), made, atol=1)
+    np.testing.assert_allclose(np.load(coat_table.FILE)[:, rows].astype(int), made, atol=1)
 
 
 def test_the_file_of_rough_glass_holds_what_its_code_makes():

@@ -32,7 +32,7 @@ from shaders.lights.outside import BEYOND
 from shaders.random import STREAM_EMISSION, STREAM_LIGHT, hash4, hash_key, random4
 
 #: Draws of tests of means, and of those of counts.
-DRAWS, MANY_DRAWS = 40_000, 1_000_000
+DRAWS, MANY_DRAWS = 40_000, 300_000
 CELLS = 8
 SPHERE = Sphere((1.0, -2.0, 0.5), 3.0)
 AXIS = (0.48, -0.64, -0.6)

@@ -8,7 +8,7 @@ import pytest
 from shaders.compilation import compiled
 from shaders.random import STREAM_CAMERA, STREAM_LIGHT, philox, random4, unit
 
-DRAWS, CELLS = 1_000_000, 16
+DRAWS, CELLS = 300_000, 16
 START = {"seed": 7, "sequence": 3, "index": 11, "stream": STREAM_LIGHT, "step": 5}
 
 

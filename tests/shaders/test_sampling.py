@@ -19,7 +19,7 @@ from shaders.sampling import (
     uniform_triangle,
 )
 
-DRAWS, CELLS = 1_000_000, 12
+DRAWS, CELLS = 300_000, 12
 SPHERE, COSINE, POWER, CONE = range(4)
 
 NORMALS = [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0), (0.6, -0.64, 0.48)]

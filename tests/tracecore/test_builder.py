@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracecore.bvh import binned_sah, few_triangles, lbvh, ploc, sweep_sah
-from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bin_count, _tests_by_count, build
+from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
@@ -193,13 +193,6 @@ def test_depth_is_bounded_where_the_heuristic_alone_would_go_deeper() -> None:
     assert max(depths(build(TRIANGLES["every magnitude"], max_leaf=1))) == MAX_DEPTH
 
 
-def test_same_triangles_same_tree() -> None:
-    first, second = build(TRIANGLES["soup"]), build(TRIANGLES["soup"].copy())
-    for field in ("lower", "upper", "child", "first", "count", "order"):
-        assert np.array_equal(getattr(first, field), getattr(second, field))
-    assert first.sah_cost == second.sah_cost
-
-
 @pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 8)])
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_the_tree_is_the_same_for_any_number_of_threads(
@@ -230,14 +223,6 @@ def test_what_fails_in_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         build(TRIANGLES["soup"], threads=2)
 
 
-def test_two_clusters_are_split_between() -> None:
-    near, far = soup(40), soup(60) + np.float32([10, 0, 0])
-    tree = build(np.concatenate([near, far]))
-    sides = sorted((tree.lower[1, 0], tree.lower[2, 0]))
-    assert sides[0] < 2
-    assert sides[1] >= 10
-
-
 def test_cost_of_a_known_tree() -> None:
     """Two unit boxes at the ends of a 3 x 1 x 1 box: one visit, and one test with probability 6/14 in each leaf."""
     box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
@@ -249,26 +234,3 @@ def test_cost_of_a_known_tree() -> None:
 def test_cost_is_in_blocks(size: int) -> None:
     """Three triangles in one place are one leaf, tested two at once."""
     assert build(np.full((3, 3, 3), 5, np.float32) + size * soup(1), triangle_block=2).sah_cost == 2
-
-
-@pytest.mark.parametrize(("block", "fullness", "levels"), [(8, 6.7, 3), (32, 26, 6)])
-def test_blocks_make_a_shallower_tree_of_fuller_leaves(block: int, fullness: float, levels: int) -> None:
-    blocks = build(TRIANGLES["soup"], max_leaf=block, triangle_block=block)
-    single = build(TRIANGLES["soup"], max_leaf=block)
-    assert blocks.count[blocks.is_leaf].mean() > fullness
-    assert max(depths(blocks)) <= max(depths(single)) - levels
-
-
-def test_tests_are_a_mean_of_blocks_begun_and_blocks_filled() -> None:
-    assert _tests_by_count(5, 4).tolist() == [0, 0.625, 0.75, 0.875, 1, 1.625]
-    assert np.array_equal(_tests_by_count(10**6, 1), np.arange(10**6 + 1))
-
-
-def test_cost_is_far_below_that_of_a_random_order() -> None:
-    triangles = soup(3000)
-    assert build(triangles).sah_cost < 0.02 * len(triangles)
-
-
-@pytest.mark.parametrize(("triangles", "bins"), [(2, 8), (53, 8), (54, 9), (600, 100), (768, 128), (10**7, 128)])
-def test_bins_are_a_sixth_of_the_triangles_within_bounds(triangles: int, bins: int) -> None:
-    assert _bin_count.py_func(DEFAULT_BINNING, triangles) == bins  # type: ignore[attr-defined]

@@ -23,19 +23,6 @@ def test_union_covers_the_same_points(spans: list[tuple[int, int]]) -> None:
     assert all(before[1] < after[0] for before, after in pairwise(merged.tolist()))
 
 
-def test_nothing_is_no_time() -> None:
-    assert BusyTime().seconds == 0.0
-
-
-def test_overlaps_count_once_whatever_the_order() -> None:
-    busy = BusyTime()
-    for start, end in ((50, 70), (0, 10), (5, 20), (60, 65)):
-        busy.add(start * 10**6, end * 10**6)
-    assert busy.seconds == pytest.approx(0.040, abs=1e-12)
-    busy.add(15 * 10**6, 55 * 10**6)
-    assert busy.seconds == pytest.approx(0.070, abs=1e-12)
-
-
 @pytest.mark.parametrize("step", [1, 2])
 def test_memory_is_bounded_and_the_sum_exact(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(busy_time, "PENDING", 64)

@@ -195,10 +195,6 @@ def test_few_triangles(count: int) -> None:
     assert (prim_ids(hits) != MISS).any() == (count > 0)
 
 
-def test_no_rays() -> None:
-    assert assert_same_bits(soup(), make_rays(np.zeros((0, 3)), np.zeros((0, 3)))).shape == (0, 4)
-
-
 LATTICE = st.integers(-3, 3).map(float)
 SPECIAL = st.sampled_from([0.0, -0.0, 1e-45, -1e-38, 1e-20, 1.0, -1.0, 0.5, 2.0])
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 from judges import assert_same_bits
 
-from tracecore.checks.ray_cases import answers, invalid_rays, random_rays, soup
+from tracecore.checks.ray_cases import answers, random_rays, soup
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer
@@ -23,7 +23,6 @@ from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.tracers.brute_force import is_valid
 
 pytestmark = pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
 
@@ -74,13 +73,6 @@ def kernels(tmp_path: Path) -> Kernels:
 
 
 # -------------------------------------------------------------------------------------------------- what collectives do
-
-
-def test_threads_know_their_place(kernels: Kernels) -> None:
-    body = "return blockIdx.x << 24 | threadIdx.x << 16 | blockDim.x << 8 | gridDim.x;"
-    index = np.arange(150, dtype=np.uint32)
-    expected = index // 64 << 24 | index % 64 << 16 | 64 << 8 | 3
-    assert np.array_equal(kernels.run(body, threads=150, block_size=64), expected)
 
 
 SEGMENT = LANE & ~7
@@ -149,23 +141,6 @@ def test_match(kernels: Kernels) -> None:
     assert np.array_equal(kernels.run(body), evens)
 
 
-def test_activemask_promises_the_least(kernels: Kernels) -> None:
-    assert np.array_equal(kernels.run("return __activemask();"), 1 << LANE)
-
-
-def test_reduction_and_scan(kernels: Kernels) -> None:
-    body = """
-    unsigned sum = i * i, scan = i * i;
-    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(ALL, sum, distance);
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const unsigned left = __shfl_up_sync(ALL, scan, distance);
-        if (i % 32 >= distance) scan += left;
-    }
-    return sum << 16 | scan;"""
-    squares = LANE * LANE
-    assert np.array_equal(kernels.run(body), squares.sum() % 2**16 << 16 | np.cumsum(squares))
-
-
 BITONIC_SORT = """
     unsigned key = i * 2654435761u >> 16;
     for (unsigned size = 2; size <= 32; size *= 2) {
@@ -177,11 +152,6 @@ BITONIC_SORT = """
     }
     return key;"""
 SORTED = np.sort(LANE * 2654435761 % 2**32 >> 16)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_bitonic_sort(kernels: Kernels, order: Order) -> None:
-    assert np.array_equal(kernels.run(BITONIC_SORT, order=order), SORTED)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -197,29 +167,6 @@ def test_sum_of_a_block(kernels: Kernels, order: Order) -> None:
     got = kernels.run(body, before="__shared__ unsigned sums[128];", threads=300, block_size=128, order=order)
     expected = np.arange(384).reshape(3, 128).sum(axis=1).repeat(128)[:300]
     assert np.array_equal(got, expected)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_persistent_warps_share_the_work(kernels: Kernels, order: Order) -> None:
-    """Two blocks are launched, whatever the number of rays; the one that comes first does every piece, once."""
-    body = """
-    for (unsigned k = threadIdx.x; k < 1000; k += blockDim.x) done[k] = 0;
-    __syncthreads();
-    for (unsigned first = 0;;) {
-        if (i % 32 == 0) first = atomicAdd(launch.tally, 32);
-        first = __shfl_sync(ALL, first, 0);
-        if (first >= 1000) break;
-        if (first + i % 32 < 1000) atomicAdd(done + first + i % 32, gridDim.x);
-    }
-    __syncthreads();
-    unsigned sum = 0;
-    for (unsigned k = 0; k < 1000; ++k) sum += done[k] * (k + 1);
-    return sum;"""
-    before = "__shared__ unsigned done[1000];"
-    got = kernels.run(body, before=before, threads=500, block_size=64, persistent=True, order=order)
-    blocks = [2 * 500500] * 64, [0] * 64
-    possible = {"ascending": [blocks], "descending": [blocks[::-1]], "shuffled": [blocks, blocks[::-1]]}[order]
-    assert got.tolist() in [first + second + [0xFFFFFFFF] * 372 for first, second in possible]
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -295,12 +242,6 @@ def test_a_missing_syncwarp_shows_in_another_order(kernels: Kernels, order: Orde
     right = np.maximum(LANE, 1) - 1
     assert np.array_equal(kernels.run(body.format(sync="__syncwarp();"), before=before, order=order), right)
     assert np.array_equal(kernels.run(body.format(sync=""), before=before, order=order), right) != shows
-
-
-def test_the_shuffled_order_is_the_same_every_time(kernels: Kernels) -> None:
-    runs = [kernels.run("return atomicAdd(launch.tally, 1u);", order="shuffled").tolist() for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert sorted(runs[0]) == list(range(32)) != runs[0]
 
 
 def test_shared_memory_is_poisoned_before_every_block(kernels: Kernels) -> None:
@@ -582,11 +523,6 @@ def test_after_a_complaint_the_tracer_works_again(kernels: Kernels) -> None:
             assert np.array_equal(opened.closest_hit(random_rays(0, 60)).view(np.uint32)[:, 0], right)
 
 
-def test_a_source_that_does_not_compile(kernels: Kernels) -> None:
-    with pytest.raises(KernelError, match=r"kernel 'mine' does not compile (.|\n)*mine\.cu:4:8: error"):
-        kernels.run("return wrong;")
-
-
 def test_a_frame_too_large_to_be_watched_does_not_compile(kernels: Kernels) -> None:
     body = "volatile unsigned huge[3000];\nfor (int k = 0; k < 3000; ++k) huge[k] = k;\nreturn huge[i];"
     with pytest.raises(KernelError, match=r"mine\.cu(.|\n)*frame size of \d+ bytes is larger than 8192 bytes"):
@@ -594,15 +530,6 @@ def test_a_frame_too_large_to_be_watched_does_not_compile(kernels: Kernels) -> N
 
 
 # ------------------------------------------------------------------------------------------------------------- rays
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", ["while-while", "replacing-while-while"])
-def test_hits_are_those_of_brute_force(name: str, order: Order) -> None:
-    right = answers("soup", 1500)
-    with EmulatedTracer(right.triangles, name, order=order) as opened:
-        assert_same_bits(opened.closest_hit(right.rays), right.closest, right.rays)
-        assert_same_bits(opened.any_hit(right.rays), right.occlusion, right.rays)
 
 
 def test_threads_trace_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -637,20 +564,6 @@ def test_launches_at_the_same_time_have_their_own_variables(kernels: Kernels) ->
         assert [hits.view(np.uint32)[0, 0] for hits in got] == list(counts)
 
 
-def test_describes_itself_and_counts() -> None:
-    rays = invalid_rays(300)
-    with EmulatedTracer(soup(50), threads=2) as opened:
-        assert (opened.name, opened.device, opened.dispatch) == ("while-while", "emulator", "emulated")
-        assert opened.threads == 2
-        assert opened.bvh.nodes > 10
-        assert opened.bvh.bytes > 50 * 48
-        assert opened.bvh.sah_cost > 0
-        opened.closest_hit(rays)
-        done = opened.statistics()
-        assert (done.rays, done.batches, done.invalid_rays) == (300, 1, int((~is_valid(rays)).sum()))
-        assert opened.closest_hit(rays[:0]).shape == (0, 4)
-
-
 def test_a_fault_of_the_kernel_is_an_error(kernels: Kernels) -> None:
     source = kernels.folder / "faulty.cu"
     source.write_text(
@@ -665,13 +578,6 @@ def test_a_fault_of_the_kernel_is_an_error(kernels: Kernels) -> None:
         rays[66, 7] = 5.0
         with pytest.raises(KernelError, match=r"kernel 'mine' failed: its traversal stack overflowed"):
             opened.closest_hit(rays)
-
-
-def test_unknown_names_are_answered_with_the_known() -> None:
-    with pytest.raises(KernelError, match="unknown order of lanes 'random'; there are ascending, descending, shuffled"):
-        EmulatedTracer(soup(1), order="random")  # type: ignore[arg-type]
-    with pytest.raises(KernelError, match="unknown kernel 'bvh9'; registered: while-while"):
-        EmulatedTracer(soup(1), "bvh9")
 
 
 def test_fibers_by_ucontext_do_the_same(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -726,20 +632,6 @@ def test_whatever_changes_is_compiled_again(
     monkeypatch.setattr(library, "_compiler", lambda: "another g++ on another CPU")
     compile_library(strategy, 32)
     assert len(set(compilations)) == len(compilations) == 6
-
-
-def test_another_header_of_the_emulator_is_another_key(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    (kernels.folder / "warp.hpp").write_text("old")
-    monkeypatch.setattr(library, "HEADERS", kernels.folder)
-    before = library._key("text")
-    (kernels.folder / "warp.hpp").write_text("new")
-    assert library._key("text") != before
-
-
-def test_what_does_not_compile_leaves_nothing(kernels: Kernels, compilations: list[Path]) -> None:
-    with pytest.raises(KernelError):
-        compile_library(kernels.strategy("wrong"), 32)
-    assert list(compilations[0].parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(

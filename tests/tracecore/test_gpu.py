@@ -19,7 +19,7 @@ from judges import MILLION, assert_same_bits, bounces, bunny, incoherent_rays, k
 from readme_kernel import register_example
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore.checks.ray_cases import CASES, Answers, Floats, answers, soup
+from tracecore.checks.ray_cases import CASES, Answers, Floats, answers
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda import driver
 from tracecore.cuda.device import find_device, gpu_count, timeout_seconds
@@ -29,13 +29,10 @@ from tracecore.errors import DeviceError, KernelError, VariableError
 from tracecore.kernels import strategies
 from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
-from tracecore.kernels.source import KERNELS
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.rays import BATCH_RAYS, MISS, RAY, Query, as_records, make_rays
-from tracecore.tracers.brute_force import is_valid
-from tracecore.tracers.cpu import CpuTracer
+from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
 from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
 RAYS = 3000
@@ -130,15 +127,6 @@ def test_a_million_hits_in_a_real_scene(
 
 
 @gpu_test
-@pytest.mark.parametrize("scene", [bunny, kitchen])
-def test_the_cpu_hits_the_same(judge: Judge, scene: Callable[[Path], Floats], shared_scenes: Path) -> None:
-    triangles, rays, closest, occlusion = judge.of_scene(scene, shared_scenes)
-    with CpuTracer(triangles) as tracer:
-        assert_same_bits(tracer.closest_hit(rays), closest, rays)
-        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
-@gpu_test
 def test_any_hit_is_a_hit_where_there_is_a_closest_one() -> None:
     triangles, rays, _, _ = answers("soup", RAYS)
     with open_gpu(triangles) as tracer:
@@ -147,14 +135,6 @@ def test_any_hit_is_a_hit_where_there_is_a_closest_one() -> None:
     assert 0 < hit.sum() < len(rays)
     assert (occlusion[hit].view(np.uint32) == 0).all()
     assert_same_bits(occlusion[~hit], closest[~hit], rays[~hit])
-
-
-@gpu_test
-def test_records_and_empty_arrays_are_rays_too() -> None:
-    triangles, rays, closest, _ = answers("soup", RAYS)
-    with open_gpu(triangles) as tracer:
-        assert_same_bits(tracer.closest_hit(as_records(rays, RAY)), closest, rays)
-        assert tracer.closest_hit(rays[:0]).shape == (0, 4)
 
 
 # ------------------------------------------------------------------------------------------------------------- queues
@@ -229,62 +209,6 @@ def test_a_queue_may_be_opened_in_one_thread_and_used_in_another() -> None:
         thread.start()
         thread.join()
         assert_same_bits(done[0].hits, closest[:100], rays[:100])
-
-
-@gpu_test
-@DISPATCHES
-def test_what_is_closed_refuses(dispatch: str) -> None:
-    triangles, rays, _, _ = answers("soup", RAYS)
-    with GpuTracer(triangles, dispatch=dispatch) as tracer:
-        queue = tracer.open_queue()
-        queue.submit(rays[:64])
-        queue.close()
-        with pytest.raises(KernelError, match="queue is closed"):
-            queue.submit(rays[:64])
-        left = tracer.open_queue()
-    with pytest.raises(KernelError, match="queue is closed"):
-        left.submit(rays[:64])
-    with pytest.raises(KernelError, match="is closed; open another one"):
-        tracer.closest_hit(rays)
-    with pytest.raises(KernelError, match="is closed; open another one"):
-        tracer.open_queue()
-
-
-@gpu_test
-@DISPATCHES
-def test_statistics_count_exactly(dispatch: str) -> None:
-    triangles, rays, _, _ = answers("invalid", RAYS)
-    invalid = int((~is_valid(rays)).sum())
-    assert invalid > 1000
-    with GpuTracer(triangles, dispatch=dispatch) as tracer:
-        before = tracer.statistics()
-        assert (before.batches, before.rays, before.invalid_rays) == (0, 0, 0)
-        assert before.busy_seconds == before.kernel_rays_per_second == 0.0
-        with tracer.open_queue() as queue:
-            for _ in range(8):
-                queue.submit(rays)
-            assert len(queue.drain()) == 8
-        tracer.closest_hit(rays)
-        after = tracer.statistics()
-        assert (after.batches, after.rays, after.invalid_rays) == (9, 9 * RAYS, 9 * invalid)
-        assert after.busy_seconds > 0.0
-        assert after.kernel_rays_per_second == pytest.approx(after.rays / after.busy_seconds)
-    assert tracer.statistics() == after
-
-
-@gpu_test
-def test_what_a_tracer_says_of_itself() -> None:
-    triangles, *_ = answers("soup", RAYS)
-    tree = find_strategy("while-while").build(triangles)
-    with GpuTracer(triangles, "while-while", threads=3) as tracer:
-        assert (tracer.name, tracer.device, tracer.dispatch, tracer.threads) == ("while-while", "gpu", "resident", 3)
-        assert tracer.bvh.nodes == int((~tree.is_leaf).sum())
-        assert tracer.bvh.bytes == tracer.bvh.nodes * 64 + len(triangles) * 48
-        assert tracer.bvh.sah_cost == tree.sah_cost
-        assert tracer.bvh.build_seconds > 0.0
-        assert all(row.spill_bytes == 0 for row in tracer.compiled.resources.values())
-        queue = tracer.open_queue()
-        assert (queue.batch_rays, queue.depth) == (BATCH_RAYS, 4)
 
 
 # --------------------------------------------------------------------------------------------------- resident dispatch
@@ -501,12 +425,6 @@ def test_a_kernel_that_does_not_come_back_is_an_error(
     open_gpu(triangles).close()  # the device serves again
 
 
-@gpu_test
-def test_an_unknown_kernel_lists_the_known() -> None:
-    with pytest.raises(KernelError, match="unknown kernel 'bvh9'; registered: while-while"):
-        open_gpu(soup(5), "bvh9")
-
-
 # ------------------------------------------------------------------------------------------------------ without a GPU
 
 
@@ -569,12 +487,6 @@ def test_reason_with_a_driver_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -
     assert "\n" not in reason
 
 
-@pytest.mark.usefixtures("_fresh_reason")
-def test_reason_with_no_device_visible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pytest.importorskip("cupy").cuda.runtime, "getDeviceCount", lambda: 0)
-    assert gpu_unavailable_reason() == "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
-
-
 @pytest.mark.parametrize("text", ["soon", "-1", "0", "nan", "inf"])
 def test_a_timeout_must_be_positive(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", text)
@@ -582,20 +494,6 @@ def test_a_timeout_must_be_positive(text: str, monkeypatch: pytest.MonkeyPatch) 
         timeout_seconds()
 
 
-def test_the_timeout_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "2.5")
-    assert timeout_seconds() == 2.5
-    monkeypatch.delenv("TRACECORE_GPU_TIMEOUT")
-    assert timeout_seconds() == gpu_device.DEFAULT_TIMEOUT
-
-
 def test_faults_in_words() -> None:
     assert describe_faults(1) == "its traversal stack overflowed; register the strategy with a larger stack_size"
     assert describe_faults(4) == "unknown fault bits 0x4"
-
-
-def test_every_fault_of_the_kernels_has_words() -> None:
-    header = (KERNELS / "fault.cuh").read_text()
-    bits = [int(line.split("=")[1].strip(" ;")) for line in header.splitlines() if line.startswith("constexpr")]
-    assert bits
-    assert all("unknown" not in describe_faults(bit) for bit in bits)

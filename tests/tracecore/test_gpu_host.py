@@ -21,7 +21,6 @@ from tracecore.cuda.device import (
     choose_gpu,
     find_device,
     gpu_at_hand,
-    gpu_name,
     gpu_unavailable_reason,
     rounded_down,
 )
@@ -181,15 +180,6 @@ def test_a_launch_amid_a_kernel_that_stays_has_the_device(cuda: FakeCuda) -> Non
             assert_same_bits(tracer.closest_hit(CASE.rays[:50]), CASE.closest[:50], CASE.rays)
 
 
-def test_two_tracers_take_turns_on_a_device(cuda: FakeCuda) -> None:
-    with open_gpu("resident") as one, open_gpu("resident") as other:
-        queues = one.open_queue(), other.open_queue()
-        for _ in range(2):
-            for queue in queues:
-                assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
-        assert one.statistics().rays == other.statistics().rays == 400
-
-
 def test_a_launch_that_answers_a_ring_takes_the_same_calls_however_often(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
         queue = tracer.open_queue()
@@ -339,17 +329,6 @@ def test_a_kernel_is_loaded_once_for_each_device(cuda: FakeCuda) -> None:
     for gpu in (1, 1, 0):
         open_gpu(gpu=gpu).close()
     assert [len(device.modules) for device in cuda.devices] == [2, 2]
-
-
-def test_the_default_is_the_current_gpu(cuda: FakeCuda) -> None:
-    with open_gpu() as tracer:
-        assert tracer.gpu.index == 0
-    choose_gpu(1)
-    with open_gpu() as tracer:
-        assert (tracer.gpu.index, gpu_name(), gpu_at_hand().name) == (1, "Fake B", "Fake B")
-        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
-    assert cuda.memory_on(0) == cuda.devices[0].launches == 0
-    assert in_thread(gpu_name) == "Fake A"  # CUDA keeps one for each thread
 
 
 def test_a_gpu_by_its_name(cuda: FakeCuda) -> None:
@@ -745,16 +724,3 @@ def test_a_ring_without_room_is_refused(cuda: FakeCuda) -> None:
             tracer.open_ports(1, 1000, 4096)
         cuda.free_bytes = 250_000_000
         assert_same_bits(traced(tracer.open_queue()), CASE.closest[:200], CASE.rays)
-
-
-@pytest.mark.parametrize(("count", "rounded"), [(0, 0), (7, 7), (99, 99), (129, 120), (2_679_123, 2_600_000)])
-def test_numbers_of_what_fits_have_two_digits(count: int, rounded: int) -> None:
-    assert rounded_down(count) == rounded
-
-
-def test_the_reason_names_what_is_wrong(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert gpu_unavailable_reason(0) is None
-    monkeypatch.setattr(cuda, "supported_architectures", lambda: ("sm_75",))
-    assert "does not know this GPU (sm_90); pip install --upgrade" in str(gpu_unavailable_reason(1))
-    monkeypatch.setattr(cuda, "devices", [])
-    assert "no NVIDIA GPU is visible" in str(gpu_unavailable_reason(5))

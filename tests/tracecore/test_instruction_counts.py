@@ -3,14 +3,12 @@
 from dataclasses import astuple, replace
 
 import pytest
-from readme_kernel import register_example
 
 from tracecore.analysis import machine_code
 from tracecore.analysis.instruction_counts import MarkedCode, divide, marked_code, step_instructions
 from tracecore.analysis.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
 from tracecore.cuda.nvrtc import compile_source, supported_architectures
 from tracecore.errors import DeviceError
-from tracecore.kernels import strategies
 from tracecore.kernels.source import KERNELS, flatten
 from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy
@@ -106,13 +104,6 @@ def test_marks_leave_the_code_as_it_is():
         assert not plain[entry].indices("PMTRIG")
 
 
-def test_a_kernel_without_marks_is_known_by_its_triangle_test(tmp_path, monkeypatch):
-    monkeypatch.setattr(strategies, "_strategies", {})
-    found = step_instructions(register_example(tmp_path), "sm_90")
-    assert (found.node, found.leaf, found.triangle, found.iteration) == (0, 0, 0, 0)
-    assert found.ray > 0
-
-
 def code_of(*instructions):
     """Of opcode, operands, and a predicate or nothing."""
     keys = ("opcode", "operands", "predicate")
@@ -156,8 +147,3 @@ def test_without_a_disassembler_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(cuda.pathfinder, "find_nvidia_binary_utility", lambda name: None)
     with pytest.raises(DeviceError, match=r"nvdisasm.*pip install"):
         disassemble(b"")
-
-
-def test_what_is_no_machine_code_is_refused():
-    with pytest.raises(DeviceError, match="cannot read machine code"):
-        disassemble(b"nothing")

@@ -17,7 +17,7 @@ from tracecore.checks.ray_cases import Floats, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4
-from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
+from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, WIDTH, pack
 from tracecore.layout.device_layout import PackedTree
 from tracecore.precision import padded
 
@@ -140,12 +140,6 @@ def test_stack_is_what_a_walk_that_meets_everything_needs() -> None:
     assert packed.stack == need(0) + WIDTH - 1
 
 
-def test_extent_is_the_largest_coordinate() -> None:
-    triangles = soup(10)
-    triangles[3, 1, 2] = -77.0
-    assert pack(build(triangles), triangles).scalars["extent"] == 77.0
-
-
 def test_a_leaf_too_large_for_a_node() -> None:
     tree = replace(build(soup(1)), count=np.array([16], np.int32), order=np.arange(16, dtype=np.uint32))
     with pytest.raises(
@@ -160,10 +154,6 @@ def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bvh4, "MAX_TRIANGLES", 9)
     with pytest.raises(KernelError, match="layout bvh4: 10 triangles, at most 9; split the scene"):
         pack(build(soup(10)), soup(10))
-
-
-def test_a_node_is_ten_rows() -> None:
-    assert (NODE.itemsize, SCENE.itemsize) == (10 * 16, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

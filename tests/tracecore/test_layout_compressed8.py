@@ -256,12 +256,6 @@ def test_stack_is_what_a_ray_that_meets_everything_needs(scene: str) -> None:
     assert result.stack == need(0)
 
 
-def test_extent_is_the_largest_coordinate() -> None:
-    triangles = soup(10)
-    triangles[3, 1, 2] = -77.0
-    assert packed(triangles).scalars["extent"] == 77.0
-
-
 def test_a_leaf_too_large_for_a_node() -> None:
     triangles = np.ones((4, 3, 3), np.float32)
     with pytest.raises(

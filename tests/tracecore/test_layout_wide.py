@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh2, bvh4, compressed8, wide
 from tracecore.layout.device_layout import PackedTree
-from tracecore.layout.packed_triangle import ROW
-from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
+from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, WIDTHS
 from tracecore.precision import padded
 
 
@@ -126,19 +125,6 @@ def test_lanes_to_spare_are_at_infinity() -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_triangles_are_lanes_to_spare(width: int) -> None:
-    packed = pack(soup(0), width)
-    assert (packed.nodes, packed.stack, packed.scalars["extent"]) == (1, 1, 0.0)
-    assert all(is_spare(child_index) for child_index in node_children(packed, 0))
-
-
-def test_extent_is_the_largest_coordinate() -> None:
-    triangles = soup(10)
-    triangles[3, 1, 2] = -77.0
-    assert pack(triangles, 4).scalars["extent"] == 77.0
-
-
-@pytest.mark.parametrize("width", WIDTHS)
 def test_stack_is_what_a_walk_that_meets_everything_needs(width: int) -> None:
     """Every child but one waits at each node, above the mark at the bottom."""
     packed = pack(soup(1000), width)
@@ -164,14 +150,6 @@ def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wide, "MAX_TRIANGLES", 9)
     with pytest.raises(KernelError, match="layout wide4: 10 triangles, at most 9; split the scene"):
         pack(soup(10), 4)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_lane_loads_two_words_of_sixteen_bytes(width: int) -> None:
-    dtype: Any = node_of(width)
-    assert dtype.itemsize == 32 * width
-    assert dtype.fields["z"][1] == 16 * width
-    assert (ROW.itemsize, SCENE.itemsize) == (16, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

@@ -7,8 +7,7 @@ import pytest
 from test_bottom_up import same
 from test_builder import points_at, soup
 
-import scenes
-from tracecore.bvh import binned_sah, ploc
+from tracecore.bvh import ploc
 from tracecore.rays import Floats
 
 
@@ -46,8 +45,3 @@ def test_few_rounds_are_needed_where_few_find_each_other(monkeypatch: pytest.Mon
     monkeypatch.setattr(ploc, "_join", joins)
     ploc.build(steps)
     assert joins.call_count < 100
-
-
-def test_a_tree_costs_less_than_that_of_bins_where_things_are_far_apart() -> None:
-    triangles = scenes.load("stress:20k").at(0.0).positions
-    assert ploc.build(triangles).sah_cost < 0.8 * binned_sah.build(triangles).sah_cost

@@ -74,11 +74,6 @@ def test_triangles_that_scatter_make_the_tree_worse_than_a_new_one() -> None:
     assert refit(tree, scattered).sah_cost > 4 * build(scattered).sah_cost
 
 
-def test_no_triangles() -> None:
-    none = np.zeros((0, 3, 3), np.float32)
-    assert refit(build(none), none).sah_cost == 0
-
-
 def test_another_number_of_triangles_is_refused() -> None:
     tree = build(soup(10))
     with pytest.raises(TriangleError, match="a tree of 10 triangles cannot be refitted to 11"):

@@ -352,24 +352,6 @@ def test_slots_are_given_back_and_run_out() -> None:
         memory.take(1)
 
 
-def test_memory_is_columns() -> None:
-    memory = RingMemory(5, 512, np.zeros)
-    assert memory.rays.shape == (5, 8, 544)
-    assert memory.hits.shape == (5, 4, 544)
-    assert memory.device_bytes["entries"] == 16 * 4
-
-
-@pytest.mark.parametrize("slot_rays", [128, 1000, 1 << 17])
-def test_slots_have_a_power_of_two_of_rays(slot_rays: int) -> None:
-    with pytest.raises(DeviceError, match=f"a power of two of rays from 256 to 65536, got {slot_rays}"):
-        RingMemory(4, slot_rays, np.zeros)
-
-
-def test_a_ring_has_slots() -> None:
-    with pytest.raises(DeviceError, match="at least 1 slot, got 0"):
-        RingMemory(0, 256, np.zeros)
-
-
 def test_a_device_that_does_not_answer_is_an_error() -> None:
     """Its slots are never given back; closing is quiet where that was told."""
     memory = RingMemory(1, 256, np.zeros)
@@ -470,13 +452,6 @@ def test_ports_get_a_ring_when_they_need_it(host: resident.KernelHost) -> None:
         opened.close()
     assert [len(opened.port.doorbells) for opened in host.open_ports(3, 4, BATCH_RAYS, ring_slots=8)] == [4, 4, 4]
     assert host.ring(1, BATCH_RAYS).slots == 12
-
-
-def test_a_closed_service_has_no_ring(host: resident.KernelHost) -> None:
-    host.ring(8, 512)
-    host.close()
-    with pytest.raises(KernelError, match="serves no ring any more: its tracer is closed"):
-        host.ring(8, 512)
 
 
 def test_a_kernel_that_has_ended_by_itself_is_an_error(host: resident.KernelHost) -> None:

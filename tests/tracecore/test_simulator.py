@@ -121,33 +121,6 @@ def test_queues_move_a_ray_only_where_its_lane_is_needed():
     ) == [(3, 4), (4, 4)]
 
 
-def test_long_queues_leave_hardly_a_lane_idle():
-    random = np.random.default_rng(1)
-    items = ["".join("N" * random.integers(1, 9) + "LT" for _ in range(random.integers(1, 20))) for _ in range(2000)]
-    rays = sequences(*items)
-    by_lanes = simulate(rays, Lanes(), 32).efficiency(*VISITS_AND_TESTS)
-    few, many = (simulate(rays, Queues(pool=pool), 32).efficiency(*VISITS_AND_TESTS) for pool in (3, 16))
-    assert by_lanes < 0.6
-    assert few > 0.85
-    assert many > 0.97
-
-
-def test_items_must_fit_in():
-    with pytest.raises(ValueError, match="a warp of 8 lanes does not hold items of 16"):
-        simulate(sequences("N", lanes=16), Lanes(), 8)
-
-
-@pytest.mark.parametrize("items", [("I",), ("NI",), ("NT", "IN")])
-def test_nothing_is_inside_of_a_triangle_not_tested(items):
-    with pytest.raises(ValueError, match="INSIDE does not follow a TRIANGLE"):
-        simulate(sequences(*items), Lanes(), 2)
-
-
-def test_no_rays_need_no_steps():
-    for organisation in ORGANISATIONS:
-        assert simulate(sequences(), organisation, 8).issued.sum() == 0
-
-
 #: A ray: what it does, step by step.
 RAY = st.lists(st.sampled_from(["N", "NLT", "NLTTI", "NLNT", "NLTLT", "LTI"]), max_size=6).map("".join)
 

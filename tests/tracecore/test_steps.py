@@ -192,26 +192,12 @@ def test_a_packet_tests_none_but_the_first_of_many_triangles(query):
     assert sequences.total(Step.TRIANGLE) == 1
 
 
-def test_bytes_are_those_of_nodes_triangles_ray_and_hit():
-    sequences, _ = recorded("while-while", TWO, towards(THROUGH, FAR))
-    found = sequences.per_ray(find_strategy("while-while"))
-    assert (found.nodes, found.triangles) == (1.0, 0.5)
-    assert found.bytes == 64 + 0.5 * 48 + 32 + 16
-
-
 def test_a_log_that_is_full_is_made_anew(monkeypatch):
     from tracecore.emulator import tracer
 
     whole = letters(recorded("while-while")[0])
     monkeypatch.setattr(tracer, "STEPS_OF_RAY", 1)
     assert letters(recorded("while-while")[0]) == whole
-
-
-def test_parts_of_a_recording_follow_each_other():
-    whole, _ = recorded("packet-8")
-    first, _ = recorded("packet-8", rays=RAYS[:64])
-    rest, _ = recorded("packet-8", rays=RAYS[64:])
-    assert letters(StepSequences.joined([first, rest])) == letters(whole)
 
 
 def test_counts_of_a_device_are_read():

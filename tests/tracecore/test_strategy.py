@@ -1,31 +1,19 @@
 """The registry of kernel strategies."""
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tracecore.errors import KernelError
 from tracecore.kernels import strategies
-from tracecore.kernels.strategies import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
+from tracecore.kernels.strategies import find_strategy, register_strategy, strategy_names
 from tracecore.layout.device_layout import PackedTree
 
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
-
-
-def test_default_is_registered() -> None:
-    assert DEFAULT_KERNEL in strategy_names()
-    assert find_strategy(None).name == find_strategy("auto").name == DEFAULT_KERNEL
-
-
-def test_found_by_name_and_as_itself() -> None:
-    row = find_strategy("while-while")
-    assert row.name == "while-while"
-    unregistered = replace(row, name="mine")
-    assert find_strategy(unregistered) is unregistered
 
 
 def test_unknown_name_lists_the_registered_ones() -> None:
@@ -67,11 +55,6 @@ def test_block_size_must_be_whole_warps(block_size: int) -> None:
 def test_lanes_of_a_ray_must_divide_a_warp(lanes: int) -> None:
     with pytest.raises(KernelError, match=f"'mine': lanes_per_ray {lanes} is no power of two up to 32"):
         replace(find_strategy("while-while"), name="mine", lanes_per_ray=lanes)
-
-
-def test_rows_are_frozen() -> None:
-    with pytest.raises(FrozenInstanceError):
-        find_strategy("while-while").block_size = 64  # type: ignore[misc]
 
 
 def test_constants_join_all_sources() -> None:

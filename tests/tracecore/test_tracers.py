@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import tracecore
-from tracecore.compilation.cache_folder import has_cached_code
 from tracecore.dispatch import direct
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
@@ -215,14 +214,6 @@ def test_meshes_that_are_none_are_refused(given: Any, reason: str) -> None:
         tracecore.open_tracer(**given, device="cpu")
 
 
-def test_a_tracer_shows_what_it_is() -> None:
-    with open_on("cpu") as tracer:
-        expected = (
-            f"<CpuTracer on cpu: kernel 'bvh8', dispatch 'direct', threads 2, nodes 1, bytes {tracer.bvh.bytes:,}>"
-        )
-        assert repr(tracer) == expected
-
-
 def test_what_is_given_once_is_that_of_all_rays() -> None:
     origin, directions = [1.0, 2, 3], np.arange(12.0).reshape(4, 3)
     expected = np.column_stack([np.tile(origin, (4, 1)), np.zeros(4), directions, np.full(4, np.inf)])
@@ -254,11 +245,6 @@ def test_parts_of_rays_that_do_not_fit_are_refused(parts: Any) -> None:
         make_rays(*parts)
 
 
-def test_lists_and_integers_are_triangles() -> None:
-    with tracecore.open_tracer([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]], device="cpu") as tracer:
-        assert tracer.closest_hit(TOWARDS)[0, 0] == 1
-
-
 def test_unknown_names_are_answered_with_the_known() -> None:
     with pytest.raises(
         DeviceError, match="unknown device 'tpu'; there are auto, cpu, gpu, emulator, brute, and gpu:0, "
@@ -280,18 +266,7 @@ def test_no_gpu_is_an_error_and_auto_falls_to_the_cpu(monkeypatch: pytest.Monkey
         assert tracer.device == "cpu"
 
 
-def test_compiled_code_is_found_again() -> None:
-    with open_on("cpu") as tracer:
-        tracer.closest_hit(TOWARDS)
-    assert has_cached_code("tracecore")
-
-
 @pytest.mark.parametrize("text", ["gpu:", "gpu:-1", "gpu:x", "cpu:0", "auto:1", "gpu:1:2", "gpu:²", ""])
 def test_other_texts_name_no_device(text: str) -> None:
     with pytest.raises(DeviceError, match=f"unknown device '{text}'; there are auto"):
         open_on(text)
-
-
-def test_a_device_and_its_index() -> None:
-    assert tracecore.device_and_index("gpu") == ("gpu", None)
-    assert tracecore.device_and_index("gpu:12") == ("gpu", 12)

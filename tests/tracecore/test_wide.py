@@ -12,7 +12,7 @@ from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, sah_cost, stack_need
 from tracecore.errors import KernelError
-from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH, pack
+from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
 from tracecore.precision import padded
 from tracecore.rays import Floats
 
@@ -116,12 +116,6 @@ def test_cost_of_a_known_tree() -> None:
     assert cost == pytest.approx((9 + 7 + 0.5 * (5 + 3 + 2)) / 9)
 
 
-def test_cost_of_points() -> None:
-    """No area to weigh by: all is visited."""
-    tree = build(np.zeros((8, 3, 3), np.float32), max_leaf=1)
-    assert sah_cost(tree, collapse(tree, width=4, max_leaf=2)) == pytest.approx(1 + 0.3 * 8)
-
-
 def most_entries(wide: WideTree) -> int:
     """Plays every traversal: any children of a node in any order. The entries are nodes, or `EMPTY` for leaves."""
 
@@ -143,14 +137,6 @@ def most_entries(wide: WideTree) -> int:
 def test_stack_need_is_that_of_the_worst_order(count: int, width: int) -> None:
     wide = collapse(build(soup(count, seed=count), max_leaf=1), width=width, max_leaf=1)
     assert stack_need(wide) == most_entries(wide)
-
-
-def test_layout_is_of_whole_cache_lines() -> None:
-    assert NODE.itemsize == 256
-    assert TRIANGLES.itemsize == 320
-    packed = pack(*_packed_arguments(soup(300)))
-    assert packed.nodes.ctypes.data % 64 == 0
-    assert packed.blocks.ctypes.data % 64 == 0
 
 
 def _packed_arguments(triangles: Floats) -> tuple[BinaryTree, WideTree, Floats]:

@@ -162,49 +162,17 @@ TRIPLE = "expected 3 finite numbers"
 BIG = 1 << 62
 
 CASES = [
-    *(
-        camera(f"{name} {value}", FINITE, **{name: value})
-        for name in ("yfov", "aspectRatio", "znear")
-        for value in (NAN, INF, -INF, None, True, "1")
-    ),
-    *(parallel(f"{name} {value}", FINITE, **{name: value}) for name in ("xmag", "ymag") for value in (NAN, INF, None)),
-    *(light(f"intensity {value}", FINITE, intensity=value) for value in (NAN, INF, -1, None, 1e300)),
-    *(
-        light(f"color {value}", TRIPLE, color=value)
-        for value in ([NAN, 0, 0], [INF, 0, 0], [-1, 0, 0], [1e300, 0, 0], "red")
-    ),
-    *(
-        material(f"emission {value}", TRIPLE, emissiveFactor=value)
-        for value in ([NAN, 0, 0], [INF, 0, 0], [-1, 0, 0], None)
-    ),
-    *(
-        node(f"translation {value}", TRIPLE, translation=value)
-        for value in ([NAN, 0, 0], [INF, 0, 0], [1e300, 0, 0], [None, 0, 0])
-    ),
-    *(
-        gltf(f"POSITION {value}", "expected the number of one of", position(value))
-        for value in (True, -1, 0.5, None, [], "0", BIG)
-    ),
     camera("yfov 0", "an angle between 0 and pi", yfov=0),
-    camera("yfov pi", "an angle between 0 and pi", yfov=math.pi),
     camera("yfov 1e-300", "an angle between", yfov=1e-300),
-    camera("aspect 0", FINITE, aspectRatio=0),
     camera("aspect 1e9", IS_READ, aspectRatio=1e9),
-    camera("no lens", "expected", perspective=None, yfov=None),
-    parallel("no width", "other than 0", xmag=0),
     parallel("a width of 1e-300", "other than 0", xmag=1e-300),
     parallel("a width of 1e9 and a height of 1e-6", IS_READ, xmag=1e9, ymag=1e-6),
-    gltf("camera -1", "expected the number of one of", lambda file: file.node(camera=-1)),
-    gltf("camera true", "expected the number of one of", lambda file: file.node(camera=True)),
     gltf(
         "a camera in a node of no size",
         "leaves its orientation open",
         lambda file: file.node(camera=file.add("cameras", perspective={"yfov": 1}), scale=[0, 0, 0]),
     ),
-    light("no kind", "point, spot or directional", type="sun"),
     light("a cone of 1e-300", "innerConeAngle", type="spot", spot={"outerConeAngle": 1e-300}),
-    light("a cone inside out", "innerConeAngle", type="spot", spot={"innerConeAngle": 1.0, "outerConeAngle": 0.5}),
-    light("a cone of NaN", FINITE, type="spot", spot={"outerConeAngle": NAN}),
     material(
         "emissive strength 1e300",
         FINITE,
@@ -212,22 +180,10 @@ CASES = [
         extensions={"KHR_materials_emissive_strength": {"emissiveStrength": 1e300}},
     ),
     material(
-        "emissive strength -1",
-        FINITE,
-        emissiveFactor=[1, 1, 1],
-        extensions={"KHR_materials_emissive_strength": {"emissiveStrength": -1}},
-    ),
-    material(
         "index NaN",
         FINITE,
         extensions={"KHR_materials_transmission": {"transmissionFactor": 1}, "KHR_materials_ior": {"ior": NAN}},
     ),
-    material("roughness -1", FINITE, pbrMetallicRoughness={"roughnessFactor": -1}),
-    material("roughness infinity", FINITE, pbrMetallicRoughness={"roughnessFactor": INF}),
-    material("a texture -1", "expected the number of one of", pbrMetallicRoughness={"baseColorTexture": {"index": -1}}),
-    node("itself", "stands inside itself", children=[0]),
-    node("a child -1", "expected the number of one of", children=[-1]),
-    node("a rotation of no length", "other than 0", rotation=[0, 0, 0, 0]),
     node("a matrix of NaN", "16 finite numbers", matrix=[NAN] * 16),
     node("a scale of 1e9", IS_READ, scale=[1e9, 1, 1]),
     gltf("nodes in a circle", "stands inside itself", lambda file: [file.node(children=[2]), file.node(children=[1])]),
@@ -258,15 +214,11 @@ CASES = [
         "byteLength: expected a whole number",
         buffer(byteLength=10**15, uri="data:;base64,AAAA"),
     ),
-    gltf("a buffer that climbs out", " folder", buffer(uri="../../../../../etc/passwd")),
     gltf("a buffer that climbs out in disguise", " folder", buffer(uri="%2e%2e/%2e%2e/etc/passwd")),
     gltf("a buffer that is a device", "not in its folder", buffer(uri="/dev/zero")),
-    gltf("a buffer that is a folder", "not in its folder", buffer(uri=".")),
     gltf("a buffer from the net", "not in its folder", buffer(uri="http://localhost/a.bin")),
     gltf("a buffer that is the scene", "position 0 is", buffer(uri="a.gltf")),
     raw("lists 100,000 deep", "in JSON", "[" * 100_000),
-    raw("objects 100,000 deep", "in JSON", '{"a":' * 100_000),
-    raw("a number of 100,000 digits", "in JSON", '{"a": ' + "9" * 100_000 + "}"),
     raw("bytes of zero", "in JSON", bytes(100_000)),
     raw("a header of GLB and nothing", "cut off", b"glTF\2\0\0\0", "a.glb"),
     raw("a GLB of 4 GB in 20 bytes", "cut off", glb(0xFFFFFFFF, b"JSON", 0xFFFFFFF0), "a.glb"),

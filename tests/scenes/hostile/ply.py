@@ -42,23 +42,16 @@ def many_corners(count: int) -> bytes:
 
 CASES = [
     binary("3,000,000,000 faces", "cut off", 3, 3_000_000_000, POINTS),
-    binary("999,999,999,999 vertices", "cut off", 999_999_999_999, 1, POINTS),
     binary("a count of 40 digits", "a count of elements", 3, "9" * 40, POINTS),
-    binary("a negative count", "a count of elements", 3, -1, POINTS),
     binary("a face of 255 corners that end", "cut off", 3, 1, POINTS + b"\xff"),
-    binary("an index of no vertex", "but there are 3", 3, 1, POINTS + b"\3" + b"\xff" * 12),
     binary("vertices of NaN", "finite", 3, 1, b"\xff" * 36 + b"\3" + bytes(12)),
-    binary("a face of one corner", "3 or more corners", 3, 1, POINTS + b"\1" + bytes(4)),
     made(
         "30,000,000 faces of no corners", "3 or more corners", "a.ply", partial(no_corners, 30_000_000), is_large=True
     ),
     made("300,000 faces of no corners", "3 or more corners", "a.ply", partial(no_corners, 300_000)),
     made("a face of 5,000,000 corners", "at most", "a.ply", partial(many_corners, 5_000_000), is_large=True),
     made("a face of 300,000 corners", "at most", "a.ply", partial(many_corners, 300_000)),
-    ply("no header", "expected a PLY header", b"ply\n" + bytes(1_000_000)),
     ply("a header that never ends", "expected a PLY header", b"ply\n" + b"comment a\n" * 100_000),
-    ply("a format that is none", "expected a format", head("middle_endian", 1, 1)),
-    ply("a type that is none", "expected a property", head(BINARY, 1, 1).replace("float", "quaternion")),
     ply("10,000 properties", "cut off", head("ascii", 3, 1, "property int a\n" * 10_000) + "0 0 0\n" * 3 + "3 0 1 2\n"),
     ply(
         "10,000 elements",
@@ -70,10 +63,6 @@ CASES = [
         IS_READ,
         head("ascii", 3, 1, "element e 999999999999\n") + "0 0 0 1 0 0 0 1 0 3 0 1 2\n",
     ),
-    ply("text that is no number", "expected numbers", head("ascii", 3, 1) + "0 0 zero\n"),
-    ply("text of NaN", "finite", head("ascii", 3, 1) + "nan 0 0 1 0 0 0 1 0 3 0 1 2\n"),
-    ply("a list of length NaN", "cut off", head("ascii", 3, 1) + "0 0 0 1 0 0 0 1 0 nan 0 1 2\n"),
-    ply("a list of length -3", "cut off", head("ascii", 3, 1) + "0 0 0 1 0 0 0 1 0 -3 0 1 2\n"),
     ply("a list of length 1e18", "cut off", head("ascii", 3, 1) + "0 0 0 1 0 0 0 1 0 1e18 0 1 2\n"),
     ply(
         "a picture that climbs out",

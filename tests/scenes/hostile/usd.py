@@ -62,7 +62,6 @@ POINTS = "[(0, 0, 0), (1, 0, 0), (0, 1, 0)]"
 CASES = [
     made("prims 200,000 deep", "deep inside one another", "a.usda", partial(nested, 200_000)),
     made("prims 600 deep", "over 500 prims stand inside one another", "a.usda", partial(nested, 600, CUBE)),
-    made("lists 200,000 deep", "deep inside one another", "a.usda", lambda: HEADER + "[" * 200_000),
     made(
         "brackets that a comment seems to close", "deep inside one another", "a.usda",
         lambda: HEADER + 'def Xform "a" # }\n{\n' * 5000,
@@ -86,16 +85,10 @@ CASES = [
     usd("a reference to a folder", IS_READ, CUBE + 'def "p" (references = @.@</x>)\n{\n}\n'),
     usd("nothing", "no triangles", ""),
     usd("a prim that never ends", "Expected }", 'def Cube "c"\n{\n'),
-    files("no text", "no readable USD", "a.usda", {"a.usda": b"#usda 1.0\n\xff\xfe{"}),
     files("no USD at all", "no readable USD", "a.usd", {"a.usd": b"solid of nothing"}),
-    files("a package that is none", "no readable USD", "a.usdz", {"a.usdz": b"PK\x03\x04" + bytes(100)}),
-    made("binary cut off", "no readable USD", "a.usdc", partial(binary, b"", -1)),
     made("binary without a table", "no readable USD", "a.usdc", partial(binary, b"\xff" * 8, 16)),
     usd("corners beyond the points", "no triangles", MESH.format("[3]", "[0, 1, 9]", POINTS)),
-    usd("fewer corners than counts", "no triangles", MESH.format("[3, 4]", "[0, 1, 2]", POINTS)),
-    usd("a negative count", "no triangles", MESH.format("[-3, 6]", "[0, 1, 2]", POINTS)),
     usd("points that are not numbers", "no triangles", MESH.format("[3]", "[0, 1, 2]", POINTS.replace("1", "nan"))),
-    usd("points of another kind", "no triangles", MESH.format("[3]", "[0, 1, 2]", "None")),
     usd("lamps of no size", IS_READ, CUBE + "".join(
         f'def {kind}Light "l{kind}"\n{{\nfloat inputs:radius = 0\nfloat inputs:length = 0\nfloat inputs:width = 0\n'
         "bool inputs:normalize = 1\n}\n" for kind in ("Sphere", "Disk", "Rect", "Cylinder"))),
