@@ -113,25 +113,6 @@ def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
     assert "what was measured" not in figures.err
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--kernels", "fastest"], "unknown kernel for device 'emulator' 'fastest'; there are "),
-        (["--rays", "primary,gamma"], "unknown kind of rays 'gamma'; there are primary, ao, shadow, bounce1"),
-        (
-            ["--kernels", "bvh4", "--baseline", "while-while"],
-            "--baseline while-while is not among the kernels compared",
-        ),
-        (["--json", "/no/such/folder/bench.json"], "cannot write '/no/such/folder/bench.json'"),
-    ],
-)
-def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
-    status, figures = run(capsys, "nosuch.aff", *SMALL, *options)
-    assert status == 2
-    assert said in figures.err
-    assert figures.err.count("\n") == 1
-
-
 def test_the_table_is_aligned_and_complete():
     def measured(kernel, kind, rate):
         return KernelMeasurement(

@@ -7,8 +7,6 @@ import pytest
 
 from renderer import cli
 from renderer.bench import comparison
-from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, PeerFacts, over_baseline
-from renderer.bench.table import peer_notes, table
 from tracecore.errors import PeerError
 from tracecore.peers import Rounds
 from tracecore.rays import Query
@@ -58,12 +56,6 @@ def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("rays") / "rays.npz"
     assert bench("cornell", "--rays", "primary,shadow", "--record", str(path)) == 0
     return str(path)
-
-
-def test_kinds_of_a_file_may_be_chosen(recorded, tmp_path):
-    path = tmp_path / "bench.json"
-    assert bench("cornell", "--replay", recorded, "--rays", "shadow", "--json", str(path)) == 0
-    assert {one["kind"] for one in json.loads(path.read_text())["measurements"]} == {"shadow"}
 
 
 def test_rays_of_another_scene_are_refused(capsys, recorded):
@@ -135,22 +127,3 @@ def test_a_peer_that_cannot_run_is_left_out_and_one_that_errs_is_found_out(monke
     assert wrong["wrong"]["found"] == "hits nothing"
     assert wrong["wrong"]["expected"].endswith(" lengths after its start")
     assert wrong["rate"] == pytest.approx(16 * 12 / 0.5 / 1e6)
-
-
-def test_agreement_is_shown_below_the_table_over_all_view_points():
-    def measured(kernel, view, rays, agreement):
-        return KernelMeasurement(
-            kernel=kernel, kind="ao", rays=rays, rate=2.0, least=1.0, most=3.0, view=view, agreement=agreement
-        )
-
-    ones = [measured("a", view, rays, None) for view, rays in (("x", 100), ("y", 300))]
-    ones += [measured("peer", "x", 100, 1.0), measured("peer", "y", 300, 0.5)]
-    found = Comparison(
-        device="cpu",
-        baseline="a",
-        kernels=(),
-        measurements=tuple(over_baseline(ones, "a")),
-        peers=(PeerFacts(peer="peer", clock="by the clock"),),
-    )
-    assert peer_notes(found) == ["peer: by the clock; answers as ours: ao 62.500%"]
-    assert table(found).splitlines()[-1] == peer_notes(found)[0]

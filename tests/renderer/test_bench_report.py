@@ -1,7 +1,6 @@
 """The files of `tracecore bench`: a page that stands alone, plots, and what is refused before anything is measured."""
 
 import importlib.util
-import io
 import json
 import re
 import shlex
@@ -18,22 +17,19 @@ from renderer.bench import figure_file, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
-from renderer.bench.figure_file import gpu_facts
 from renderer.bench.kernel_benchmark import (
     Comparison,
     KernelFacts,
     KernelMeasurement,
     PeerFacts,
     over_baseline,
-    over_views,
 )
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.plot import family, plot_kernels
-from renderer.bench.report import Pictures, fitted, page
+from renderer.bench.plot import plot_kernels
+from renderer.bench.report import Pictures, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason
 
 HOSTILE = "<script>alert('\"&"
@@ -144,14 +140,6 @@ def test_the_page_needs_nothing_else(text):
     assert not re.search(r"https?:|//[a-z]|@import|url\(", text)
     assert "link" not in parsed.tags
     assert "$" not in text
-
-
-def test_the_gpu_is_known_by_its_name_and_cuda(monkeypatch):
-    monkeypatch.setattr(gpu_device, "gpu_unavailable_reason", lambda: None)
-    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
-    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
-    monkeypatch.setattr(gpu_device, "cuda_versions", lambda: ("13.1", "13.0"))
-    assert gpu_facts() == {"GPU": "Some GPU (sm_90)", "CUDA": "13.0; driver for up to 13.1"}
 
 
 def steps(nodes, lanes):
@@ -273,25 +261,6 @@ def test_ratios_to_a_baseline_that_is_wrong_are_none():
     plot_kernels(nobody, "a title", ".png")
 
 
-def test_one_view_point_that_is_wrong_strikes_out_all():
-    back = replace(QUICK, view="back", wrong=WRONG, compared=40)
-    found = contest(BASE, replace(BASE, view="back"), replace(QUICK, compared=48), back)
-    assert answer(found)[0] == "Fastest: while-while on ao."
-    assert len(answer(found)) == 3
-    assert over_views(found).measurements[-1].compared == 88
-
-
-def test_a_photon_run_that_is_wrong_is_struck_out():
-    wrong = replace(RUN, dispatch="streamed", wrong="kernel 'while-while' is wrong: ray 3")
-    found = replace(contest(BASE, QUICK), photon_runs=(RUN, wrong))
-    assert found.has_wrong_kernels
-    assert answer(found)[-1] == (
-        "Struck out: while-while in the streamed photon run: kernel 'while-while' is wrong: ray 3."
-    )
-    assert "struck out" in table(found)
-    assert ["while-while", "123.4 (100-150)", "98%", "struck out", "-"] in Page(page(found, ABOUT, Pictures())).rows
-
-
 def test_what_to_try_next_is_typed_as_it_stands():
     words = ["bench", "a b.aff", "--repeat", "1"]
     picture, report = what_next(contest(BASE, QUICK), "a b.aff", words)
@@ -301,13 +270,6 @@ def test_what_to_try_next_is_typed_as_it_stands():
     assert simulation.startswith("tracecore simulate 'a b.aff' ")
     for line in (picture, report, simulation):
         cli.make_parser().parse_args(shlex.split(line.split("    ")[0])[1:])
-
-
-def test_rows_tell_their_family_and_each_family_has_a_box(text):
-    found = page(contest(BASE, QUICK, NEXT), ABOUT, Pictures())
-    assert set(re.findall('data-family="([^"]*)"', found)) == {family("bvh4"), family("while-while")}
-    assert re.findall('type="checkbox" value="([^"]*)"', found) == [family("while-while"), family("bvh4")]
-    assert re.findall('type="checkbox" value="([^"]*)"', text) == [family("while-while"), "others"]
 
 
 @pytest.mark.skipif(browser_program() is None, reason="no browser is installed")
@@ -329,17 +291,6 @@ def test_a_click_sorts_and_a_box_hides_a_family(tmp_path):
         assert browser.value(rows) == ["while-while"]
     finally:
         browser.close()
-
-
-def test_pictures_are_shrunk_until_they_fit_a_page():
-    noise = Image.effect_noise((64, 48), 100.0)
-    figure = Figure(caption="noise", content=bench_files.png(noise))
-    large, small = (fitted(Pictures(views=[figure], heat_maps=[figure]), most) for most in (10**6, 1500))
-    for pictures, size in ((large, (64, 48)), (small, (32, 24))):
-        for one in (*pictures.views, *pictures.heat_maps):
-            with Image.open(io.BytesIO(one.content)) as image:
-                assert (image.format, image.size, one.media_type) == ("WEBP", size, "image/webp")
-    assert sum(len(one.content) for one in (*small.views, *small.heat_maps)) <= 1500
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
@@ -370,27 +321,6 @@ def test_one_command_writes_everything(tmp_path, capsys, monkeypatch):
 
 
 FILES = {"--json": "bench.json", "--plot": "bench.png", "--html": "bench.html", "--heatmap": "heat.png"}
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--plot", "plot.jpg"], "cannot write 'plot.jpg': the name must end in .png or .svg"),
-        (["--html", "page.txt"], "cannot write 'page.txt': the name must end in .html"),
-        (["--html", "/no/such/folder/page.html"], "there is no folder '/no/such/folder'"),
-        (["--plot", "/no/such/folder/plot.svg"], "there is no folder '/no/such/folder'"),
-        (["--heatmap", "heat.svg"], "cannot write 'heat.svg': the name must end in .png"),
-        (["--heatmap", "heat.png", "--device", "cpu"], "--heatmap needs --device gpu or emulator"),
-        (["--heatmap", "heat.png", "--heatmap-kernels", "fastest"], "unknown kernel of --heatmap-kernels 'fastest'"),
-        (["--heatmap-kernels", "bvh4"], "--heatmap-kernels does nothing without --heatmap"),
-        (["--views", "2", "--camera", "front"], "--camera and --views cannot both be given"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, options, said):
-    assert cli.main(["bench", "nosuch.aff", "--device", "emulator", *options]) == 2
-    figures = capsys.readouterr().err
-    assert said in figures
-    assert figures.count("\n") == 1
 
 
 @pytest.mark.parametrize(

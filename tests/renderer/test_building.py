@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from renderer.errors import RenderError
 from renderer.photons import building
 from renderer.photons.building import MapMemory, build_photon_map, sorted_map
 from renderer.photons.photon_map import PHOTON_FLUX, PHOTON_WORDS
@@ -87,9 +86,3 @@ def test_memory_that_another_map_has_left_changes_nothing():
         photons = random_photons(paths, 0, seed)
         made = sorted_map(pieces_of(kept_in_stores(photons, 2)), 0.1, 1.0, memory, CallingThread())
         assert_same(made, build_photon_map(photons[:, :PHOTON_WORDS], 0.1, 1.0))
-
-
-def test_too_many_photons_are_refused(monkeypatch):
-    monkeypatch.setattr(building, "MAX_PHOTONS", 10)
-    with pytest.raises(RenderError, match="10 photons at most, got 11"):
-        build_photon_map(np.zeros((11, PHOTON_WORDS), np.uint32), 0.1, 1.0)

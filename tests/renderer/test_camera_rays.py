@@ -79,17 +79,10 @@ def test_an_orthographic_view_shows_things_in_one_size(distance):
     assert np.array_equal(image, expected)
 
 
-@pytest.mark.parametrize("height", [None, 4.0])
-def test_the_near_distance_is_along_the_view(height):
-    camera = replace(UPRIGHT, height=height, aperture=0.1, focus=1.0, near=2.0)
-    assert not picture(square_at(0.0, 0.0, 1.99, 1.0, camera), count=2).any()
-    assert picture(square_at(0.0, 0.0, 2.01, 1.0, camera), count=2).any()
-
-
 def test_the_first_radius_of_an_orthographic_view_is_two_of_its_pixels():
     for distance in (1.0, 30.0):
-        snapshot = square_at(0.0, 0.0, distance, 200.0, replace(UPRIGHT, height=3.0))
-        with opened(snapshot, "photon", height=60, photons=10**9) as driver:
+        snapshot = square_at(0.0, 0.0, distance, 8.0, replace(UPRIGHT, height=3.0))
+        with opened(snapshot, "photon", height=60, photons=10**6) as driver:
             assert isinstance(driver, PhotonDriver)
             assert driver.first_radius == pytest.approx(2.0 * 3.0 / 60)
 

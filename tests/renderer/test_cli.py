@@ -41,7 +41,6 @@ from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIME
 from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
 from renderer.version import __version__
 from scenes.errors import SceneFileError
-from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer
@@ -108,56 +107,6 @@ def test_a_variable_that_cannot_be_so_is_told_before_anything_is_done(
     monkeypatch.setenv("TRACECORE_COMPILE_PROCESSES", "abc")
     assert cli.main(["scene", "list"]) == 2
     assert_one_line(capsys.readouterr().err, "TRACECORE_COMPILE_PROCESSES must be a whole number", "got 'abc'")
-
-
-BAD_ARGUMENTS = [
-    ([], "COMMAND"),
-    (["paint"], "invalid choice: 'paint'"),
-    (["render"], "SCENE"),
-    (["render", "cornell", "--siz", "4x3"], "--siz"),
-    (["render", "cornell", "--size", "4"], "WIDTHxHEIGHT"),
-    (["render", "cornell", "--size", "4x"], "WIDTHxHEIGHT"),
-    (["render", "cornell", "--size", "0x5"], "1 to 16384"),
-    (["render", "cornell", "--size", "16385x1"], "1 to 16384"),
-    (["render", "cornell", "--size", "16384x16384"], str(MAX_PIXELS)),
-    (["render", "cornell", "--photons", "0"], "from 1 to"),
-    (["render", "cornell", "--photons", "1e6"], "whole number"),
-    (["render", "cornell", "--passes", "-1"], "from 1 to"),
-    (["render", "cornell", "--batch-rays", "128"], "from 256 to 65536"),
-    (["render", "cornell", "--batch-rays", "5000"], "power of two"),
-    (["render", "cornell", "--batch-rays", "131072"], "from 256 to 65536"),
-    (["render", "cornell", "--seed", "-1"], "from 0 to 18446744073709551615"),
-    (["render", "cornell", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
-    (["render", "cornell", "--threads", "0"], "from 1 to 1024"),
-    (["render", "cornell", "--radius", "0"], "--radius"),
-    (["render", "cornell", "--radius", "nan"], "--radius"),
-    (["render", "cornell", "--exposure", "inf"], "--exposure"),
-    (["render", "cornell", "--time-limit", "0"], "--time-limit"),
-    (["render", "cornell", "--target-noise", "0"], "--target-noise"),
-    (["render", "cornell", "--preview", "-1"], "--preview"),
-    (["render", "cornell", "--max-bounces", "0"], "--max-bounces"),
-    (["render", "cornell", "--frame", "-1"], "--frame"),
-    (["render", "cornell", "--frame", "1", "--time", "2"], "not allowed with"),
-    (["render", "cornell", "--device", "tpu"], "'tpu'"),
-    (["render", "cornell", "--device", "gpu:one"], "gpu:INDEX such as gpu:1, cpu or emulator, got 'gpu:one'"),
-    (["bench", "cornell", "--device", "cpu:1"], "got 'cpu:1'"),
-    (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
-    (["photons", "cornell", "--store", "none"], "whole number"),
-    (["photons", "cornell", "--photons", "10"], "--photons"),
-    (["scene"], "ACTION"),
-    (["scene", "info"], "SCENE"),
-    (["doctor", "now"], "now"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"), BAD_ARGUMENTS, ids=[" ".join(row[0]) or "none" for row in BAD_ARGUMENTS]
-)
-def test_bad_arguments(arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert_one_line(captured.err, part)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,6 @@ import sys
 import pytest
 
 from renderer import cli
-from renderer.drivers import find_driver
-from renderer.errors import UsageError
-from scenes.keys.near_miss import did_you_mean
-from tracecore.errors import KernelError
-from tracecore.kernels.strategies import find_strategy
 
 
 def ended(*words: str) -> int:
@@ -59,11 +54,3 @@ def test_near_misses_of_words(words: list[str], text: str, capsys: pytest.Captur
     error = capsys.readouterr().err
     assert text in error
     assert error.count("\n") == 1
-
-
-def test_near_misses_of_names() -> None:
-    assert did_you_mean("zzz", ["render"]) == ""
-    with pytest.raises(UsageError, match=r"registered: .*; did you mean sppm\?$"):
-        find_driver("sppn")
-    with pytest.raises(KernelError, match=r"registered: .*; did you mean while-while\?$"):
-        find_strategy("while-wile")

@@ -1,13 +1,12 @@
 """Shaders of the user's own that look at every hit, in all drivers."""
 
-import math
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
-from small_scenes import flat_snapshot, furnace, lamp_in_box, quad
+from small_scenes import flat_snapshot, lamp_in_box, quad
 
 import tracecore
 from renderer.drivers import DRIVERS
@@ -20,7 +19,7 @@ from shaders.bsdfs import nff
 from shaders.bsdfs.nff import Nff
 from shaders.bsdfs.plastic import Plastic
 from shaders.compilation import compiled
-from shaders.custom import Point, shader_address
+from shaders.custom import shader_address
 from shaders.errors import ShaderError
 from shaders.registry import get_shader, register_shader
 from shaders.vector import dot, scale
@@ -28,14 +27,6 @@ from shaders.vector import dot, scale
 
 def unchanged(point, surface):
     return surface
-
-
-def checkered(point, surface):
-    """White and black by turns, along x."""
-    white = math.floor(point.position[0] * 8.0) % 2 == 0
-    keep = 1.0 if white else 0.0
-    diffuse = (surface.diffuse[0] * keep, surface.diffuse[1] * keep, surface.diffuse[2] * keep)
-    return Nff(diffuse, *surface[1:])
 
 
 def mirror_below(point, surface):
@@ -98,15 +89,6 @@ def test_another_kind_of_the_same_numbers_changes_no_mean_of_photons(shaded_by):
     expected, seen = expected.mean(axis=(1, 2)), seen.mean(axis=(1, 2))
     error = np.sqrt((expected.var(axis=0, ddof=1) + seen.var(axis=0, ddof=1)) / 24)
     assert np.all(np.abs(expected.mean(axis=0) - seen.mean(axis=0)) < 4.0 * error)
-
-
-def test_path_and_photons_agree_on_a_checkered_box(shaded_by):
-    snapshot = shaded_by(furnace(), checkered, "checkered both", "nff")
-    path = passes(snapshot, "path", 48, max_bounces=40)[0].mean(axis=(1, 2, 3))
-    photon = passes(snapshot, "photon", 48, photons=20_000, max_bounces=40)[0].mean(axis=(1, 2, 3))
-    error = math.sqrt((path.var(ddof=1) + photon.var(ddof=1)) / 48)
-    assert abs(path.mean() - photon.mean()) < 4.0 * error + 0.006 * path.mean()
-    assert abs(path.mean() - 1.0) > 10.0 * error  # it is not what the parameters alone mean
 
 
 def test_a_lobe_of_its_own_scatters_photons(shaded_by):
@@ -243,10 +225,6 @@ def test_functions_that_make_no_sense_are_refused_in_one_line(function, words):
     with pytest.raises(ShaderError, match=words) as raised:
         shader_address(replace(nff.BSDF, name="own", at_point=function))
     assert "\n" not in str(raised.value)
-
-
-def test_points_have_names():
-    assert Point._fields == ("position", "normal", "uv")
 
 
 def test_a_bsdf_with_one_other_function_has_loops_of_its_own():

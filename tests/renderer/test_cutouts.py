@@ -13,7 +13,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.run.plan import Plan
 from renderer.run.resuming.frame_key import frame_key
-from renderer.scene.cutouts import cutouts_of, mask_of
+from renderer.scene.cutouts import cutouts_of
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from scenes.lights import PointLight
@@ -126,27 +126,6 @@ def test_masks_and_triangles_go_together():
     assert [mask.tolist() for mask in made.masks] == [[[True]], [[False, True]]]
     assert made.mask_ids.tolist() == [0, -1, 1, 1]
     assert made.uvs is uvs
-
-
-def test_without_texture_coordinates_all_is_there():
-    shown = grid_over_floor(np.eye(2, dtype=np.bool_))
-    shown.uvs[2] = 0.0
-    assert cutouts_of(shown).mask_ids.tolist() == [-1, -1, -1, 0]
-
-
-def test_solid_surfaces_have_no_cutouts():
-    assert cutouts_of(grid_over_floor(np.eye(2, dtype=np.bool_), GREY)) is None
-
-
-def test_one_half_is_there():
-    pixels = np.repeat(np.uint8([[127, 128]])[..., None], 3, axis=-1)
-    assert mask_of(Texture(name="grey", pixels=pixels)).tolist() == [[False, True]]
-    alpha = np.uint8([[128, 127]])
-    assert mask_of(Texture(name="alpha", pixels=pixels, alpha=alpha)).tolist() == [[True, False]]
-
-
-def test_brightness_is_mostly_green():
-    assert mask_of(Texture(name="rgb", pixels=np.uint8([np.eye(3) * 255]))).tolist() == [[False, True, False]]
 
 
 def test_a_mask_that_is_too_large_is_bad_input():

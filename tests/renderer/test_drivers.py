@@ -16,20 +16,16 @@ from small_scenes import (
     lamp_in_box,
     quad,
 )
-from stored_flux import total_flux
 
 import scenes
 import tracecore
 from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import DRIVERS, pass_memory, pass_photons
 from renderer.drivers.driver import RayCounts, RenderSettings
-from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.drivers.shares import MapShare, PhotonShare, Share, made_shares, part_of
 from renderer.fleet.fleet import Common
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_file import load_photons
-from renderer.photons.photon_map import PHOTON
 from renderer.photons.ranges import ranges_of
 from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
@@ -73,17 +69,6 @@ def test_each_of_a_few_equal_lamps_is_asked_once(driver):
         image = made.render_pass(0)
         np.testing.assert_allclose(image, np.broadcast_to(expected, image.shape), rtol=1e-5)
         assert made.work.rays.shadow == 4 * made.work.rays.camera
-
-
-def test_many_lamps_share_eight_shadow_rays():
-    lamp = PointLight(position=(0.5, 0.5, 2.0), intensity=(3.0, 2.0, 1.0))
-    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=20 * [lamp], camera=STRAIGHT_DOWN)
-    # A batch of the least size: each of its rays has room for all of its shadow rays.
-    with opened(snapshot, "path", width=32, batch_rays=256, max_bounces=1) as made:
-        image = made.render_pass(0)
-        expected = 20.0 * 0.5 / math.pi * np.array([3.0, 2.0, 1.0]) / 4.0
-        np.testing.assert_allclose(image, np.broadcast_to(expected, image.shape), rtol=1e-5)
-        assert made.work.rays.shadow == 8 * made.work.rays.camera
 
 
 def test_eight_shadow_rays_are_independent():
@@ -440,15 +425,6 @@ def test_occlusion_of_an_open_floor_and_of_a_closed_box():
     assert 0.5 < wide.mean() < 0.95
 
 
-def test_occlusion_in_the_corner_of_two_walls_is_a_half():
-    walls = np.concatenate(
-        [quad((0, 0, 0), (9, 0, 0), (9, 9, 0), (0, 9, 0)), quad((0, 0, 0), (0, 9, 0), (0, 9, 9), (0, 0, 9))]
-    )
-    camera = Camera(eye=(1e-3, 4.5, 1.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-4)
-    made = passes(flat_snapshot(walls, [Material()], camera=camera), "ao", 40)
-    assert np.all(deviation(made.mean(axis=(1, 2)), 0.5 * np.ones(3), 2e-3) < 4.0)
-
-
 def test_the_radius_shrinks_as_published():
     """Knaus and Zwicker have r_n^2 / r_1^2 = 1/n (1 + alpha) (1 + alpha / 2) ... (1 + alpha / (n - 1)). This ratio of
     gamma functions falls as n^-1/3 with alpha = 2/3. The first step tells where they begin to count."""
@@ -488,44 +464,6 @@ def test_the_first_radius_is_of_the_median_depth_beyond_the_near_distance():
         assert radius == pytest.approx(2.0 * 2.0 * depth / 100, rel=1e-5)
 
 
-def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
-    maps = []
-
-    def noted(pieces, radius, *rest):
-        made = built(pieces, radius, *rest)
-        maps.append((made.columns[:3, :100].tolist(), radius))
-        return made
-
-    built = pass_photons.sorted_map
-    monkeypatch.setattr(pass_photons, "sorted_map", noted)
-    passes(lamp_in_box(), "photon", 3, radius=0.2)
-    assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
-    assert maps[0][0] != maps[1][0] != maps[2][0]
-
-
-def test_the_one_map_of_photons_only_is_seen_from_new_places(tmp_path):
-    with opened(lamp_in_box(albedo=(0.4, 0.5, 0.6)), "photons-only", radius=0.1, photons=40_000) as made:
-        assert not np.array_equal(made.render_pass(0), made.render_pass(1))
-        assert np.array_equal(made.render_pass(0), made.render_pass(0))
-        made.save_photons(tmp_path / "map.npz")
-    photons, scale = load_photons(tmp_path / "map.npz")
-    watts = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (1.0 - np.array([0.4, 0.5, 0.6]))
-    np.testing.assert_allclose(total_flux(photons) * scale, watts, rtol=0.03)
-
-
-def test_photons_within_the_radius_are_looked_at():
-    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 2.0, 3.0))
-    low = Camera(eye=(0.5, 0.5, 0.2), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=NARROW)
-    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=[lamp], camera=low)
-    with opened(snapshot, "photons-only", radius=0.1) as made:
-        seen = made.render_pass(0).mean(axis=(0, 1))
-        away = made.one_map.photons.view(PHOTON)["position"].reshape(-1, 3) - np.array([0.5, 0.5, 0.0])
-        near = made.one_map.photons[np.linalg.norm(away, axis=1) <= 0.1]
-        expected = 0.5 / math.pi * total_flux(near) * made.one_map.lookup.photon_map.scale / (math.pi * 0.1**2)
-    assert len(near) > 100
-    np.testing.assert_allclose(seen, expected, rtol=0.01)
-
-
 def test_no_ray_is_sent_to_a_lamp_behind_the_surface():
     lamp = PointLight(position=(0.5, 0.5, -1.0), intensity=(1.0, 1.0, 1.0))
     with opened(flat_snapshot(BIG_FLOOR, [Material()], lights=[lamp], camera=LOOK_DOWN), "path") as made:
@@ -541,15 +479,6 @@ def test_without_a_light_no_photon_is_traced(driver):
         assert made.work.rays.photon == 0
 
 
-def test_flux_is_stored_in_units_of_the_strongest_photon():
-    lamps = [PointLight(position=(0.5, 0.5, 0.5), intensity=color) for color in ((1e6, 0.0, 2e6), (0.0, 1e5, 0.0))]
-    task = photon_task(
-        pack_scene(flat_snapshot(BIG_FLOOR, [Material()], lights=lamps)), RenderSettings(width=8, height=8), 0, 1
-    )
-    # The first lamp has 30 of 31 parts of the power, and 1 / 31 of the photons stand for the second.
-    assert task.flux_unit == pytest.approx(4.0 * math.pi * max(2e6 * 31 / 30, 1e5 * 31))
-
-
 def test_the_first_radius_is_wide_enough_for_two_photons():
     assert surface_area(closed_box()) == pytest.approx(6.0)
     assert math.pi * photon_radius(6.0, 1000) ** 2 / 6.0 * 1000 == pytest.approx(2.0)
@@ -562,16 +491,6 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
             assert driver.first_radius == (chosen or max(pixels, photon_radius(6.0, photons)))
             assert driver.settings.radius == driver.first_radius
             driver.close()
-
-
-def test_photons_suit_the_picture_unless_their_number_is_given():
-    for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
-        assert pass_memory.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
-    for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
-        with opened(lamp_in_box(), "photon", photons=photons) as made:
-            assert made.settings.photons == expected
-            made.render_pass(0)
-            assert made.work.photons.emitted == expected
 
 
 @pytest.mark.parametrize(

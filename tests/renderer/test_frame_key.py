@@ -141,14 +141,6 @@ def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
     assert known - {*kinds} == {model.Mesh, model.AnimationRange}  # of which a snapshot has none
 
 
-@pytest.mark.parametrize("field", ["wrap", "filter", "is_linear", "pixels", "alpha", "name"])
-def test_how_a_texture_is_looked_at_is_in_the_key_of_a_frame(field):
-    scene = everything()
-    (texture,) = scene.textures
-    other = replace(texture, **{field: changed(getattr(texture, field))})
-    assert frame_key(plan(), replace(scene, textures=(other,)), 2) != frame_key(plan(), scene, 2)
-
-
 def test_what_a_file_of_a_material_holds_is_in_the_key_of_a_frame(tmp_path):
     (tmp_path / "a.binary").write_bytes(b"one")
     scene = replace(everything(), materials=(Material(own={"file": str(tmp_path / "a.binary")}),))
@@ -375,25 +367,3 @@ def test_numbers_that_functions_of_shaders_find_elsewhere_are_in_the_key(field, 
 def test_what_looks_alike_has_fingerprints_of_its_own(one, other):
     assert Fingerprints().of(one) != Fingerprints().of(other)
     assert Fingerprints().of(one) == Fingerprints().of(one)
-
-
-def test_what_was_remembered_has_the_same_fingerprint():
-    numbers = np.arange(12.0).reshape(3, 4)
-    fingerprints = Fingerprints()
-    fingerprints.remember({"a": (numbers, [numbers[:, :2]])})
-    begin = numbers.reshape(-1)[:6].reshape(3, 2)
-    for view in (numbers, numbers[:], numbers.T, numbers[1:], numbers.view(np.int64), begin):
-        assert fingerprints.of(view) == Fingerprints().of(view)
-
-
-@dataclass
-class Holder:
-    """Holds something."""
-
-    held: object
-
-
-@pytest.mark.parametrize("held", [{1, 2}, object(), np.array([object()]), iter([])])
-def test_what_has_no_fingerprint_is_an_error_that_says_where(held):
-    with pytest.raises(TypeError, match=r"no fingerprint of Holder\.held\[1\]: got an? "):
-        Fingerprints().of(Holder((0, held)))

@@ -39,11 +39,6 @@ def test_rays_in_either_order_come_to_their_pixels():
     np.testing.assert_array_equal(by_pixel(figures[morton_order(4, 3)], curved), figures.reshape(3, 4))
 
 
-def test_samples_of_a_pixel_come_to_their_mean():
-    figures = np.repeat(np.arange(12.0), 2) + np.tile([0.0, 1.0], 12)
-    np.testing.assert_array_equal(by_pixel(figures, replace(PLAN, samples=2)), np.arange(12.0).reshape(3, 4) + 0.5)
-
-
 def test_the_picture_has_the_map_and_the_scale():
     image = np.asarray(heat_map(heat([[0.0, 8.0], [4.0, 0.0]]), 8.0))
     half = LEAST_WIDTH // 2

@@ -13,15 +13,10 @@ from test_photon_projection import received, yard
 import tracecore
 from renderer.bench.error_benchmark import error_of
 from renderer.drivers.search_radius import (
-    LEAST_PHOTONS,
-    NEEDED_PHOTONS,
-    PixelViews,
     edges_of,
-    gathered_radius,
-    pixel_radii,
     pixels_to,
 )
-from renderer.photons.importance import NEED_STEPS, NEEDED_SPHERES, equal_spheres, eye_row, in_steps
+from renderer.photons.importance import eye_row
 from renderer.photons.targets import projected
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
@@ -163,27 +158,6 @@ def test_few_photons_are_no_reason_for_wide_discs_where_the_lamp_is_inside(sky, 
     assert errors[True] < most * errors[False]
 
 
-def test_needed_spheres_share_the_need_and_hold_all_of_it():
-    places = np.random.default_rng(1).normal(size=(5000, 3)) * (3.0, 1e-4, 1e-4)
-    need = in_steps(np.random.default_rng(2).uniform(0.0, 1.0, 5000))
-    spheres = equal_spheres(places, need)
-    assert spheres.shape == (NEEDED_SPHERES, 4)
-    within = np.linalg.norm(places[:, None] - spheres[:, :3], axis=2) <= spheres[:, 3] * (1.0 + 1e-9)
-    assert within.any(axis=1).all()
-    shares = (within * need[:, None]).sum(axis=0)  # of halves of halves, some of which were cut once more
-    assert shares.max() < 3.0 * shares.min()
-    assert len(equal_spheres(places, np.zeros(5000, np.int64))) == 0
-    assert equal_spheres(places[:1], need[:1]).shape == (1, 4)
-
-
-def test_no_place_is_needed_more_than_some_times_the_mean():
-    need = np.r_[np.ones(100), 1e6]
-    steps = in_steps(need)
-    assert steps[-1] == NEED_STEPS
-    assert (in_steps(np.zeros(3)) == 0).all()
-    assert (in_steps(np.array([1.0, np.inf])) == 0).all()
-
-
 @pytest.mark.parametrize("height", [None, 3.0])
 def test_importons_of_the_eye_have_one_watt_together(height):
     camera = Camera(eye=(1, 2, 3), forward=(0, 1, 0), up=(0, 0, 1), vertical_fov=60.0, height=height, near=0.5)
@@ -193,19 +167,6 @@ def test_importons_of_the_eye_have_one_watt_together(height):
         assert row[LIGHT_POSITION : LIGHT_POSITION + 3] == pytest.approx((1.0, 2.5, 3.0))
         cosine = 1.0 / np.sqrt(1.0 + np.tan(np.pi / 6) ** 2 * (1.0 + (4 / 3) ** 2))
         assert row[LIGHT_STRENGTH] == pytest.approx(1.0 / (2.0 * np.pi * (1.0 - cosine)))
-
-
-def test_radii_are_what_photons_need_and_no_wider_than_there_is_room():
-    widest = np.full(5, 2.0)
-    views = PixelViews(widest, np.array([2.0, 2.0, 0.5, 2.0, 0.5]))
-    found = np.array([4 * NEEDED_PHOTONS, 8, 16 * LEAST_PHOTONS, LEAST_PHOTONS - 1, 15 * LEAST_PHOTONS], np.int64)
-    np.testing.assert_allclose(pixel_radii(views, found), [1.0, 2.0, 0.5, -2.0, -2.0])
-
-
-def test_a_search_behind_the_first_surface_finds_as_many_as_it_needs():
-    assert gathered_radius(1.0, 30.0, 5.0) == pytest.approx(1.0)
-    assert gathered_radius(1.0, 120.0, 5.0) == pytest.approx(0.5)
-    assert gathered_radius(1.0, 0.01, 5.0) == gathered_radius(1.0, 0.0, 5.0) == 5.0
 
 
 def test_edges_are_where_planes_part():

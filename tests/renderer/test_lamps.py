@@ -58,16 +58,6 @@ def test_what_is_no_ball_stays_triangles(triangles):
     assert lamp_kinds(triangles) == [TRIANGLE] * len(triangles)
 
 
-def test_a_ball_of_two_radiances_stays_triangles():
-    ids = np.arange(len(BALL)) % 2
-    assert set(lamp_kinds(BALL, (GLOW, Material(emission=(1.0, 1.0, 1.0))), material_ids=ids)) == {TRIANGLE}
-
-
-def test_a_ball_is_found_whatever_the_place_and_size():
-    for middle, radius in (((300.0, -200.0, 50.0), 0.3), ((0.0, 0.0, 0.0), 1e-4), ((1e3, 0.0, 0.0), 5e2)):
-        assert lamp_kinds(sphere(middle, radius, 4)) == [SPHERE]
-
-
 @pytest.mark.parametrize(("height", "seen"), [(1.0, 0.7), (0.41, 0.45)], ids=["far", "close"])
 @pytest.mark.parametrize("driver", ["path", "whitted", "photon"])
 def test_a_floor_below_a_ball(driver, height, seen):
@@ -80,7 +70,7 @@ def test_a_floor_below_a_ball(driver, height, seen):
 
 def test_photons_of_a_ball_are_as_much_light():
     scene = over_a_floor(BALL, GREY, seen=0.7)
-    made = independent_pictures(scene, "photons-only", 10, max_bounces=1, photons=50_000, radius=0.05)
+    made = independent_pictures(scene, "photons-only", 10, max_bounces=1, photons=10_000, radius=0.05)
     assert np.all(deviation(made.mean(axis=(1, 2)), light_below(scene, 1.0, 0.7), 2e-3) < sidak_bound(3))
 
 

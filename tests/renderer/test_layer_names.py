@@ -14,10 +14,9 @@ from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
-from renderer.run.plan import layers_for
 from renderer.scene import first_hits as module
 from renderer.scene.first_hits import first_hits
-from renderer.settings.picture import USUAL_LAYERS, Settings
+from renderer.settings.picture import Settings
 from scenes.model import Camera, Material, Snapshot
 
 
@@ -71,13 +70,6 @@ def test_names_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     for value in ("depth", (), ("depht",), 3):
         with pytest.raises(UsageError, match="layers: expected nothing, or names"):
             Settings(layers=value)  # type: ignore[arg-type]
-
-
-def test_no_more_is_made_than_what_is_named() -> None:
-    names = {("noise",): "beauty", ("position",): "beauty", ("noise", "depth"): "features", ("density",): "all"}
-    for layers, columns in names.items():
-        assert layers_for(Settings(layers=layers)) == columns
-    assert layers_for(Settings(layers=True)) == layers_for(Settings(layers=USUAL_LAYERS)) == "all"
 
 
 def test_layers_of_a_picture_and_its_file(tmp_path: Path) -> None:

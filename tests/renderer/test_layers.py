@@ -160,16 +160,6 @@ def test_albedo_is_of_all_lobes(surface):
     assert least <= albedo.min() <= albedo.max() <= most
 
 
-def test_where_nothing_is_seen_there_are_no_features():
-    camera = Camera(eye=(0.5, 0.5, 3.0), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
-    floor = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
-    made = passes(flat_snapshot(floor, [HALF], camera=camera), "path", 2, layers="features")
-    layers = layers_of(made.sum(axis=0), len(made))
-    assert not layers["albedo"].any()
-    assert not layers["normal"].any()
-    assert np.isinf(layers["depth"]).all()
-
-
 def test_density_is_of_photons_by_area():
     """A sun over a floor of one square metre: as many photons for each as there are in all."""
     sun = DistantLight(direction=(0.0, 0.0, -1.0), irradiance=(1.0, 1.0, 1.0))
@@ -177,10 +167,3 @@ def test_density_is_of_photons_by_area():
         made, count = driver.render_pass(0), len(driver.one_map.photons)
     assert 10_000 < count < 200_000
     assert made[..., LAYER_DENSITY].mean() == pytest.approx(count, rel=0.03)
-
-
-@pytest.mark.parametrize("driver", ["path", "whitted", "ao"])
-def test_without_photons_there_is_no_density_and_no_bias(driver, glass_room):
-    made = passes(glass_room[0], driver, 2, layers="all", **COMMON)
-    assert not made[..., LAYER_DENSITY].any()
-    assert not made[..., LAYER_BIAS].any()

@@ -14,7 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.photon_map import PHOTON
 from renderer.photons.tracing import trace_photons
-from renderer.scene.packed_scene import pack_scene, sphere_around
+from renderer.scene.packed_scene import pack_scene
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Camera, Environment, Material
 from tracecore.workers.pool import WorkerPool
@@ -148,12 +148,6 @@ def test_the_flux_of_a_sun_on_a_plane_is_e_cos_a():
     assert_agree(watts, np.tile(np.array(IRRADIANCE) * 0.8 * 4.0, (12, 1)))
 
 
-def test_a_sphere_around_the_scene():
-    sphere = sphere_around(flat_snapshot(FLOOR + np.float32([5, 0, 7]), [GREY]))
-    assert sphere.middle == (5.0, 0.0, 7.0)
-    assert math.sqrt(2.0) < sphere.radius < math.sqrt(2.0) * 1.001
-
-
 # --- pictures ---------------------------------------------------------------------------------------------------------
 
 
@@ -261,12 +255,6 @@ def test_light_from_outside_is_shut_out_by_what_is_far_away(kind):
     scene = lit(np.concatenate([FLOOR, roof[:, ::-1]]), [GREY], kind, camera=DOWN)
     open_floor = pictures(lit(FLOOR, [GREY], kind, camera=DOWN), "path", passes=1, max_bounces=1).mean()
     assert pictures(scene, "path", passes=1, max_bounces=1).mean() < 0.1 * open_floor
-
-
-def test_the_background_lights_nothing_beside_an_environment():
-    dark = lit(FLOOR, [GREY], "sun", camera=DOWN)
-    expected = pictures(dark, "path", passes=1)
-    np.testing.assert_array_equal(pictures(replace(dark, background=(5.0, 5.0, 5.0)), "path", passes=1), expected)
 
 
 @pytest.mark.parametrize("lights", [(), (SUN,)])

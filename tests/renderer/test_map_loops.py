@@ -15,7 +15,6 @@ from renderer.shading.maps import MapView, look_at_maps
 from renderer.simd.columns import CHUNK
 from scenes.model import Material, Texture
 from shaders.bsdfs.bsdf import MEAN, Bsdf, Use
-from shaders.errors import ShaderError
 from shaders.textures import Images
 from shaders.vector import Color, frame
 
@@ -245,19 +244,6 @@ def test_hits_are_as_maps_say(look, columns, width):
     assert np.ptp(normals, axis=0).max() > 1.0
 
 
-def test_hits_without_maps_stay_as_they_are():
-    chunk, mapped, _ = looked(triangles(RICH))
-    others = np.setdiff1d(np.arange(CHUNK), mapped)
-    assert np.all(chunk["shading"][:, others].T == (7.0, 8.0, 9.0))
-    assert np.all(chunk["parameters"][1, others] == np.float32(PLAIN["diffuse"][0]))
-
-
-@pytest.mark.parametrize("count", [1, 2, 17, 100, CHUNK])
-def test_chunks_of_all_sizes(count):
-    chunk, mapped, found = looked(triangles(RICH, filter="mip"), count=count, width=1.0)
-    assert listed(chunk, mapped, "shading") == pytest.approx(normals_of(found), abs=2e-5)
-
-
 @pytest.mark.parametrize(
     "maps", [{"normal_map": 2}, {"bump_map": 3, "bump_scale": 0.5}, {"normal_map": 2, "bump_map": 3}, {}]
 )
@@ -311,12 +297,6 @@ def test_a_picture_may_multiply_two_colours_one_number_and_a_channel():
     assert np.all(chunk["parameters"][8:, mapped] == 0.0)
 
 
-def test_too_many_uses_of_pictures_are_an_error():
-    maps = {"texture": tuple(Use("alpha", channel) for channel in (0, 1, 2, 0, 1))}
-    with pytest.raises(ShaderError, match="'wood': pictures multiply 5 groups of numbers of bsdf 'toy', at most 4"):
-        maps_of(Material(name="wood", texture=0), row(maps=maps))
-
-
 def test_tangents_lie_along_the_texture():
     """They are unit, in the plane of the shading normal, and of all such vectors the one along which u grows most."""
     snapshot = triangles(replace(RICH, bump_map=-1))
@@ -331,9 +311,3 @@ def test_tangents_lie_along_the_texture():
             along_u = (edges @ np.linalg.inv(to_uv))[:, 0]
             along_u -= normal * (normal @ along_u)
             assert tangent == pytest.approx(along_u / np.linalg.norm(along_u), abs=1e-4)
-
-
-def test_tangents_of_other_materials_are_those_of_any_frame():
-    chunk, mapped, _ = looked(triangles(RICH), bsdf=row(has_tangent=False))
-    frames = [frame(tuple(normal))[0] for normal in listed(chunk, mapped, "shading")]
-    assert listed(chunk, mapped, "tangent") == pytest.approx(np.array(frames), abs=1e-6)

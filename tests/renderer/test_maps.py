@@ -10,7 +10,6 @@ from seen_vertices import vertex_at
 from single_precision import float32
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
-from renderer.camera_paths.bounce import cone_spread
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
@@ -77,18 +76,6 @@ def test_a_map_multiplies_its_colour_and_nothing_else(given, field, names):
         assert after == pytest.approx(expected, rel=1e-6), name
 
 
-def test_the_mean_of_a_roughness_map_multiplies_roughness():
-    rough = Material(kind="metal", specular=WHITE, roughness=0.6)
-    mapped = hit_at(square(replace(rough, roughness_map=0), constant(*HALF), is_linear=True)).parameters
-    assert mapped.alpha == pytest.approx((0.6 * MEAN) ** 2, rel=1e-6)
-
-
-@pytest.mark.parametrize("is_linear", [False, True])
-def test_bytes_are_srgb_unless_they_are_linear(is_linear):
-    hit = hit_at(square(Material(diffuse=WHITE, texture=0), constant(188, 188, 188), is_linear=is_linear))
-    assert hit.parameters.diffuse[0] == pytest.approx(188 / 255 if is_linear else 0.5028864580, rel=1e-6)
-
-
 # --- wrap and filters -------------------------------------------------------------------------------------------------
 
 ROW = [[(0, 0, 0), (100, 100, 100), (200, 200, 200), (250, 250, 250)]]
@@ -104,12 +91,6 @@ ROW = [[(0, 0, 0), (100, 100, 100), (200, 200, 200), (250, 250, 250)]]
 def test_what_is_at_the_edges_of_an_image_and_beyond(wrap, answers):
     textures = pack_scene(square(Material(texture=0), ROW, wrap=wrap, is_linear=True)).surfaces.textures
     for u, byte in answers.items():
-        assert 255.0 * lookup(textures, 0, u, 0.5)[0] == pytest.approx(byte, abs=1e-4)
-
-
-def test_the_nearest_texel_alone():
-    textures = pack_scene(square(Material(texture=0), ROW, filter="nearest", is_linear=True)).surfaces.textures
-    for u, byte in {0.0: 0, 0.249: 0, 0.251: 100, 0.74: 200, 0.76: 250, 1.01: 0, -0.01: 250}.items():
         assert 255.0 * lookup(textures, 0, u, 0.5)[0] == pytest.approx(byte, abs=1e-4)
 
 
@@ -146,12 +127,6 @@ def test_a_cone_sees_as_much_as_it_is_wide_over_the_cosine():
     finer, coarser = (np.array(lookup(textures, int(level) + step, 0.7, 0.6)) for step in (0, 1))
     assert 0.1 < level % 1.0 < 0.9
     assert hit.parameters.diffuse == pytest.approx(finer + (coarser - finer) * (level % 1.0), rel=1e-5)
-
-
-def test_a_cone_widens_by_scattering():
-    assert cone_spread(0.0) == 0.0
-    assert cone_spread(1.0 / math.pi) == pytest.approx(0.1 * math.sqrt(math.pi))
-    assert cone_spread(1e-9) == cone_spread(1e-6) > cone_spread(1.0)
 
 
 def distant_checkerboard(kind):
@@ -228,11 +203,6 @@ def test_a_constant_tilt_is_a_plane_with_that_normal(side, uvs):
     assert found.is_outside == plane.is_outside
 
 
-def test_a_scale_flattens_normals():
-    hit = hit_at(square(Material(normal_map=0, normal_scale=0.5), constant(200, 90, 230), is_linear=True))
-    assert hit.shading == pytest.approx(unit(0.5 * TILT[0], 0.5 * TILT[1], TILT[2]), abs=1e-6)
-
-
 def ramp(across, down, side=16):
     """Heights that rise by so many bytes from texel to texel."""
     rows, columns = np.indices((side, side))
@@ -249,11 +219,6 @@ def test_a_ramp_of_heights_has_its_slope(across, down, side):
     slope_y = -scale * down / 255.0 * 16 / HIGH
     expected = np.array(unit(-slope_x, -slope_y, 1.0)) * side
     assert hit_at(snapshot, (0.0, 0.0, side)).shading == pytest.approx(expected, abs=1e-6)
-
-
-def test_without_texture_coordinates_heights_tilt_nothing():
-    snapshot = square(Material(bump_map=0, normal_map=0), constant(128, 128, 255), np.zeros((2, 3, 2)), is_linear=True)
-    assert hit_at(snapshot).shading == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
 
 
 def test_no_normal_mirrors_into_its_own_surface():

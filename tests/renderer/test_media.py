@@ -8,10 +8,8 @@ import pytest
 from driver_passes import passes
 from small_scenes import flat_snapshot, quad, sphere
 
-from renderer.errors import UsageError
 from renderer.scene.media import entered, left, stacks_at
 from renderer.scene.packed_scene import pack_scene
-from renderer.scene.photon_scene import HAS_MEDIA
 from scenes.lights import DistantLight, PointLight
 from scenes.model import Camera, Material
 
@@ -130,14 +128,6 @@ def test_where_solids_overlap_one_is_there(amber, pale, down, up):
     np.testing.assert_allclose(made_by(lit, "whitted"), 0.5 * seen * np.exp(-0.5 * (PALE + up + AMBER)), rtol=1e-4)
 
 
-def test_a_bubble_with_a_priority_is_empty():
-    parts = [(plate(-0.2), GLOWING), (block(0.0, 1.0), solid(AMBER))]
-    bubble = (block(0.4, 0.7, 0.5), solid(priority=1))
-    np.testing.assert_allclose(made_by(scene(*parts, bubble), "path"), np.exp(-0.7 * AMBER), rtol=1e-4)
-    sheets = (bubble[0], solid())
-    np.testing.assert_allclose(made_by(scene(*parts, sheets), "path"), np.exp(-AMBER), rtol=1e-4)
-
-
 def test_a_border_bends_by_the_indices_of_both_sides():
     """The eye is in water and sees what shines in a block of glass there."""
     glass = (block(0.0, 0.6, 0.5), solid(ior=1.5))
@@ -181,13 +171,6 @@ def test_a_solid_of_lower_priority_is_not_there_inside_of_another():
     np.testing.assert_allclose(made_by(seen, "path"), np.exp(-AMBER), rtol=1e-4)
 
 
-def test_endless_absorption_leaves_nothing():
-    """Below an endless surface of water the eye looks down."""
-    red_left = solid((0.0, 0.7, 1.5), 1.33)
-    seen = scene((plate(1.0, half=100.0), red_left), camera=from_height(0.5), background=(0.2, 0.3, 0.4))
-    np.testing.assert_allclose(made_by(seen, "path"), (0.2, 0.0, 0.0), rtol=1e-6)
-
-
 @pytest.mark.parametrize("driver", ["path", "photon"])
 def test_media_depend_on_no_thread_and_no_size_of_batch(driver):
     glass = (block(0.2, 0.6, 0.4), solid(PALE, 1.5))
@@ -196,12 +179,6 @@ def test_media_depend_on_no_thread_and_no_size_of_batch(driver):
     first, other = (passes(lit, driver, 2, threads=threads, batch_rays=rays) for threads, rays in ((1, 4096), (2, 256)))
     assert first.max() > 0.0
     np.testing.assert_array_equal(first, other)
-
-
-def test_scenes_without_absorption_and_priority_have_no_media():
-    clear = scene((block(0.0, 1.0), solid(ior=1.5)), (plate(2.0), Material(absorption=(1.0, 1.0, 1.0))))
-    assert not pack_scene(clear).photon_scene.flags & HAS_MEDIA
-    assert pack_scene(scene((block(0.0, 1.0), solid(ior=1.5, priority=1)))).photon_scene.flags & HAS_MEDIA
 
 
 def test_a_stack_forgets_the_first_of_five_media():
@@ -228,10 +205,3 @@ def test_points_know_which_solids_they_are_in():
     assert (np.array(found) == inside)[is_clear].all()
     in_both = inside.all(axis=1) & (np.linalg.norm(points, axis=1) < 0.8)
     assert set(stacks[in_both]) == {0x0102}  # the inner one is on top
-
-
-def test_more_media_than_a_byte_tells_apart_are_refused():
-    parts = [(plate(0.01 * k), solid((k, 0.0, 0.0), 1.5)) for k in range(256)]
-    with pytest.raises(UsageError, match="256 materials that let light through differ in absorption, ior or priority"):
-        pack_scene(scene(*parts))
-    assert pack_scene(scene(*parts[:255])).photon_scene.media.of_materials.max() == 255

@@ -16,10 +16,9 @@ from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
 from renderer.fleet import seats
-from renderer.fleet.seats import Seat, members_here
+from renderer.fleet.seats import Seat
 from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
-from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
@@ -118,16 +117,6 @@ def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
     assert usable_bytes() == pytest.approx(there / 4, rel=0.2)
 
 
-@pytest.mark.parametrize(
-    ("gpus", "cluster", "members"),
-    [(3, None, 3), ("all", None, 5), (None, "local:4", 4), (None, "tcp://10.0.0.1:8786", 0), (None, None, 0)],
-)
-def test_members_of_this_host(gpus, cluster, members, monkeypatch):
-    monkeypatch.setattr("tracecore.cuda.device.gpu_unavailable_reason", lambda index=None: None)
-    monkeypatch.setattr("tracecore.cuda.device.gpu_count", lambda: 5)
-    assert members_here(gpus, cluster) == members
-
-
 def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):
     """Those of --gpus are for all together, those of --cluster for each worker."""
 
@@ -154,16 +143,6 @@ def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys
     assert cli.main([*words, *where]) == 2
     assert re.search(r"this takes about 0\.\d GB, and there is room for 0\.0 GB", capsys.readouterr().err)
     assert cli.main([*words, "--device", "cpu"]) == 0
-
-
-def test_a_photon_run_by_members_counts_what_is_on_its_way(cornell):
-    alone, two = (photon_run_bytes(cornell, 10**6, members=members) for members in (0, 2))
-    assert two.parts["triangles"] == 3 * alone.parts["triangles"]
-    assert two.parts["photons"] == alone.parts["photons"]
-    assert two.parts["photons under way"] == alone.parts["photons under way"] + memory.KEPT_BYTES * 10**6
-    assert two.processes == 3
-    counted = photon_run_bytes(cornell, 10**6, is_kept=False, members=2)
-    assert counted.parts["photons under way"] == alone.parts["photons under way"]
 
 
 def test_memory_bounds_the_passes_under_way(cornell):

@@ -14,7 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.path import PathDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
-from renderer.run.motion import UNSEEN, Motion, block_of, looks_same
+from renderer.run.motion import UNSEEN, Motion, looks_same
 from renderer.run.picture import pass_source
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
@@ -73,11 +73,6 @@ def images(place, indices, **chosen):
         return np.array([one.values for one in made.passes(iter(indices))]), made
 
 
-def test_blocks_double_after_each_round():
-    assert [block_of(index, 3) for index in range(21)] == [0, 1, 2, 3, 3, 4, 4, 5, 5, *[6] * 4, *[7] * 4, *[8] * 4]
-    assert [block_of(index, 1) for index in range(7)] == [0, 1, 1, 2, 2, 2, 2]
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2**63])
 def test_times_are_spread_evenly_over_the_shutter(seed):
     motion = Motion(shutter=0.5, samples=16, snapshot_at=moving_square, choice=CHOICE)
@@ -85,13 +80,6 @@ def test_times_are_spread_evenly_over_the_shutter(seed):
         times = np.sort([motion.time_of(block, 3.0, seed) for block in range(count)])
         assert np.all((times >= 3.0) & (times < 3.5))
         assert np.all(np.floor((times - times[0]) * count / 0.5 + 1e-9) == np.arange(count))
-
-
-def test_seeds_have_times_of_their_own():
-    motion = Motion(shutter=1.0, samples=16, snapshot_at=moving_square, choice=CHOICE)
-    firsts = [motion.time_of(0, 0.0, seed) for seed in range(1000)]
-    counts = np.histogram(firsts, bins=10, range=(0.0, 1.0))[0]
-    assert ((counts - 100.0) ** 2 / 100.0).sum() < 9.0 + 4.0 * np.sqrt(2.0 * 9.0)
 
 
 def test_a_moving_square_is_a_trapezoid():
@@ -199,17 +187,6 @@ def test_a_snapshot_that_differs_in_anything_to_be_seen_looks_different(field):
     value = other[field] if field in other else getattr(still, field) + 1
     assert looks_same(still, replace(still, time=9.0, cameras={"other": FRONT}, positions=still.positions.copy()))
     assert not looks_same(still, replace(still, **{field: value}))
-
-
-def test_radius_and_counts_are_those_of_one_picture():
-    opened = []
-    with making_of(moving_square, "photon", samples=4, opened=opened) as made:
-        seen, settings = [one.values for one in made.passes(iter(range(4)))], made.driver.settings
-    assert len(seen) == len(opened) == 4
-    assert made.work.rays.camera == 4 * 16 * 4
-    assert made.traced.rays >= made.work.rays.total
-    assert made.traced.batches >= 4
-    assert settings.radius is not None
 
 
 def moving_lamp(time):

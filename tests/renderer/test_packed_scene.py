@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, quad
+from small_scenes import closed_box, flat_snapshot
 
 import scenes
 from renderer.scene.materials import dressed
-from renderer.scene.packed_scene import pack_after, pack_ahead, pack_camera, pack_scene
+from renderer.scene.packed_scene import pack_after, pack_camera, pack_scene
 from renderer.scene.photon_scene import (
     BENT,
     GLOWS,
@@ -30,7 +30,6 @@ from shaders.bsdfs.diffuse import Diffuse
 from shaders.bsdfs.nff import Nff
 from shaders.lights import LIGHT_POSITION, LIGHT_STRENGTH, POINT, TRIANGLE
 from shaders.registry import get_shader
-from shaders.surface import MATERIAL
 
 PLAIN = Material(diffuse=(0.1, 0.2, 0.3))
 RED_LAMP = Material(diffuse=(0.0, 0.0, 0.0), emission=(5.0, 0.0, 0.0))
@@ -169,13 +168,6 @@ def test_point_lights_and_glowing_triangles_are_lights():
     assert np.array_equal(first_corners, snapshot.positions[[2, 7, 9], 0])
 
 
-def test_a_scene_without_lights_or_triangles_can_be_packed():
-    assert len(pack_scene(flat_snapshot(closed_box(), [PLAIN])).lights.rows) == 0
-    empty = pack_scene(flat_snapshot(np.zeros((0, 3, 3)), []))
-    assert (empty.surfaces.materials.shape, empty.surfaces.materials.dtype) == ((0,), MATERIAL)
-    assert len(empty.lights.rows) == 0
-
-
 def test_surfaces_are_those_of_the_snapshot():
     rng = np.random.default_rng(1)
     snapshot = flat_snapshot(
@@ -188,16 +180,6 @@ def test_surfaces_are_those_of_the_snapshot():
         assert np.array_equal(getattr(packed.surfaces, name), getattr(snapshot, name)), name
     np.testing.assert_allclose(packed.bsdfs.numbers["numbers"][:, :3], [PLAIN.diffuse, RED_LAMP.diffuse], rtol=1e-6)
     assert packed.background == (0.1, 0.2, 0.3)
-
-
-def test_textures_are_packed_in_their_order():
-    images = [np.full((2, 3, 3), value, np.uint8) for value in (0, 255)]
-    plain = flat_snapshot(quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)), [PLAIN])
-    textures = tuple(Texture(name=str(i), pixels=image) for i, image in enumerate(images))
-    packed = pack_scene(type(plain)(**(vars(plain) | {"textures": textures}))).surfaces.textures
-    assert packed.table[:, :3].tolist() == [[0, 3, 2], [6, 3, 2]]
-    assert packed.texels[:6].max() == 0.0
-    assert packed.texels[6:].min() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("size", [(300, 100), (100, 300)])
@@ -247,10 +229,3 @@ def test_what_moved_or_turned_or_was_painted_is_packed_again():
         replace(snapshot, positions=moved[1:], normals=turned[1:], uvs=snapshot.uvs[1:], material_ids=painted[1:] * 0),
     ):
         assert dict(arrays_of(pack_after(one, known))) == dict(arrays_of(pack_after(one, None)))
-
-
-def test_what_is_packed_ahead_is_taken_once():
-    snapshot = flat_snapshot(closed_box(), [PLAIN])
-    ahead = pack_ahead(snapshot, None)
-    assert pack_scene(snapshot) is ahead
-    assert pack_scene(snapshot) is not ahead

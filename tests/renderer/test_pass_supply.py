@@ -7,7 +7,7 @@ import numpy as np
 
 from renderer.drivers.shares import MOST_RUN, MapShare, PhotonShare, Share, run_of
 from renderer.photons.ranges import RANGE_PHOTONS
-from renderer.run.members.pass_supply import MOST_AHEAD, MOST_SEQUENTIAL, Cutting, PassSupply
+from renderer.run.members.pass_supply import MOST_SEQUENTIAL, Cutting, PassSupply
 
 
 def supply(passes: int, first: int = 0, carried: Any = None, **cutting: Any) -> PassSupply:
@@ -67,13 +67,6 @@ def test_passes_of_long_pictures_are_handed_out_as_runs() -> None:
     assert [(share.index, share.passes) for share in all_of(ends_early)] == [(20, 16), (36, 5)]
 
 
-def test_no_more_passes_are_under_way_than_may_be() -> None:
-    one = supply(1000)
-    assert len(taken(one)) == 2 * MOST_AHEAD
-    one.finish(None)
-    assert taken(one) == [f"pass {2 * MOST_AHEAD}"]
-
-
 def test_photons_then_maps_then_parts() -> None:
     """Photons are given on in their order, whichever came first."""
     one = supply(1)
@@ -112,17 +105,6 @@ def test_photons_of_passes_are_traced_ahead_of_what_the_passes_need() -> None:
     assert [str(share) for share in made] == [*parts(1), *photons(3)]
     assert made[0].carried is carried
     assert made[0].given.content == "second"
-
-
-def test_what_is_nearer_to_its_end_comes_first() -> None:
-    one = supply(9, is_sequential=True)
-    shares = [one.take() for _ in range(3)]
-    for share in shares[:2]:
-        one.note(share, {})
-    maps = one.take()
-    assert str(maps) == "the photon maps of pass 0"  # before the other half of the photons of pass 1
-    one.note(maps, "lookup")
-    assert taken(one)[:3] == [*parts(0), photons(1)[1]]
 
 
 def test_a_picture_goes_on_with_what_passes_before_have_left() -> None:

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from driver_passes import block_means, opened, passes, sidak_bound, z_scores
 from small_scenes import closed_box, flat_snapshot, quad
-from test_light_kinds import KINDS, SPOT
+from test_light_kinds import KINDS
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
-from renderer.photons import targets
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch
-from renderer.photons.targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
+from renderer.photons.targets import LEAST_SHARE, light_budgets, projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
@@ -202,38 +201,6 @@ def test_without_mirrors_in_a_closed_room_nothing_changes():
     assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 5)
 
 
-def test_lamps_in_a_room_are_not_asked_what_they_reach(monkeypatch):
-    """What asks them is not even compiled then."""
-    monkeypatch.setattr(targets, "reaches", None)
-    scene = pack_scene(room())
-    assert projected(scene, 0.0) is scene
-
-
-def test_objects_far_apart_have_spheres_of_their_own():
-    places = np.array([(0, 0, 0), (5, 0, 0), (5, 4, 0), (0, 0, 9)])
-    stones = np.concatenate([octahedron(place, 0.3 + 0.1 * k) for k, place in enumerate(places)])
-    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [GLASS])))
-    order = np.argsort(spheres[:, 3])
-    np.testing.assert_allclose(spheres[order], np.column_stack([places, [0.3, 0.4, 0.5, 0.6]]), atol=1e-3)
-
-
-def test_many_objects_share_a_few_spheres():
-    generator = np.random.default_rng(3)
-    stones = np.concatenate([octahedron(generator.uniform(-5.0, 5.0, 3), 0.1) for _ in range(60)])
-    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [MIRROR])))
-    assert len(spheres) == MOST_TARGETS
-    assert spheres[:, 3].max() < 5.0
-    reach = np.linalg.norm(stones.reshape(-1, 1, 3) - spheres[None, :, :3], axis=2) <= spheres[:, 3]
-    assert reach.any(axis=1).all()
-
-
-def test_triangles_hang_together_by_their_corners():
-    strip = np.concatenate([quad((i, 0, 0), (i + 1, 0, 0), (i + 1, 1, 0), (i, 1, 0)) for i in range(50)])
-    shuffled = np.random.default_rng(1).permutation(100)
-    triangles = np.concatenate([strip[shuffled], strip[:1] + np.float32(100.0)])
-    assert connected(triangles).tolist() == 100 * [0] + [1]
-
-
 def lamps_around_a_stone():
     """One weak lamp near a stone, six strong ones, and one without power."""
     near = PointLight(position=(0.6, 0.6, 0.55), intensity=(0.1, 0.1, 0.1))
@@ -257,19 +224,6 @@ def test_every_light_has_its_share_and_a_lamp_beside_glass_has_more(share):
     np.testing.assert_allclose(watts, expected, rtol=1e-5)
     task = photon_task(guided, RenderSettings(width=8, height=8), 0, 0)
     assert task.flux_unit == pytest.approx(guided.photon_scene.emitters["flux"].max(), rel=1e-5)
-
-
-def test_spots_have_budgets_too():
-    scene = pack_scene(replace(yard("point"), lights=(SPOT, *KINDS["all"][0])))
-    guided = projected(scene, 0.5)
-    others = guided.photon_scene.others >= 0
-    assert others.tolist() == [True, False, True, True, True]
-    flux = np.array([emitted(guided, 3000, sequence)[1].mean() for sequence in range(16)])
-    usual = np.array([emitted(scene, 3000, sequence)[1].mean() for sequence in range(16)])
-    # the point lamp's photons that no longer escape are missing from the mean: it is above the floor
-    assert flux.mean() < usual.mean()
-    chosen = guided.photon_scene.lights.probability[others]
-    assert np.all(chosen >= 0.5 * scene.lights.probability[others])
 
 
 @pytest.mark.parametrize("snapshot", [yard("all"), room(), lamps_around_a_stone()], ids=["yard", "room", "lamps"])

@@ -97,14 +97,6 @@ def test_pilot_and_rounds_are_one_run(rounds):
     np.testing.assert_allclose(total_flux(run.photons) * run.scale, watts, rtol=0.03)
 
 
-def test_one_round_after_the_pilot_is_enough(rounds):
-    for seed in range(12):
-        rounds.clear()
-        run_until(20_000, seed=seed)
-        assert len(rounds) == PILOT_PARTS + 1
-        assert rounds[PILOT_PARTS - 1].stop == 20_000 // 16 // PILOT_PARTS * PILOT_PARTS
-
-
 def test_a_pilot_is_neither_small_nor_large(rounds):
     run = run_until(1)
     assert (len(rounds), rounds[-1].stop) == (PILOT_PARTS, PILOT_PHOTONS[0])
@@ -213,15 +205,6 @@ def test_photons_to_emit_with_a_margin_of_three_standard_errors():
     # Once more have been emitted the mean is known better, which leaves the variance of the photons to come.
     margin = 3.0 * np.sqrt(16.0 / 3.0 * (600.0 + 0.36)) / 2.0
     assert photons_to_emit(pilot, counted(1_000_000, 2_000_000), 2_001_200) == int(np.ceil(600.0 + margin))
-
-
-def test_parts_that_happen_to_be_equal_prove_nothing():
-    pilot = [counted(100, 200)] * 4
-    assert photons_to_emit(pilot, counted(400, 800), 2000) == int(np.ceil(600.0 + 3.0 * np.sqrt(2.0 * 1500.0) / 2.0))
-
-
-def test_photons_to_emit_after_a_pilot_that_stored_none():
-    assert photons_to_emit([counted(100, 0)] * 4, counted(800, 0), 5) == 800
 
 
 # What cannot be traced

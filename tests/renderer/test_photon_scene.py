@@ -9,26 +9,17 @@ from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import (
     BENT,
-    EMITTER,
-    GLOWS,
     MAPPED,
     MATERIAL_MASK,
     MIXED,
-    SHEET,
     STORES,
     TEXTURED,
-    TRIANGLE_RECORD,
     pack_aliases,
 )
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
 from shaders import registry
 from shaders.octahedral import unpack_unit
-
-
-def test_records_fill_their_rows():
-    assert TRIANGLE_RECORD.itemsize == 32
-    assert EMITTER.itemsize == 64
 
 
 def test_facets_lie_in_their_planes():
@@ -101,17 +92,6 @@ def test_pictures_that_are_more_than_a_plain_texture_are_mapped():
         assert flags & (MAPPED | TEXTURED) == expected, (material, look)
 
 
-def test_sheets_that_bend_nothing_are_marked():
-    sheet = Material(kind="dielectric", transmittance=0.5, ior=1.0)
-    materials = [
-        sheet,
-        Material(kind="nff", diffuse=(0.5, 0.5, 0.5), transmittance=0.5, ior=0.0),
-        replace(sheet, ior=1.5),
-        replace(sheet, transmittance=0.0),
-    ]
-    assert kinds_of(materials) == [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, MIXED]
-
-
 @pytest.fixture
 def _own_registry(monkeypatch):
     """Registrations are forgotten after the test."""
@@ -123,15 +103,6 @@ def test_what_a_function_looks_at_is_no_sheet_and_mapped():
     registry.register_shader(replace(registry.get_shader("dielectric"), name="stained", at_point=lambda p, own: own))
     sheet = Material(kind="stained", transmittance=0.5, ior=1.0)
     assert kinds_of([sheet]) == [MAPPED | MIXED | STORES]
-
-
-def test_what_the_eye_alone_looks_at_is_marked():
-    materials = [
-        Material(diffuse=(0.0, 0.0, 0.0), emission=(0.0, 0.0, 1.0)),
-        Material(diffuse=(0.0, 0.0, 0.0), backdrop=(1.0, 0.0, 0.0)),
-        Material(diffuse=(0.5, 0.5, 0.5)),
-    ]
-    assert kinds_of(materials) == [GLOWS, GLOWS, STORES]
 
 
 @pytest.mark.parametrize(
@@ -166,12 +137,6 @@ def test_texels_are_bytes_and_decode_to_what_the_eye_reads():
     assert np.array_equal(packed.textures["uvs"], box.uvs)
     assert packed.textures.itemsize == 32
     assert packed.textures.ctypes.data % 64 == 0
-
-
-def test_without_textures_there_are_no_texture_coordinates():
-    packed = pack_scene(lamp_in_box()).photon_scene
-    assert len(packed.textures) == 0
-    assert packed.texels.tolist() == [0xFFFFFF]
 
 
 @pytest.mark.parametrize("size", [(1, 65_535), (65_535, 1), (1, 65_536), (65_536, 1)])
@@ -221,14 +186,6 @@ def test_other_triangles_are_lights_of_their_own():
     dim = Material(emission=(0.5, 1.0, 1.5))
     lights, _ = emitters(LOZENGE, [GLOW, dim], material_ids=[0, 1])
     assert lights["size"].tolist() == [0.0, 0.0]
-
-
-def test_squares_are_found_among_thousands_of_lights():
-    squares = np.concatenate([LOZENGE + np.float32([0, k, 0]) for k in range(3000)])
-    lights, _ = emitters(np.concatenate([LOZENGE[:1] - np.float32([0, 9, 0]), squares]))
-    assert lights["size"].tolist() == [0.0, *[1.0] * 3000]
-    assert lights["edge_1"].tolist() == [lights["edge_1"][0].tolist(), *[lights["edge_1"][1].tolist()] * 3000]
-    assert np.array_equal(np.unique(lights["origin"][1:, 1].round()), np.arange(3000.0))
 
 
 def test_each_triangle_is_in_one_light():

@@ -1,6 +1,5 @@
 """Batches of photons: every photon is traced once and accounted for, whatever the batch, the place and the thread."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
-from renderer.photons.emission import EVEN, GOLDEN, launch
+from renderer.photons.emission import launch
 from renderer.photons.photon_map import PHOTON_FLUX, unpack_flux
 from renderer.photons.scattering import make_photons_ready
 from renderer.photons.shading import needs_uv, shade_batch
@@ -176,20 +175,6 @@ def test_rays_have_the_bsdf_of_what_they_hit(rays):
     assert np.all(words[last:] == 77)
 
 
-def test_a_range_is_a_part_of_the_whole():
-    shoot = Shooter(lamp_in_box())
-    whole, _ = shoot(3_000)
-    parts = [shoot(1_000, first=first)[0] for first in (0, 1_000, 2_000)]
-    assert np.array_equal(np.concatenate(parts), whole)
-
-
-def test_the_first_photons_may_be_left_out():
-    everything, _ = Shooter(lamp_in_box())(2_000)
-    indirect, _ = Shooter(lamp_in_box(), min_bounces=1)(2_000)
-    assert len(indirect) == len(everything) - 2_000
-    assert set(map(bytes, indirect)) < set(map(bytes, everything))
-
-
 def test_a_batch_stays_full_until_no_photon_is_left():
     shoot, capacity = Shooter(lamp_in_box()), 512
     supply, store, active, sizes = np.array([0, 3_000]), PhotonStore(), 0, []
@@ -239,38 +224,6 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
 
 
-def test_points_without_edges_send_what_lights_with_edges_of_no_length_do():
-    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=LAMPS))
-    assert shoot.scene.photon_scene.are_points
-    batches = [columns(shoot.scene, 250) for _ in range(2)]
-    for batch, are_points in zip(batches, (True, False), strict=True):
-        scene = shoot.scene.photon_scene._replace(are_points=are_points)
-        launch(scene, shoot.task, batch, (5, 100, 245))
-    points, lights = batches
-    assert np.array_equal(points.rays, lights.rays)
-    assert np.array_equal(points.paths, lights.paths)
-    places = [light.position for light in LAMPS]
-    assert np.abs(points.rays[:3, 5:250].T[:, None] - places).max(axis=2).min(axis=1).max() < 1e-6
-    glowing = Shooter(replace(glowing_square(), lights=LAMPS))
-    assert not glowing.scene.photon_scene.are_points
-
-
-def test_multiples_of_emission_are_not_related():
-    """Sums of small multiples of any two or three of them, light and four numbers, are far from integers: the product
-    of the multiples and that distance is (Zaremba: Good lattice points, discrepancy, and numerical integration, 1966).
-    """
-    shares = np.array([GOLDEN, *EVEN]) / 2.0**32
-    multiples = np.arange(-20, 21)
-    for count, least in ((2, 0.01), (3, 0.002)):
-        for chosen in itertools.combinations(shares, count):
-            grid = np.stack(np.meshgrid(*(multiples,) * count), axis=-1).reshape(-1, count)
-            grid = grid[np.abs(grid).max(axis=1) > 0]
-            size = np.maximum(1, np.abs(grid)).prod(axis=1)
-            total = grid @ np.array(chosen)
-            kept = size <= 64
-            assert (size * np.abs(total - np.round(total)))[kept].min() > least
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_fresh_photons_fill_light_and_directions_evenly(seed):
     """Any run of them, far more so than by chance: chi-squared of random ones would be 31 +- 8."""
@@ -284,18 +237,6 @@ def test_fresh_photons_fill_light_and_directions_evenly(seed):
         counts, _ = np.histogram(share, bins=32, range=(0.0, 1.0))
         assert counts.sum() == 4096
         assert np.square(counts - 128.0).sum() / 128.0 < 8.0
-
-
-def test_passes_are_moved_against_each_other():
-    """Where the first photon leaves is as random over passes as over seeds."""
-    firsts = []
-    for sequence in range(64):
-        shoot = Shooter(glowing_square(), sequence=sequence)
-        batch = columns(shoot.scene, 64)
-        launch(shoot.scene.photon_scene, shoot.task, batch, (0, 0, 64))
-        firsts.append((batch.rays[0, 0] - 0.4) / 0.2)
-    counts, _ = np.histogram(firsts, bins=4, range=(0.0, 1.0))
-    assert np.square(counts - 16.0).sum() / 16.0 < 16.3  # chi-squared of 3 degrees of freedom, 0.001
 
 
 def test_only_what_is_ours_is_written():
@@ -406,14 +347,6 @@ def test_no_photon_has_more_power_than_it_left_the_lamp_with(specular):
     assert counters[PHOTONS_STORED] > 8_000
 
 
-def test_only_textures_and_bent_normals_need_uv():
-    plain, bent = lamp_in_box(), lamp_in_box()
-    bent.normals[3] = (0.6, 0.0, 0.8)
-    assert not needs_uv(pack_scene(plain))
-    assert needs_uv(pack_scene(bent))
-    assert needs_uv(pack_scene(traced_box([0, 0, 0])))
-
-
 @pytest.mark.parametrize("triangles", [1, 2, 3])
 def test_photons_leave_all_of_a_light_evenly(triangles):
     """A triangle, a parallelogram of two, or both: each half has its share by area, and is covered evenly."""
@@ -436,16 +369,6 @@ def test_photons_leave_all_of_a_light_evenly(triangles):
     means = [(2 / 3, 1 / 3, 1 / 4), (1 / 3, 2 / 3, 1 / 4), (1 / 3, 1 / 3, 1 / 12)]
     for part, expected in zip(parts[:triangles], means, strict=False):
         np.testing.assert_allclose([u[part].mean(), v[part].mean(), (u * v)[part].mean()], expected, atol=0.006)
-
-
-@pytest.mark.parametrize("make", [lamp_in_box, open_room])
-def test_where_nothing_is_sharp_there_is_no_caustic(make):
-    shoot = Shooter(make(), min_bounces=1)
-    shoot.task = shoot.task._replace(only_caustics=True)
-    stored, counters = shoot(2_000)
-    assert len(stored) == 0
-    assert counters[PHOTONS_ABSORBED] + counters[PHOTONS_ESCAPED] == counters[PHOTONS_EMITTED] == 2_000
-    assert counters[PHOTON_RAYS] == 2_000
 
 
 def test_caustic_photons_are_those_that_mirrors_and_glass_alone_have_brought():

@@ -45,16 +45,6 @@ def test_photons_are_put_in_order_of_path_and_as_kept(threads):
     assert np.array_equal(ordered - ordered[:, :1], np.tile(100 * np.arange(PHOTON_WORDS), (7, 1)))
 
 
-def test_the_highest_indices_are_told_apart():
-    store = PhotonStore()
-    keep(store, [(2**32 - 2, 0), (2**32 - 1, 0), (2**32 - 2, 1)])
-    assert in_order([store], 2**32 - 3, 3, CallingThread())[:, 0].tolist() == [
-        (10 * (2**32 - 2)) % 2**32,
-        (10 * (2**32 - 2) + 1) % 2**32,
-        (10 * (2**32 - 1)) % 2**32,
-    ]
-
-
 def test_many_photons_of_many_stores_come_into_order():
     random = np.random.default_rng(1)
     photons = [(index, rank) for index in range(1000) for rank in range(random.integers(0, 5))]
@@ -65,10 +55,6 @@ def test_many_photons_of_many_stores_come_into_order():
         keep(store, mine)
     ordered = in_order(stores, 0, 1000, helpers(2))
     assert ordered[:, 0].tolist() == [10 * index + rank for index, rank in photons]
-
-
-def test_no_photon_is_no_row():
-    assert in_order([PhotonStore()], 7, 0, CallingThread()).shape == (0, PHOTON_WORDS)
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):

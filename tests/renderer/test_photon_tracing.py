@@ -13,11 +13,9 @@ from renderer.drivers.pass_photons import photon_task
 from renderer.photons.photon_map import PHOTON, PHOTON_NORMAL, SURFACES_LEFT
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
-from renderer.simd.columns import CHUNK, ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Material
 from shaders.octahedral import unpack_unit
-from tracecore.kernels.ring_records import COLUMN_PAD
 from tracecore.workers.pool import WorkerPool
 
 WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.0))
@@ -60,27 +58,12 @@ def test_paths_are_cut_after_so_many_surfaces():
     assert traced.counts.terminated / 20_000 == pytest.approx(0.216, abs=0.015)
 
 
-def test_photons_find_the_form_factor_of_parallel_squares():
-    glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 2.0, 4.0))
-    traced = Shooter(floor_and_ceiling(materials=[glowing, WHITE]), max_bounces=1)(200_000)
-    # Unit squares at distance 1: F = 0.199825 (Howell: A Catalog of Radiation Heat Transfer Configuration Factors).
-    share = 1.0 - traced.counts.escaped / traced.counts.emitted
-    assert abs(share - 0.199825) < 4.0 * math.sqrt(0.2 * 0.8 / 200_000)
-
-
 def test_the_flux_in_the_map_is_that_of_all_orders_of_reflection():
     shoot = Shooter(lamp_in_box(albedo=(0.4, 0.5, 0.6)))
     watts = np.array([shoot.watts(shoot(4_000, sequence)) for sequence in range(24)])
     emitted = 4.0 * math.pi * np.array([1.0, 2.0, 3.0])
     assert np.all(z_score(watts, emitted / (1.0 - np.array([0.4, 0.5, 0.6]))) < 4.0)
     assert np.all(watts.std(axis=0) < 0.05 * watts.mean(axis=0))
-
-
-def test_photons_straight_from_the_light_can_be_left_out():
-    everything = Shooter(lamp_in_box())(5_000)
-    indirect = Shooter(lamp_in_box(), min_bounces=1)(5_000)
-    assert indirect.counts.stored == everything.counts.stored - 5_000
-    assert indirect.rays == everything.rays
 
 
 @pytest.mark.parametrize(("threads", "batch_rays"), [(1, 256), (3, 512), (3, 4096), (2, 65536)])
@@ -114,14 +97,6 @@ def test_passes_of_one_photon_are_enough():
     shoot = Shooter(box, max_bounces=1, threads=1)
     watts = np.array([shoot.watts(shoot(1, sequence)) for sequence in range(1000)])
     assert np.all(z_score(watts, 4.0 * math.pi * np.array([3.0, 1.0, 3.0 / 700.0])) < 4.0)
-
-
-def test_a_scene_of_many_strong_lights():
-    """Each photon stands for all of 400 lights, however strong."""
-    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(3e6, 1e6, 0.0))
-    box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5))], lights=400 * [lamp])
-    shoot = Shooter(box, max_bounces=1)
-    np.testing.assert_allclose(shoot.watts(shoot(2_000)), 1600.0 * math.pi * np.array([3e6, 1e6, 0.0]), rtol=2e-3)
 
 
 def test_a_photon_knows_where_it_landed_and_where_it_came_from():
@@ -187,9 +162,3 @@ def test_lights_get_photons_in_proportion_to_power():
     on_floor = positions[positions[:, 2] < 0.001]
     left = np.mean(on_floor[:, 0] < 0.5)
     assert abs(left - 0.1) < 0.01
-
-
-def test_columns_of_a_ring_have_room_for_a_pair_of_vectors_behind_the_last_ray():
-    """Loops write it (`PhotonBatch`); behind it the next row begins."""
-    assert COLUMN_PAD >= 2 * ELEMENTS
-    assert CHUNK % (2 * ELEMENTS) == 0

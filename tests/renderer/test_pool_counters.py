@@ -92,9 +92,3 @@ def test_rays_are_left_in_the_slots(pool):
     assert (sample.dtype, sample.flags.c_contiguous) == (np.float32, True)
     one_thread = [[4.0, 5.0, 6.0, 0.0, float(i), 2.0, 3.0, np.inf] for i in range(7)]
     assert sample.tolist() == 2 * one_thread
-
-
-def test_a_sample_is_no_larger_than_asked_for(pool):
-    run_on(pool, 256)
-    assert len(pool.sample_rays()) == 512
-    assert np.array_equal(pool.sample_rays(300), pool.sample_rays()[:300])

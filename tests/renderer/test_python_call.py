@@ -132,12 +132,6 @@ def test_scenes_by_name_path_and_object(whitted: Picture, tmp_path: Path) -> Non
         assert np.array_equal(renderer.render(given, SMALL).image, whitted.image)
 
 
-@pytest.mark.parametrize("scene_view", [{"frame": 1}, {"time": 0.5}, {"shutter": 0.1}])
-def test_a_snapshot_has_one_moment(scene_view: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="one moment of a scene"):
-        renderer.render(scenes.load("cornell").at_frame(0), SMALL, **scene_view)
-
-
 def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     renderer.render("cornell", SMALL, passes=1, quiet=False)
     assert "driver 'whitted' cannot see light of glowing surfaces" in caplog.text

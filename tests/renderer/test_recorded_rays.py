@@ -166,24 +166,6 @@ def test_scenes_are_recorded_and_read(tmp_path, capsys):
     assert "it is not empty" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--write", "sets"], "--write needs a scene"),
-        (["cornell", "--write", "sets", "--json", "a.json"], "--json does nothing with --write"),
-        (["cornell", "cornell", "--write", "sets"], "the same folder: cornell, cornell"),
-        (["cornell", "--read", "sets"], "leave their names out"),
-        (["--read", "sets"], "cannot read 'sets/manifest.json': No such file"),
-    ],
-)
-def test_requests_that_cannot_be_met_are_refused_in_a_line(tmp_path, monkeypatch, capsys, words, said):
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["bench", "rays", *words]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
-
-
 def results(path, kernels, **changes):
     """Writes a result file with a row for each kernel."""
     rows = [

@@ -16,7 +16,6 @@ from renderer.bench.files import Run
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
-from renderer.bench.literature.gunther import CONSTRUCTION, SIZES
 from renderer.bench.literature.lier import LIER_REFERENCES
 from renderer.bench.literature.paper import Claim
 from renderer.bench.ray_generators import KINDS, RayPlan
@@ -220,36 +219,6 @@ def test_photon_runs_and_kernels_are_compared_with_a_ray_per_lane():
     assert (published["packet-8"], published["warp-triangles-8"]) == ("about 1", "about 1.25")
 
 
-def test_frames_and_lanes_follow_from_rates_and_steps():
-    steps = StepsPerRay(nodes=1.0, triangles=1.0, bytes=None, node_efficiency=0.75)
-    _, _, frames, lanes = made_of(GUNTHER, steps=steps).blocks
-    assert frames[2][2:] == ["2 (1-4)", "41,670", "20,830", "32/40", "-"]  # 2e6 / 48, and with 48 shadow rays
-    published = {row[0]: row[3:] for row in frames[5:]}
-    assert published["Fairy Forest"] == ["13.2 (14.6)", "4.8", "-", "10.6, 4"]
-    assert published["Power Plant"] == ["6.4", "2.9", "-", "-"]
-    assert lanes[0][2:4] == ["primary: nodes", "primary: triangles"]
-    assert lanes[1][2:] == ["25.0%", "-", "25.0%", "-", "-"]
-    assert lanes[3][-1] == "12.0%, 15.0%"
-
-
-def test_builders_and_trees_stand_beside_those_of_table_1_and_2():
-    builders, trees, _, _ = made_of(GUNTHER).blocks
-    ours = ["test, ours", "12", "1 (0.5-2)", "2 (1.5-3)", "80.0%", "3 (2.5-4)", "50.0%"]
-    assert builders[1] == ours
-    assert builders[4] == ["Conference", "282641", "0.8", "0.2", "99.4%", "0.15", "92.5%"]
-    assert len(builders) == 2 + len(CONSTRUCTION)
-    assert trees[1][2:8] == ["7", "64", "0.000448", "37.33", "2.5", "1.5"]  # 7 nodes of 64 bytes over 12 triangles
-    published = {row[0]: row[3:6] for row in trees[5:]}
-    assert published["Conference"] == ["28", "7.62", "26.96"]
-    assert published["Shirley6"] == ["28", "0.021", "26.12"]
-    assert set(published) == set(SIZES)
-    assert trees[0][-2:] == ["kd-tree", "with ropes"]
-    kd_trees = {row[0]: row[-2:] for row in trees[1:]}
-    assert kd_trees["a ray per thread"] == kd_trees["Soda Hall"] == ["-", "-"]
-    assert kd_trees["Shirley6"] == ["0.0824", "0.2663"]
-    assert kd_trees["Conference"] == ["27.8", "85"]
-
-
 @pytest.fixture
 def few_rows(monkeypatch):
     """So that it is quick."""
@@ -318,30 +287,3 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
     figures = capsys.readouterr().out
     assert "made plain" in figures
     assert "2 (1-3)" in figures
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["whitted-1980", "cornell"], "invalid choice: 'whitted-1980'"),
-        (["lier-2018", "cornell", "--store", "9"], "unrecognized arguments: --store 9"),
-        (["barczak-2016", "cornell", "--store", "9"], "expected a whole number from 20000"),
-        (
-            ["lier-2018", "nosuch.aff", "--device", "cpu"],
-            "the CPU does not have the kernels of the papers; use --device",
-        ),
-        (["lier-2018", "nosuch.aff", "--device", "emulator", "--camera", "a", "--views", "2"], "cannot both be given"),
-        (["lier-2018", "nosuch.aff", "--device", "emulator", "--json", "/no/such/a.json"], "cannot write '/no/such"),
-        (["lier-2018", "nosuch.aff", "--device", "emulator", "--markdown", "/no/such/a.md"], "cannot write '/no/such"),
-        (["lier-2018", "nosuch.aff", "--device", "emulator"], "nosuch.aff"),
-    ],
-)
-def test_what_cannot_be_is_refused_at_once(capsys, words, said):
-    try:
-        status = cli.main(["reproduce", *words])
-    except SystemExit as ended:
-        status = ended.code
-    figures = capsys.readouterr()
-    assert status == 2
-    assert said in figures.err
-    assert figures.err.count("\n") == 1

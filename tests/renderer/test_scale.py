@@ -7,14 +7,13 @@ import numpy.typing as npt
 import pytest
 import scale
 from pages import ROOT
-from scale import Machines, Size
+from scale import Size
 
 import scenes
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_memory import image_bytes, pass_bytes
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.photon import PhotonDriver
-from renderer.drivers.shares import MOST_RUN
 from renderer.film.film import Film
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
@@ -90,10 +89,6 @@ def test_triangles_and_nodes_on_a_gpu(snapshots: list[Any], kernel: str) -> None
     assert_near(sizes_of(snapshots), measured, [scale.GPU_BYTES[kernel] * len(one.positions) for one in snapshots])
 
 
-def test_the_first_kernel_of_the_model_is_the_usual_one() -> None:
-    assert next(iter(scale.GPU_BYTES)) == find_strategy(None).name
-
-
 def test_the_film_and_a_pass() -> None:
     sizes = [Size(pixels=width * 60, pass_photons=0) for width in (80, 200)]
     films = [Film(size.pixels // 60, 60) for size in sizes]
@@ -164,27 +159,6 @@ def photons_in_blocks(count: int) -> Words:
     places = np.random.default_rng(1).random((count // chunk, 3, chunk), np.float32)
     blocks[:, :3] = places.view(np.uint32)
     return blocks
-
-
-def test_memory_of_a_picture_does_not_grow_with_all_its_photons() -> None:
-    few, many = Size(photons=10**7), Size(photons=10**12)
-    assert scale.picture_bytes(few) == scale.picture_bytes(many)
-    assert scale.one_map_bytes(many) > 1000 * scale.one_map_bytes(few)
-    assert many.passes == 250_000
-
-
-def test_seconds_are_shared_by_members_but_not_those_of_the_network_and_the_film() -> None:
-    size = Size(photons=10**12)
-    alone, shared = (scale.picture_seconds(size, machines) for machines in (Machines(1, 1), Machines(16, 4)))
-    assert alone.network == 0.0
-    assert shared.members == pytest.approx(alone.members / 64)
-    assert shared.film < alone.film < alone.members
-    assert shared.film > shared.network > shared.members
-    assert shared.network == pytest.approx(size.passes / MOST_RUN * 96 * size.pixels * 15 / 16 / scale.NETWORK_RATE)
-    larger = scale.picture_seconds(Size(photons=10**12, pass_photons=10 * size.pass_photons), Machines(16, 4))
-    assert larger == pytest.approx((shared.members, shared.network / 10, shared.film / 10))
-    assert scale.run_seconds(size, Machines(1, 4)) == pytest.approx(scale.run_seconds(size, Machines(1, 1)) / 4)
-    assert scale.building_seconds(2_000_000) > 2 * scale.building_seconds(1_000_000)
 
 
 def test_the_page_has_the_tables_of_the_model() -> None:

@@ -442,42 +442,6 @@ def test_noise_stands_still_or_not(counted, tmp_path):
     assert np.array_equal(pixels(tmp_path / "last-0002.png"), own[2])
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (["--frames", "0:1", "--checkpoint", "5"], "--checkpoint does nothing with --frames"),
-        (["--update", "refit"], "--update does nothing without --frames"),
-        (["--frame-seeds", "own"], "--frame-seeds does nothing without --frames"),
-        (["--fps", "5"], "--fps does nothing without --frames"),
-        (["--film-noise", "0.1"], "--film-noise does nothing without --frames"),
-        (
-            ["--frames", "0:1", "--film-noise", "0.1", "--target-noise", "0.1"],
-            "--film-noise is --target-noise for each",
-        ),
-        (["--frames", "0:1", "--time", "3"], "--time does nothing with --frames"),
-        (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
-        (["-o", "a.gif"], "must end in one of .png"),
-        (["--frames", "0:1", "-o", "nowhere/a.gif"], "no folder 'nowhere'"),
-        (["--frames", "0:1", "--timeline", "nowhere/a.json"], "no folder 'nowhere'"),
-        (["--frames", "0:1", "--camera", "left"], "has no camera 'left'; it has front"),
-        (["--camera", "left"], "has no camera 'left'; it has front"),
-        (["--motion-samples", "4"], "--motion-samples does nothing without --shutter"),
-        (["--shutter", "0"], "expected a number from 1e-09"),
-        (["--aperture", "0.1"], "--aperture needs --focus"),
-        (["--focus", "2"], "--focus does nothing without --aperture"),
-        (["--filter", "mitchell"], "invalid choice: 'mitchell'"),
-        (["--driver", "photons-only", "--shutter", "1", "--save-photons", "a.npz"], "--save-photons keeps one photon"),
-        (["--shutter", "1", "--timeline", "a.json"], "--timeline shows one driver's threads"),
-    ],
-)
-def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert run("render", "cornell", "--device", "cpu", "--size", "4x3", "--quiet", *options) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
-
-
 def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
     shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
     assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0

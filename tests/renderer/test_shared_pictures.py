@@ -368,28 +368,6 @@ def test_photons_are_shared_out(tmp_path: Path) -> None:
     assert sum(row["rays"] for row in two["members"]) == two["rays.photon"]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--gpus", "2", "--cluster", "local:2"), "gpus and cluster cannot both be given"),
-        (("--gpus", "2", "--device", "cpu"), "gpus takes GPUs, and device is cpu"),
-        (("--gpus", "2", "--fallback", "cpu"), "fallback is for one process"),
-        (("--cluster", "local:2", "--timeline", "t.json"), "timeline is for one process"),
-        (("--gpus", "0"), "expected a whole number from 1 to 64, or all"),
-        (("--cluster", "local:0"), "local:N with N from 1 to 64, got 'local:0'"),
-    ],
-)
-def test_what_does_not_go_together_is_told(
-    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        status = run(*words)
-    except SystemExit as end:
-        status = end.code
-    assert status == 2
-    assert told in capsys.readouterr().err
-
-
 def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,26 +109,6 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
     assert figures.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--kernels", "fastest"], "unknown kernel 'fastest'; there are while-while, "),
-        (["--rays", "gamma"], "unknown kind of rays 'gamma'; there are primary, ao, shadow, bounce1"),
-        (["--gpu", "abacus"], "unknown GPU 'abacus'; there are h200, rtx-4090, a100, gtx-285"),
-        (["--width", "8,33"], "unknown width of a warp '33'; there are 8, 16, 32, 64"),
-        (["--loops", "spiral"], "unknown loop 'spiral'; there are own, while-while, if-if, "),
-        (["--dump", "/no/such/folder/steps.npz"], "cannot write '/no/such/folder/steps.npz'"),
-        (["--dump", "steps.txt"], "cannot keep steps in 'steps.txt': the name must end in .npz"),
-        (["--json", "/no/such/folder/simulate.json"], "cannot write '/no/such/folder/simulate.json'"),
-    ],
-)
-def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
-    assert cli.main(["simulate", "nosuch.aff", *options]) == 2
-    figures = capsys.readouterr()
-    assert said in figures.err
-    assert figures.err.count("\n") == 1
-
-
 def test_a_sample_is_whole_chunks_from_all_over():
     rays = np.repeat(np.arange(1000, dtype=np.float32)[:, None], 8, axis=1)
     assert sample(rays, 1000) is rays

@@ -2,7 +2,6 @@
 
 import math
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from small_scenes import furnace, lamp_in_box
 
 from renderer.drivers import sppm
 from renderer.drivers.search_radius import SHRINK_ALPHA
-from renderer.drivers.sppm import Discs, StochasticDriver, cell_for, shrunk, shrunk_by
+from renderer.drivers.sppm import Discs, StochasticDriver, shrunk, shrunk_by
 from renderer.errors import RenderError
 from tracecore.workers.pool import CallingThread
 
@@ -31,12 +30,6 @@ def test_the_density_within_a_disc_is_kept_as_it_shrinks():
         np.testing.assert_allclose(after.radius2 * (discs.photons + found), discs.radius2 * after.photons)
         assert np.all(after.radius2 <= discs.radius2)
         discs = after
-
-
-def test_a_disc_without_photons_stays():
-    discs = shrunk(Discs(0, np.full(2, 0.25), np.array([0.0, 4.0])), np.zeros(2))
-    assert discs.radius2.tolist() == [0.25, 0.25]
-    assert shrunk(discs, np.array([3.0, 0.0])).radius2.tolist() == pytest.approx([0.25 * SHRINK_ALPHA, 0.25])
 
 
 def test_the_mean_of_the_passes_is_the_published_estimate(monkeypatch):
@@ -79,21 +72,6 @@ def test_photons_of_a_pixel_are_those_within_its_own_disc():
         found = made.discs.photons / SHRINK_ALPHA
     assert found[wide].sum() / found[~wide].sum() == pytest.approx(4.0, rel=0.1)
     assert image[wide].mean() == pytest.approx(image[~wide].mean(), rel=0.05)
-
-
-def test_a_dark_scene_has_no_photons_to_count():
-    with opened(replace(lamp_in_box(), lights=()), "sppm", radius=0.2, photons=100) as made:
-        assert not made.render_pass(0).any()
-        assert not made.discs.photons.any()
-        assert np.all(made.discs.radius2 == 0.2**2)
-
-
-def test_cells_are_as_wide_as_discs_among_evenly_spread_photons_and_bounded():
-    discs = Discs(0, np.full(1, 0.25), np.zeros(1))
-    for i in range(4):
-        assert cell_for(0.5, i) == pytest.approx(math.sqrt(discs.radius2[0]))
-        discs = shrunk(discs, 7.0 * discs.radius2 / 0.25)
-    assert cell_for(0.5, 10_000) == 0.125
 
 
 def test_discs_shrink_alike_in_parts(monkeypatch):

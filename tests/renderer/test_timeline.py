@@ -21,9 +21,6 @@ from tracecore.dispatch.port import (
     LOG_SHADING,
     LOG_WAITING,
     PORT_BATCHES,
-    PORT_RAYS,
-    PORT_SHADED,
-    PORT_WAITED,
 )
 from tracecore.workers.pool import Log, WorkerPool
 
@@ -80,16 +77,6 @@ def test_nothing_in_a_row_overlaps(run):
         spans.sort(key=lambda span: span["ts"])
         for before, after in pairwise(spans):
             assert before["ts"] + before["dur"] <= after["ts"] + 1e-6  # microseconds
-
-
-def test_events_are_what_the_threads_tallied(run):
-    counters, trace = run
-    batches = events(trace, name="batch")
-    assert len(batches) == sum(counters[PORT_BATCHES] for counters in counters) > 40
-    assert sum(batch["args"]["rays"] for batch in batches) == sum(counters[PORT_RAYS] for counters in counters)
-    for name, counter in (("shading", PORT_SHADED), ("waiting", PORT_WAITED)):
-        microseconds = sum(span["dur"] for span in events(trace, name=name))
-        assert microseconds == pytest.approx(1e-3 * sum(counters[counter] for counters in counters))
 
 
 @contextlib.contextmanager

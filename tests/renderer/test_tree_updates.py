@@ -46,11 +46,6 @@ def mixed(amount: float) -> Floats:
 
 
 @pytest.mark.parametrize("update", ["auto", "refit", "rebuild"])
-def test_the_first_tree_is_built(update: Update) -> None:
-    assert TreeUpdates(update).tree_for(HALVES) is None
-
-
-@pytest.mark.parametrize("update", ["auto", "refit", "rebuild"])
 def test_another_number_of_triangles_needs_a_new_tree(update: Update) -> None:
     updates = TreeUpdates(update)
     updates.note(Traced(tree_of(HALVES, 1.0)), is_refitted=False, trace_seconds=1.0)
@@ -97,12 +92,6 @@ def test_auto_adds_up_what_frames_lose() -> None:
         seconds = 10.0 * (1 + share) if tree else 10.0
         updates.note(Traced(tree or new), is_refitted=tree is not None, trace_seconds=seconds)
     assert choices == [True, True, False, True]  # the fourth: as good as the one just built
-
-
-def test_brute_force_has_no_tree() -> None:
-    updates = TreeUpdates("auto")
-    updates.note(Traced(None), is_refitted=False, trace_seconds=1.0)
-    assert updates.tree_for(HALVES) is None
 
 
 def test_a_tree_on_a_device_stays_there_where_each_frame_gets_a_new_one() -> None:

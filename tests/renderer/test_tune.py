@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ import renderer
 from renderer import cli, plugins
 from renderer.bench import tuning
 from renderer.bench.ray_generators import RayPlan
-from renderer.bench.tuning import Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.scene import tuned_kernels
 from renderer.scene.chosen_kernel import chosen_kernel
 from renderer.scene.render_context import TracerChoice, context_of
-from renderer.scene.tuned_kernels import TunedGpu, forget, remember, tuned_for, tuned_path
+from renderer.scene.tuned_kernels import TunedGpu, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer
 from tracecore.benchmarks.ring_rate import RingRate
@@ -182,19 +180,6 @@ def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypat
     assert words.startswith("coherent rays in the ring: ray 5 from (")
 
 
-def test_the_table_marks_what_is_chosen() -> None:
-    """The median counts, and a kernel that was not measured somewhere has a dash."""
-    ring, alone = TuningContest(RayClass.COHERENT, RayWay.RING), TuningContest(RayClass.OCCLUSION, RayWay.LAUNCH)
-    rounds = {"while-while": [3.0, 1.0, 2.0], "bvh4": [9.0, 2.05, 1.5]}
-    found = [Tuned(contest=ring, rounds=rounds), Tuned(contest=alone, rounds={"bvh4": [1.25]})]
-    rows = [[part for part in re.split(" {2,}", line) if part] for line in table(found).splitlines()]
-    assert rows == [
-        ["Mrays/s", "coherent in the ring", "occlusion alone"],
-        ["while-while", "2 (1-3) *", "-"],
-        ["bvh4", "2.05 (1.5-9)", "1.25 (1.25-1.25) *"],
-    ]
-
-
 def test_what_was_kept_is_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     remember(FAKE, [facts(bvh4=1.0)])
     assert tune(capsys, "--forget") == (0, f"{tuned_path()}: forgotten\n", "")
@@ -267,15 +252,6 @@ def test_a_damaged_file_is_a_note(content: Any, caplog: pytest.LogCaptureFixture
     assert note.endswith("tracecore tune writes it anew, tracecore tune --forget removes it")
     remember(FAKE, [facts(bvh4=1.0)])
     assert tuned_for(FAKE) == (facts(bvh4=1.0),)
-
-
-def test_a_file_is_read_once_in_a_process() -> None:
-    """So that trees are fitted for the kernel that they were built for, frame after frame."""
-    remember(FAKE, [facts(bvh4=1.0)])
-    assert tuned_for(FAKE) == (facts(bvh4=1.0),)
-    tuned_path().write_text("{")
-    assert tuned_for(FAKE) == (facts(bvh4=1.0),)
-    forget()
 
 
 # --------------------------------------------------------------------------------------------------------- the choice

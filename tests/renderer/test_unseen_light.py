@@ -49,14 +49,6 @@ def test_lights_of_all_kinds_are_named():
     assert "light of point lights that" in note("path", both)
 
 
-def test_materials_are_named_but_not_all():
-    shiny = [replace(GLASS, name=name) for name in ("vase", "", "bowl")]
-    assert "(materials 'bowl', 'dielectric', 'vase')" in note("path", scene(Material(), *shiny))
-    assert "(materials 'a', 'b', 'c' and others)" in note(
-        "path", scene(Material(), *[replace(GLASS, name=name) for name in "abcd"])
-    )
-
-
 @pytest.mark.parametrize(
     "snapshot",
     [

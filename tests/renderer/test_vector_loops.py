@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS, VECTOR_WIDTH, get, get3, get_int, get_word, put, put3
-from renderer.simd.loops import each, each_pair, whole, whole_pairs
+from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS, VECTOR_WIDTH, get3, put, put3
+from renderer.simd.loops import each, each_pair, whole
 from renderer.simd.packing import close_gaps, copy_line, list_indices, pack_chunk, pack_columns, pack_numbered
 from renderer.simd.rows import gather_columns
 from tracecore.compilation.cached import inlined
@@ -38,20 +38,6 @@ def twice(source, count, target):
 @njit
 def twice_in_pairs(source, count, target):
     each_pair(twice_and_sum, count, (address(source), address(target), 4 * source.shape[1]))
-
-
-@inlined
-def double_listed(k, data):
-    listed, numbers, words, wholes = data
-    i = get_int(listed, k)
-    put(numbers, i, get(numbers, i) + get(numbers, i))
-    put(words, i, np.uint32(get_word(words, i) + np.uint32(0x80000000)))
-    put(wholes, i, np.int32(get_int(wholes, i) // 2))
-
-
-@njit
-def double(listed, count, numbers, words, wholes):
-    each(double_listed, count, (address(listed), address(numbers), address(words), address(wholes)))
 
 
 @njit
@@ -92,11 +78,6 @@ def lines_copied(source, target, lines):
 @njit
 def rounded(count):
     return whole(count)
-
-
-@njit
-def rounded_to_pairs(count):
-    return whole_pairs(count)
 
 
 @COUNTS
@@ -172,13 +153,6 @@ def test_lines_are_copied_as_they_are():
     assert not target[31 * 16 :].any()
 
 
-def test_counts_are_rounded_up_to_whole_vectors():
-    counts = (0, 1, 15, 16, 17, 31, 32, 33, 100)
-    assert [rounded(count) for count in counts] == [0, 16, 16, 16, 32, 32, 32, 48, 112]
-    assert [rounded_to_pairs(count) for count in counts] == [0, 32, 32, 32, 32, 32, 32, 64, 128]
-    assert rounded_to_pairs(CHUNK) == CHUNK
-
-
 @COUNTS
 @pytest.mark.parametrize("quads", [(0,), (0, 16), (0, 32), (0, 16, 32)])
 def test_rows_are_gathered_from_their_places(count, quads):
@@ -199,27 +173,3 @@ def test_each_place_is_met_once_and_none_behind(count, loop):
     assert np.array_equal(target[:3, :count], 2.0 * source[:, :count])
     assert np.array_equal(target[3, :count], source[0, :count] + source[1, :count] + source[2, :count])
     assert np.all(target[:, count:] == 7.0)
-
-
-def test_a_loop_may_change_places_of_a_list():
-    random = np.random.default_rng(3)
-    listed = random.permutation(100).astype(np.int32)
-    numbers, words = random.normal(size=100).astype(np.float32), ROWS[:100, 0].copy()
-    wholes = random.integers(-1000, 1000, 100).astype(np.int32)
-    expected = [column.copy() for column in (numbers, words, wholes)]
-    indices = listed[:60]
-    expected[0][indices] *= 2.0
-    expected[1][indices] ^= np.uint32(0x80000000)
-    expected[2][indices] //= 2
-    double(listed, 60, numbers, words, wholes)
-    for got, right in zip((numbers, words, wholes), expected, strict=True):
-        assert np.array_equal(got, right)
-
-
-def test_columns_take_only_numbers_of_32_bits():
-    @njit
-    def put_double(column):
-        put(address(column), 0, 1.0)
-
-    with pytest.raises(Exception, match="32 bits"):
-        put_double(np.zeros(4, np.float32))

@@ -8,18 +8,6 @@ from seen_vertices import vertex_at
 from small_scenes import flat_snapshot
 
 import tracecore
-from renderer.camera_paths.paths import (
-    EYE_BEHIND,
-    EYE_COLUMNS,
-    EYE_CONE,
-    EYE_PDF,
-    EYE_PIXEL,
-    EYE_STATE,
-    EYE_THROUGHPUT,
-    EYE_UNMAPPED,
-)
-from renderer.photons.batch import HIT_COLUMNS, PATH_DEPTH, PATH_FLUX, PATH_PHOTON
-from renderer.simd.columns import COLUMN_BYTES
 from scenes.model import Material, Texture
 
 CORNERS = np.array([(1.0, 0.0, 0.5), (4.0, 1.0, 0.5), (2.0, 5.0, 0.5)])
@@ -145,27 +133,3 @@ def test_a_texture_multiplies_the_diffuse_lobe_alone():
         nff = vertex_at(snapshot, 0, (u, v), UP).parameters
         assert nff.diffuse == pytest.approx(np.array((0.5, 0.4, 0.3)) * texel, abs=1e-6)
         assert (nff.phong, nff.mirror) == (pytest.approx((0.1,) * 3), pytest.approx((0.1,) * 3))
-
-
-def row_of(columns, name):
-    """Which column of a chunk a field begins with."""
-    return columns.fields[name][1] // COLUMN_BYTES
-
-
-@pytest.mark.parametrize("columns", [HIT_COLUMNS, EYE_COLUMNS])
-def test_columns_of_rays_and_hits_lie_as_they_do_in_a_batch(columns):
-    names = ("origin", "ray", "distance", "uv", "triangle")
-    assert [row_of(columns, name) - row_of(columns, "origin") for name in names] == [0, 3, 6, 7, 9]
-
-
-def test_columns_of_paths_lie_as_they_do_in_a_batch():
-    """Loops copy them by the first one and how many they are."""
-    names = ("pixel", "state", "throughput", "pdf", "cone", "unmapped", "behind")
-    rows = [EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_BEHIND]
-    assert [row_of(EYE_COLUMNS, name) - row_of(EYE_COLUMNS, "pixel") for name in names] == rows
-    ahead = [row_of(EYE_COLUMNS, f"next_{name}") - row_of(EYE_COLUMNS, "next_state") + 1 for name in names[1:]]
-    assert ahead == rows[1:]
-    shadow = [row_of(EYE_COLUMNS, name) - row_of(EYE_COLUMNS, "start") for name in ("shadow_direction", "radiance")]
-    assert shadow == [3, 6]
-    photon = [row_of(HIT_COLUMNS, name) - row_of(HIT_COLUMNS, "photon") for name in ("photon", "depth", "flux")]
-    assert photon == [PATH_PHOTON, PATH_DEPTH, PATH_FLUX]

@@ -13,7 +13,7 @@ from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import table
-from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, spread, view_points
+from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, view_points
 from renderer.bench.workload import NO_VIEW
 from renderer.commands.arguments import views
 from renderer.errors import UsageError
@@ -51,20 +51,10 @@ def test_view_points_lie_inside_and_outside_of_solid_things(box):
     assert not np.any(np.all((eyes > lower) & (eyes < upper), axis=1))
 
 
-def test_the_seed_decides(box):
-    assert drawn(box, 2, seed=1) == drawn(box, 2, seed=1)
-    assert drawn(box, 2, seed=1) != drawn(box, 2, seed=2)
-
-
 def test_a_scene_without_an_inside_is_refused():
     floor = flat_snapshot(quad((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)), [GREY], camera=CAMERA)
     with pytest.raises(UsageError, match="--views 2: only 0 places inside the scene were found"):
         drawn(floor, 2)
-
-
-def test_what_has_been_seen_does_not_count_again():
-    positions = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.1, 0.0), (5.0, 0.0, 0.0)])
-    assert spread(positions, [{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {6, 7, 8}, {1}], 3) == [0, 3, 2]
 
 
 def test_cameras_come_by_name_and_drawn_ones_have_names_of_their_own(box):

@@ -17,12 +17,11 @@ from headless_browser import Browser, browser_program
 
 import renderer
 from renderer import Settings, cli
-from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
 from renderer.viewer import server as viewer_server
 from renderer.viewer.live_picture import LivePicture, PictureRequest, Shown, mapping_facts
-from renderer.viewer.page_requests import changed, command_line, words_of
+from renderer.viewer.page_requests import changed, words_of
 from renderer.viewer.scene_show import SceneShow
 from renderer.viewer.server import ViewerServer
 from renderer.viewer.terminal import picture_text, protocol_of
@@ -104,14 +103,6 @@ def test_the_newest_picture_and_request_alone_are_kept(live: LivePicture) -> Non
     assert not live.has_request
 
 
-def test_a_request_stops_what_is_under_way_and_nothing_later(live: LivePicture) -> None:
-    stops: list[int] = []
-    with live.stoppable(lambda: stops.append(1)):
-        live.request(PictureRequest(settings=SMALL))
-    live.request(PictureRequest(settings=SMALL))
-    assert stops == [1]
-
-
 # Requests and the command line
 
 
@@ -131,36 +122,6 @@ def test_requests_are_words_of_the_command_line() -> None:
         "frame": "0",
         "eye": "1,2,-3.5",
     }
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ({"output": "a.png"}, "cannot change 'output'"),
-        ({"passes": "many"}, "--passes expected a whole number"),
-        ({"passes": 3}, "--passes expected a whole number"),
-        ({"eye": "1,2"}, "--eye expected three numbers"),
-        ({"plugin": "x.py"}, "cannot change 'plugin'"),
-    ],
-)
-def test_requests_that_are_none(words: dict[str, object], text: str) -> None:
-    with pytest.raises(UsageError, match=text):
-        changed(SMALL, words)
-
-
-def test_the_command_line_means_these_settings() -> None:
-    made = Settings(driver="path", eye=(0.1, 1 / 3, -2.0), size=(16, 12), layers=True, fov=30.0, crop=(1, 2, 3, 4))
-    words = command_line("my scene.aff", made, 5).split()
-    assert words[:4] == ["tracecore", "render", "'my", "scene.aff'"]
-    arguments = cli.make_parser().parse_args(["render", "s.aff", *words[4:]])
-    assert (
-        renderer.Settings(
-            **{name: getattr(arguments, name) for name in ("driver", "eye", "size", "layers", "fov", "crop")}
-        )
-        == made
-    )
-    assert (arguments.passes, str(arguments.output)) == (5, "picture.exr")
-    assert command_line("a", Settings(layers=True)) == "tracecore render a --layers -o picture.exr"
 
 
 # The server
@@ -257,11 +218,6 @@ def test_no_more_clients_than_there_is_room_for(server: ViewerServer, live: Live
     for connection, news in clients:
         assert list(news) == []
         connection.close()
-
-
-def test_a_port_that_is_taken(server: ViewerServer, live: LivePicture) -> None:
-    with pytest.raises(UsageError, match=f"cannot listen on port {server.server_port}: .*--port"):
-        ViewerServer(live, server.server_port)
 
 
 # A scene

@@ -301,23 +301,6 @@ def test_invalid_rays_are_counted(kind):
         assert tracer.statistics().rays == 9
 
 
-def test_threads_are_those_of_the_tracer_unless_told():
-    for asked, expected in ((None, 2), (1, 1), (3, 3)):
-        with open_tracer("cpu", 2) as tracer:
-            pool = WorkerPool(tracer, asked)
-            run_shots(pool, 3)
-            assert len(pool.workers) == pool.threads == expected
-            assert {worker.port.capacity for worker in pool.workers} == {4096}
-            pool.close()
-
-
-def test_a_worker_keeps_things_by_name(pool):
-    run_shots(pool, 3)
-    worker = pool.workers[0]
-    assert worker.kept("a", list) is worker.kept("a", list)
-    assert worker.kept("a", list) is not worker.kept("b", list)
-
-
 def test_the_log_tells_when_what_happened():
     with PlayedTracer(WALL, batches=3) as tracer:
         pool = WorkerPool(tracer, batch_rays=256, log_rows=10_000)
@@ -334,24 +317,6 @@ def test_the_log_tells_when_what_happened():
         assert sorted(batches[:, 4].tolist()) == list(range(1, 100))
         assert set(batches[:, 1].tolist()) == {0, 1, 2}
         assert port.counters[PORT_TRACED] == 0
-
-
-def test_a_full_log_is_left_alone():
-    with open_tracer("cpu", 1) as tracer:
-        pool = WorkerPool(tracer, batch_rays=256, log_rows=7)
-        run_shots(pool, 100)
-        assert pool.workers[0].port.counters[PORT_LOGGED] == 7
-
-
-def test_the_driver_of_the_readme_runs(capsys):
-    text = (Path(tracecore.__file__).parent / "README.md").read_text(encoding="utf-8")
-    section = text.split("## A driver of your own")[1]
-    code = section.split("```python\n")[1].split("```")[0]
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    rays, _ = capsys.readouterr().out.split(" rays, ")
-    batches = int(rays) / (99 * 4096)
-    assert batches >= 1.0
-    assert batches == int(batches)
 
 
 INTERRUPTED_RENDER = data_text("programs/interrupted_render.py")

@@ -7,10 +7,8 @@ import pytest
 import trimesh
 from PIL import Image
 
-from renderer import cli
-from scenes import describe, load
+from scenes import load
 from scenes.colors.srgb import decoded
-from scenes.errors import SceneFileError
 from scenes.export import export
 from scenes.model import Material
 
@@ -73,28 +71,9 @@ def check_toml(snapshot):
     assert [material.is_cut_out for material in snapshot.materials] == [True, True, False]
 
 
-def test_a_scene_file_names_pictures(folder):
-    check_toml(load(folder / "a.toml").at(0.0))
-
-
 def test_a_scene_file_is_written_and_read_again(folder):
     files = export(load(folder / "a.toml"), folder / "copy.toml", 0.0).files
     check_toml(load(files[0]).at(0.0))
-
-
-def test_a_picture_that_is_not_there(folder):
-    (folder / "bars.png").unlink()
-    with pytest.raises(SceneFileError, match=r"cutout.*bars\.png"):
-        load(folder / "a.toml")
-
-
-def test_facts_and_what_is_printed(folder, capsys):
-    scene = load(folder / "a.toml")
-    assert describe(scene, scene.at(0.0)).cut_out_triangles == 3
-    assert cli.main(["scene", "info", str(folder / "a.toml")]) == 0
-    assert "; 3 cut out by pictures\n" in capsys.readouterr().out
-    assert cli.main(["scene", "info", "cornell"]) == 0
-    assert "cut out" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", [".obj", ".glb", ".aff"])
@@ -102,12 +81,6 @@ def test_formats_without_holes_say_so(folder, suffix):
     losses = export(load(folder / "a.toml"), folder / f"copy{suffix}", 0.0).losses
     said = [loss for loss in losses if "cut out" in loss]
     assert said == [f"material {name!r} is no longer cut out" for name in ("leaf", "fence")]
-
-
-def test_an_opaque_picture_has_no_alpha(folder):
-    Image.fromarray(np.dstack([PIXELS, np.full((2, 4), 255, np.uint8)])).save(folder / "leaf.png")
-    snapshot = load(folder / "a.toml").at(0.0)
-    assert snapshot.textures[snapshot.materials[0].cutout].alpha is None
 
 
 def test_a_mesh_file_in_a_scene_file_brings_its_pictures(folder):
@@ -135,11 +108,6 @@ def test_a_map_of_opacity_cuts_out(folder, line):
     (material,) = snapshot.materials
     assert snapshot.textures[material.texture].name == "leaf.png"
     assert np.array_equal(snapshot.textures[material.cutout].pixels[:, :, 0], ALPHA)
-
-
-@pytest.mark.parametrize("lines", [(), ("map_Kd leaf.png",), ("map_d missing.png",)])
-def test_without_a_map_of_opacity_all_is_there(folder, lines):
-    assert load(write_obj(folder, *lines)).at(0.0).materials[0].cutout == -1
 
 
 # ---------------------------------------------------------------------------------------------------------------- glTF
@@ -177,19 +145,6 @@ def test_a_mask_of_gltf_has_a_cutoff(folder, changes, least):
     assert np.array_equal(mask.alpha, np.where(least <= ALPHA, 255, 0))
 
 
-def test_alpha_counts_for_nothing_where_gltf_says_opaque(folder):
-    assert glb_of(folder, leaf(), alphaMode="OPAQUE").materials[0].cutout == -1
-
-
-def test_what_blends_in_gltf_is_cut_out_at_one_half(folder):
-    snapshot = glb_of(folder, leaf(), alphaMode="BLEND")
-    assert np.array_equal(snapshot.textures[snapshot.materials[0].cutout].alpha, np.where(ALPHA >= 128, 255, 0))
-
-
-def test_a_mask_of_gltf_without_alpha_is_whole(folder):
-    assert glb_of(folder, leaf("RGB"), alphaMode="MASK").materials[0].cutout == -1
-
-
 # ------------------------------------------------------------------------------------------------------------- Mitsuba
 
 
@@ -211,12 +166,6 @@ def test_the_picture_of_an_opacity_cuts_out(folder, raw):
     assert np.array_equal(snapshot.textures[material.cutout].pixels[:, :, 0], ALPHA)
 
 
-def test_an_opacity_may_be_stretched(folder):
-    plain = mitsuba(folder, bitmap("opacity")).uvs
-    stretched = mitsuba(folder, bitmap("opacity", '<transform name="to_uv"><scale x="3" y="2"/></transform>')).uvs
-    assert np.ptp(stretched, axis=(0, 1)) == pytest.approx(np.ptp(plain, axis=(0, 1)) * (3, 2))
-
-
 def test_an_opacity_and_a_colour_lie_alike(folder):
     painted = f'<bsdf type="diffuse">{bitmap("reflectance")}</bsdf>'
     (material,) = mitsuba(folder, bitmap("opacity"), painted).materials
@@ -226,7 +175,3 @@ def test_an_opacity_and_a_colour_lie_alike(folder):
     (material,) = mitsuba(folder, unlike, painted).materials  # of which the mean counts
     assert material.cutout < 0
     assert material.transmittance == pytest.approx(1.0 - decoded(ALPHA).mean(), abs=0.01)
-
-
-def test_an_even_opacity_counts_for_nothing(folder):
-    assert mitsuba(folder, '<float name="opacity" value="0.2"/>').materials[0].cutout == -1

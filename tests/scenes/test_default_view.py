@@ -10,8 +10,8 @@ from driver_passes import block_means, deviation, independent_pictures, sidak_bo
 from gltf_file import GltfBuilder
 
 from renderer.drivers import DRIVERS
-from scenes import SceneError, Viewing, load
-from scenes.views.room_finder import find_room, hits_from_origin
+from scenes import load
+from scenes.views.room_finder import find_room
 
 TILTED = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 
@@ -51,12 +51,6 @@ def room(without=None):
     return [walls, ball]
 
 
-def test_y_is_up_in_obj_and_z_in_stl(saved):
-    ball = trimesh.creation.icosphere(subdivisions=1)
-    assert np.allclose(load(saved(ball)).at(0).camera.up @ np.eye(3)[1], 0.93, atol=0.02)
-    assert load(saved(ball, name="a.stl")).at(0).camera.up[2] > 0.9
-
-
 @pytest.mark.parametrize(("meshes", "axis"), [(statue(), 1), (tilted(statue()), 2)], ids=["y", "z"])
 @pytest.mark.parametrize("name", ["a.obj", "a.stl", "a.ply"])
 def test_up_is_the_axis_that_it_stands_on(saved, caplog, meshes, axis, name):
@@ -66,19 +60,6 @@ def test_up_is_the_axis_that_it_stands_on(saved, caplog, meshes, axis, name):
     assert snapshot.camera.eye[axis] > 1.0
     assert snapshot.lights[0].direction[axis] < -0.5
     assert f"{'xyz'[axis]} is taken" in caplog.text
-
-
-def test_what_is_up_can_be_said_and_is_not_guessed_then(saved, caplog):
-    with caplog.at_level(logging.WARNING, "scenes"):
-        snapshot = load(saved(*statue()), Viewing(up_axis="z")).at(0)
-    assert snapshot.camera.up[2] > 0.9
-    assert caplog.text == ""
-
-
-def test_what_is_up_is_not_asked_for_where_there_is_a_camera(write):
-    path = write("v from 0 0 9 at 0 0 0 up 0 1 0 angle 40 hither 1 resolution 9 9\np 3 0 0 0 1 0 0 0 1 0")
-    with pytest.raises(SceneError, match="--up-axis is for files without a camera, and 'scene' has one"):
-        load(path, Viewing(up_axis="z"))
 
 
 def test_things_are_seen_from_outside_with_light_from_all_around(saved):
@@ -236,35 +217,3 @@ def test_a_faint_light_leaves_no_black_picture(tmp_path, driver):
     assert independent_pictures(lit_square(tmp_path, 1e-3).at(0), driver, 4).mean() > 0.3
     own = independent_pictures(lit_square(tmp_path, 10.0).at(0), driver, 4)
     assert own[:, 5:7, 7:9].mean() == pytest.approx(10.0 / 4.0 / np.pi, rel=0.15)  # and its shine
-
-
-def test_rays_find_the_nearest_triangle_and_its_side():
-    random = np.random.default_rng(4)
-    corners, directions = random.normal(size=(12, 3, 3)), random.normal(size=(60, 3))
-    distances, fronts = hits_from_origin(directions, corners)
-    assert 0 < np.isfinite(distances).sum() < 60
-    for direction, distance, front in zip(directions, distances, fronts, strict=True):
-        nearest, side = np.inf, False
-        for a, b, c in corners:
-            u, v, t = np.linalg.solve(np.stack([b - a, c - a, -direction], axis=-1), -a)
-            if u >= 0 and v >= 0 and u + v <= 1 and 0 < t < nearest:
-                nearest, side = t, np.cross(b - a, c - a) @ direction < 0
-        assert distance == pytest.approx(nearest)
-        assert front == side
-
-
-@pytest.mark.parametrize("size", [1e-3, 1e6])
-def test_any_size(saved, size):
-    meshes = statue()
-    for mesh in meshes:
-        mesh.apply_scale(size)
-    camera = load(saved(*meshes)).at(0).camera
-    assert 4.0 < np.linalg.norm(camera.eye) / size < 9.0
-
-
-def test_a_flat_thing_and_a_point_can_be_looked_at(tmp_path):
-    for text in ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "v 0 0 0\nf 1 1 1\n"):
-        (tmp_path / "a.obj").write_text(text)
-        camera = load(tmp_path / "a.obj").at(0).camera
-        assert np.isfinite(camera.eye).all()
-        assert np.linalg.norm(camera.up) == pytest.approx(1.0)

@@ -4,21 +4,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import scenes
-from renderer import cli
 from scenes import SceneFileError
 from scenes.pictures import environment_file
 from scenes.pictures.environment_file import read_environment
 
 RADIANCE = np.arange(18, dtype=np.float32).reshape(2, 3, 3) / 7
-
-TOML = """\
-materials.red = {}
-[[object]]
-shape = "triangles"
-material = "red"
-vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
-"""
 
 
 def write_exr(path, channels):
@@ -35,19 +25,6 @@ def refused(path, scale=(1.0, 1.0, 1.0)):
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
     return caught.value.message
-
-
-def test_exr_of_many_channels(tmp_path):
-    write_exr(tmp_path / "sky.exr", {f"c{k}": RADIANCE[..., 0].copy() for k in range(9)})
-    assert refused(tmp_path / "sky.exr") == "expected one part of at most 8 channels, got 1 of 9 in all"
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_npy(tmp_path, dtype):
-    np.save(tmp_path / "sky.npy", RADIANCE.astype(dtype))
-    read = read_environment(tmp_path / "sky.npy", (1.0, 2.0, 0.5))
-    assert read.dtype == np.float32
-    assert np.array_equal(read, RADIANCE.astype(dtype).astype(np.float32) * np.float32([1.0, 2.0, 0.5]))
 
 
 def test_exr(tmp_path):
@@ -87,11 +64,6 @@ def test_what_no_radiance_can_be(tmp_path, value, expected):
     assert expected in refused(tmp_path / "sky.exr")
 
 
-def test_a_scale_that_overflows(tmp_path):
-    np.save(tmp_path / "sky.npy", RADIANCE)
-    assert "expected radiance from 0 to 1e+09, got inf" in refused(tmp_path / "sky.npy", (1e38, 1e39, 1.0))
-
-
 @pytest.mark.parametrize(
     ("array", "expected"),
     [
@@ -117,13 +89,6 @@ def test_files_that_are_none(tmp_path, suffix):
     assert refused(path) == "the file is empty"
 
 
-def test_a_suffix_that_is_not_read(tmp_path):
-    (tmp_path / "sky.tif").write_bytes(b"II")
-    assert refused(tmp_path / "sky.tif") == (
-        "expected an environment in a file that ends in .exr, .hdr, .npy, .pfm, .rgbe, .png, .jpg, .jpeg"
-    )
-
-
 def test_images_of_too_many_texels_are_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(environment_file, "MAX_TEXELS", 5)
     np.save(tmp_path / "sky.npy", RADIANCE)
@@ -131,34 +96,3 @@ def test_images_of_too_many_texels_are_not_read(tmp_path, monkeypatch):
     write_exr(tmp_path / "sky.exr", {"RGB": RADIANCE})
     for suffix in (".npy", ".png", ".exr"):
         assert refused(tmp_path / f"sky{suffix}") == "the image has 3x2 texels, at most 5 are read"
-
-
-def test_an_array_that_claims_to_be_larger_than_its_file(tmp_path):
-    np.save(tmp_path / "sky.npy", RADIANCE)
-    data = (tmp_path / "sky.npy").read_bytes()
-    (tmp_path / "sky.npy").write_bytes(data.replace(b"(2, 3, 3)", b"(2, 9, 3)"))
-    assert "is not a readable .npy file" in refused(tmp_path / "sky.npy")
-
-
-def test_info_tells_of_lights_by_kind(tmp_path, capsys):
-    light = "[[light]]\nkind = '{}'\n{} = 1\ndirection = [0, -1, 0]\n"
-    lights = light.format("spot", "power") + 2 * light.format("distant", "irradiance")
-    for sky, told in (("color = 1", "one colour"), ("image = 'sky.npy'", "3x2 pixels")):
-        np.save(tmp_path / "sky.npy", RADIANCE)
-        (tmp_path / "a.toml").write_text(TOML + lights + f"[environment]\n{sky}\n")
-        assert cli.main(["scene", "info", str(tmp_path / "a.toml")]) == 0
-        expected = f"1 spot light, 2 distant lights, 0 triangles that shine, an environment of {told}\n"
-        assert f"lights     {expected}" in capsys.readouterr().out
-
-
-def test_a_bad_environment_is_bad_input(tmp_path, capsys):
-    np.save(tmp_path / "sky.npy", -RADIANCE)
-    (tmp_path / "a.toml").write_text(TOML + "[environment]\nimage = 'sky.npy'\n")
-    assert cli.main(["scene", "info", str(tmp_path / "a.toml")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_an_environment_alone_lights_a_scene(tmp_path):
-    (tmp_path / "a.toml").write_text(TOML + "[environment]\ncolor = 1\n")
-    facts = scenes.describe(scenes.load(tmp_path / "a.toml"), scenes.load(tmp_path / "a.toml").at(0.0))
-    assert (facts.lights, facts.environment) == ((), (1, 1))

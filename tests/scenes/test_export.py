@@ -10,7 +10,6 @@ from scenes import Scene, SceneError, load
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
 from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
-from scenes.export.text import words
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.materials.microfacets import by_phong, phong_power
 from scenes.meshes.geometry import unit
@@ -266,16 +265,6 @@ def test_aff_stores_a_shared_mesh_once(meshes, tmp_path):
     assert_same_materials(scene(document).at(0.0), copy.at(0.0))
 
 
-def test_aff_of_instances_with_two_textures(tmp_path):
-    document = replace(animated(), lights=[], tracks={})
-    mesh = shape(POSTER)
-    document.parts = [Part(mesh), Part(mesh, material=WINDOW), Part(mesh), Part(mesh, material=WINDOW)]
-    exported = export(scene(document), tmp_path / "copy.aff", 0.0)
-    assert len([file for file in exported.files if "mesh" in file.name]) == 2
-    assert_same_triangles(scene(document).at(0.0), load(exported.files[0]).at(0.0))
-    assert_same_materials(scene(document).at(0.0), load(exported.files[0]).at(0.0))
-
-
 def test_aff_of_lights_that_fade(tmp_path):
     document = replace(animated(), tracks={})
     document.lights = [
@@ -298,13 +287,6 @@ def with_all_lights():
     ]
     sky = EnvironmentSource(np.ones((1, 1, 3), np.float32))
     return replace(animated(), lights=[*animated().lights, *more], environment=sky)
-
-
-def test_aff_says_which_lights_it_leaves_out(tmp_path):
-    losses = export(scene(with_all_lights()), tmp_path / "copy.aff", 0.0).losses
-    assert {"spots left out: 2", "distant lights left out: 1", "environment left out"} <= set(losses)
-    first, second = scene(with_all_lights()).at(0.0), load(tmp_path / "copy.aff").at(0.0)
-    assert first.lights[:1] == second.lights
 
 
 def test_lights_that_a_format_has_no_words_for_are_told():
@@ -366,11 +348,6 @@ def test_maps_of_short_numbers_come_back_in_full(axis, degrees):
     matrix = placed((0.3, 1.7, 0.01), axis, degrees, (0.1, 0.2, 0.7))
     (level,) = levels(matrix)
     assert np.array_equal(placed(level[:3], level[3:6], level[6], level[7:]), matrix)
-
-
-def test_words():
-    names = ["a", "A", "a b", "a{b}", "", "a-2", "wände", "kitchen.aff:12"]
-    assert words(names) == ["a", "A-2", "a_b", "a_b_", "unnamed", "a-2-2", "wände", "kitchen.aff_12"]
 
 
 # OBJ and GLB
@@ -543,29 +520,7 @@ def test_trimesh_alone_reads_the_same(suffix, tmp_path):
             assert np.allclose(upward, snapshot.uvs[mine], rtol=0, atol=1e-6)
 
 
-def test_still_files_list_what_is_lost(tmp_path):
-    losses = export(scene(animated()), tmp_path / "copy.obj", 1.3).losses
-    assert losses == (
-        "animation left out: the file stands still at time 1.3",
-        "background left out: 0.1 0.2 0.4",
-        "material 'window' is no longer a backdrop",
-        "cameras left out: 'front'",
-        "point lights left out: 1",
-    )
-    losses = export(scene(animated()), tmp_path / "copy.glb", 1.3).losses
-    assert "material 'paint' shines as metals and coats of glTF do, not by its own numbers" in losses
-
-
 # Files
-
-
-@pytest.mark.parametrize("suffix", WRITERS)
-def test_files_begin_with_the_name_of_the_first(suffix, tmp_path):
-    exported = export(scene(animated()), tmp_path / f"my copy{suffix.upper()}", 0.0)
-    assert exported.files[0] == tmp_path / f"my copy{suffix.upper()}"
-    assert set(exported.files) == set(tmp_path.iterdir())
-    assert all(file.name.startswith(("my copy", "my_copy")) for file in exported.files[1:])
-    assert len(load(exported.files[0]).at(0.0).positions) > 100
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

@@ -63,13 +63,6 @@ def test_turns_follow_great_arcs(tmp_path):
         assert scene.at(time).positions[0, 1] == pytest.approx(expected, abs=1e-6)
 
 
-def test_cubic_turns_are_normalised(tmp_path):
-    """Halfway between two keys without tangents is the mean of their quaternions, on the unit sphere again."""
-    keys = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, HALF, HALF], [0, 0, 0, 0]]
-    scene = moved(tmp_path, "rotation", [0, 2], keys, "CUBICSPLINE")
-    assert scene.at(1.0).positions[0, 1] == pytest.approx([HALF, HALF, 5.0], abs=1e-6)
-
-
 def test_nodes_move_what_is_inside_them_at_frames(tmp_path):
     file = GltfBuilder()
     inner = file.node(False, mesh=file.mesh(), translation=[1, 0, 0])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from scenes.meshes import loop_subdivision
 from scenes.meshes.geometry import double_area_normals, unit
 from scenes.meshes.loop_subdivision import loop_surface
 
@@ -50,20 +49,3 @@ def test_a_border_is_the_spline_of_its_vertices_alone():
     inner = points.copy()
     inner[0] += (0.0, 0.0, 5.0)  # an end of the fan is at the border too; its middle vertices are not next to one
     assert loop_surface(inner, triangles, 2).vertices[2] == pytest.approx(made.vertices[2])
-
-
-def test_flat_meshes_stay_flat_and_what_is_no_surface_is_no_error():
-    points, triangles = fan(6, True)
-    points[:, 2] = 0.0
-    made = loop_surface(points, triangles, 3)
-    assert made.normals == pytest.approx(np.broadcast_to((0.0, 0.0, 1.0), made.normals.shape))
-    wing = np.array([[0, 1, 2], [0, 1, 3], [1, 0, 4], [2, 2, 2], [0, 1, 2]])  # edges of many triangles, some of none
-    odd = loop_surface(np.random.default_rng(0).normal(size=(6, 3)), wing, 2)
-    assert np.isfinite(odd.vertices).all()
-    assert np.isfinite(odd.normals).all()
-
-
-def test_very_many_neighbours_take_no_longer(monkeypatch):
-    monkeypatch.setattr(loop_subdivision, "MOST_NEIGHBOURS", 3)
-    points, triangles = fan(9, True)
-    assert np.isfinite(loop_surface(points, triangles, 0).normals).all()

@@ -1,7 +1,6 @@
 """What a scene will take is known, and said, before it is taken."""
 
 import logging
-import os
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +23,6 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_free_memory(system: Path) -> None:
-    assert memory.free_bytes() == 4882812 * 1024
-    (system / "max").write_text("max\n")
-    (system / "current").write_text("1000000000\n")
-    assert memory.free_bytes() == 4882812 * 1024
-    (system / "max").write_text("3000000000\n")
-    assert memory.free_bytes() == 2_000_000_000
-    (system / "meminfo").write_text("odd")
-    assert memory.free_bytes() == 2_000_000_000
-
-
 def test_what_does_not_fit_is_refused(system: Path) -> None:
     per_triangle = memory.needed_bytes(1)
     memory.check_memory(4_900_000_000 // per_triangle, 7)
@@ -44,25 +32,6 @@ def test_what_does_not_fit_is_refused(system: Path) -> None:
         SceneError, match=r"7,000,000 triangles, placed from 7, take about 3.\d GB, and 2.0 GB are free"
     ):
         memory.check_memory(7_000_000, 7)
-
-
-def test_limits_of_the_process(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = os.sysconf("SC_PAGE_SIZE")
-    monkeypatch.setattr(memory, "PROCESS", system / "statm")
-    (system / "statm").write_text("5000 1000 100 1 0 1 0\n")
-    assert memory.own_bytes() == 1000 * page
-    memory.limit_memory(3000 * page)
-    try:
-        assert memory.free_bytes() == 2000 * page
-        assert memory.usable_bytes() == 3000 * page
-        memory.limit_memory(10 * page)
-        assert memory.free_bytes() == 0
-    finally:
-        memory.limit_memory(None)
-    assert memory.free_bytes() == 4882812 * 1024
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (7000 * page, resource.RLIM_INFINITY))
-    assert memory.free_bytes() == 2000 * page  # of addresses, of which it has 5000
 
 
 @pytest.mark.usefixtures("system")

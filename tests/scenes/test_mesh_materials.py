@@ -176,28 +176,6 @@ def test_gltf(tmp_path, description, expected):
         assert found == (value if isinstance(value, str | dict) else pytest.approx(value)), name
 
 
-def test_pictures_of_gltf(tmp_path):
-    description = {
-        **pbr(baseColorTexture={"index": 0}, metallicRoughnessTexture={"index": 1}),
-        "emissiveFactor": [1, 1, 0],
-        "emissiveTexture": {"index": 2},
-    }
-    # metalness 200 / 255 is blue, roughness 0.2 green
-    picture = load(glb_of(tmp_path, description, [(128, 0, 0), (0, 51, 200), (255, 128, 255)])).at(0.0)
-    (material,) = picture.materials
-    assert (material.kind, material.diffuse, material.own) == ("principled", WHITE, {"metalness": 1.0})
-    assert (material.roughness, material.emission) == (1.0, (1.0, 1.0, 0.0))
-    colors = {field: picture.textures[index].pixels[0, 0].tolist() for field, index in material.pictures.items()}
-    assert colors == {
-        "texture": [128, 0, 0],
-        "roughness_map": [51, 51, 51],
-        "metalness_map": [200, 200, 200],
-        "emission_map": [255, 128, 255],
-    }
-    assert [texture.is_linear for texture in picture.textures] == [False, True, True, False]
-    assert [texture.name for texture in picture.textures] == [f"images[{index}] (PNG)" for index in (0, 1, 1, 2)]
-
-
 def test_a_normal_map_of_gltf_with_its_scale(tmp_path):
     description = {**pbr(metallicFactor=0), "normalTexture": {"index": 0, "scale": 0.25}}
     picture = load(glb_of(tmp_path, description, [(100, 140, 250)])).at(0.0)

@@ -43,16 +43,3 @@ def test_it_grows_smoothly_with_all_that_counts():
         assert min(steps) >= 0.0
         assert max(steps) < 0.1
         assert row[-1] > 0.8 > 0.01 > row[0]
-
-
-def test_glass_mirrors_all_and_what_is_not_specular_nothing():
-    assert share(0.07, 0.05, 20.0, transmittance=0.85) == MOST
-    assert share(0.5, 0.0, 100.0) == 0.0
-    assert share(0.0, 0.9, 0.0) == 0.0
-
-
-def test_the_reader_says_it_for_the_texture_too(snap):
-    floor = "fm 0 0 0 0.7 0.7 0.7 0.3 0.3 0.3 30 0 0\n"
-    bare, painted = snap(f"{floor}p 3 0 0 0 1 0 0 0 1 0\ntt t.ppm 0 0 0 0 0 1 0 0 1 0 0 1 0 0 1").materials
-    assert bare.mirror_share > 0.5
-    assert painted.mirror_share == 0.0

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import scenes
-from renderer.scene.packed_scene import pack_camera
 from scenes import SceneFileError, mitsuba
 from scenes.errors import SceneProblemsError
 from scenes.files.source_file import scene_opened
@@ -186,19 +185,6 @@ def test_cameras_without_a_field_of_view_have_a_focal_length(read, told, focal_l
     half_diagonal = math.hypot(18.0, 12.0) / focal_length
     assert math.tan(math.radians(camera.vertical_fov / 2.0)) == pytest.approx(half_diagonal * 4.0 / 5.0)
     assert camera.fov_axis == "diagonal"
-
-
-@pytest.mark.parametrize("axis", ["x", "y", "smaller"])
-def test_the_axis_of_the_field_of_view_keeps_its_length_in_pictures_of_other_shapes(read, axis):
-    """Of 90 degrees half of it is 1 at distance 1, in the film's shape and in a picture as high as wide."""
-    inside = number("fov", 90) + string("fov_axis", axis) + FILM.format(200, 100)
-    camera = read(f'<sensor type="perspective">{inside}</sensor>{BALL}').at(0.0).camera
-    film, square = pack_camera(camera, 200, 100), pack_camera(camera, 50, 50)
-    wide = 1.0 if axis == "x" else 2.0
-    assert np.linalg.norm(film.right) == pytest.approx(wide)
-    assert np.linalg.norm(film.down) == pytest.approx(wide / 2.0)
-    assert np.linalg.norm(square.right) == pytest.approx(1.0)
-    assert np.linalg.norm(square.down) == pytest.approx(1.0)
 
 
 # --- meshes -----------------------------------------------------------------------------------------------------------

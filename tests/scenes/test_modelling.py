@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from scenes.meshes.geometry import areas, corner_arrays, double_area_normals, unit
-from scenes.meshes.shapes import arc, box, curve, grid, lathe
+from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.shipped.modelling import (
     frame,
     joined,
     level,
     loft,
     moved,
-    panel,
-    placed,
     pose,
     rounded,
     tube,
@@ -86,22 +84,6 @@ def test_a_bevel_keeps_the_size_and_has_the_normals_of_the_faces():
     assert np.allclose(np.sum(corners * normals, axis=-1), 1.0)
 
 
-def test_panels_face_first_cross_second():
-    mesh = panel((1, 0, 0), (0, 0, 2), (3, 0, 0), 4)
-    assert np.allclose(unit(double_area_normals(positions_of(mesh))), [0, 1, 0])
-    assert mesh.uvs.max(axis=0).tolist() == [2.0, 3.0]
-    assert mesh.material == 4
-
-
-def test_grids_face_column_cross_row():
-    x, y = np.meshgrid([0.0, 1.0, 3.0], [0.0, 2.0])
-    mesh = grid(np.stack([x, y, 0.0 * x], axis=-1), 0)
-    assert len(mesh.triangles) == 4
-    assert np.allclose(mesh.normals, [0, 0, 1])
-    assert areas(positions_of(mesh)).sum() == pytest.approx(6.0)
-    assert np.allclose(mesh.uvs, mesh.vertices[:, :2])
-
-
 def test_curves_go_through_their_points_and_stop_at_corners():
     points = [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 3.0]]
     line = curve(points, 4)
@@ -116,16 +98,3 @@ def test_moved_and_joined_keep_shapes_and_materials():
     assert both.material == 7
     assert volume(both) == pytest.approx(volume(first) + volume(second))
     assert positions_of(both)[12:, :, 0].mean() == pytest.approx(5.0, abs=0.01)
-
-
-def test_moved_turns_normals():
-    mesh = moved(box((0, 0, 0), (1, 2, 3), 0), pose((9.0, 9.0, 9.0), 35.0, (1.0, 2.0, 3.0)) @ np.diag([1, 0.3, 2, 1]))
-    expected = unit(double_area_normals(positions_of(mesh)))
-    assert np.allclose(mesh.normals[mesh.normal_triangles], expected[:, None])
-
-
-def test_placed_parts_share_a_mesh_and_turn_about_y():
-    mesh = box((0, 0, 0), (1, 1, 1), 0)
-    (part,) = placed([mesh], (1.0, 2.0, 3.0), 90.0)
-    assert part.shape is mesh
-    assert np.allclose(part.transform.matrix @ [1, 0, 0, 1], [1, 2, 2, 1])

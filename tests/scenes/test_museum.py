@@ -5,7 +5,6 @@ import pytest
 
 from scenes import Scene
 from scenes.document import KeyedTriangles, triangle_count
-from scenes.meshes.geometry import double_area_normals
 from scenes.model import Snapshot
 from scenes.shipped import museum
 from scenes.shipped.museum.sculpture import (
@@ -70,14 +69,3 @@ def test_rope_has_no_holes():
     counts = np.bincount(strands(cloth))
     assert len(counts) == STRANDS
     assert counts.max() < 1.1 * counts.min()
-
-
-def test_normals_are_unit_and_agree_with_the_winding(scene):
-    for shape in keyed(scene):
-        assert np.allclose(np.linalg.norm(shape.normals, axis=-1), 1.0)
-        for positions, normals in zip(shape.positions, shape.normals, strict=True):
-            assert (np.sum(double_area_normals(positions)[:, None] * normals, axis=-1) > 0.0).mean() > 0.99
-    for time in np.linspace(-0.5, 8.5, 19):
-        picture = scene.at(time)
-        assert np.isfinite(picture.positions).all()
-        assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0, atol=1e-5)

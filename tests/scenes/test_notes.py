@@ -14,14 +14,6 @@ from scenes.notes import MAX_NOTES, Notes
 from scenes.scene import Scene
 
 
-def test_a_note_is_told_once_with_its_first_place():
-    notes = Notes()
-    for line in (3, 5, 9):
-        notes.add("hair is left out", "a.xml", line)
-    notes.add("fog is left out", "b.glb")
-    assert notes.lines == ["a.xml:3: hair is left out (and in 2 more places)", "b.glb: fog is left out"]
-
-
 def test_very_many_notes_are_counted():
     notes = Notes()
     for line in range(MAX_NOTES + 7):
@@ -55,11 +47,6 @@ def test_problems_take_a_line_each(monkeypatch, capsys, tmp_path):
     assert lines[0] == "tracecore: error: a.bad:0: expected less than 0 (and in 1 more place)"
     assert len(lines) == len(set(lines)) == MAX_PROBLEM_LINES == 10
     assert lines[-1] == "tracecore: error: 41 more problems"
-
-
-def test_ten_problems_are_all_told():
-    errors = [SceneFileError("a.bad", line, f"expected less than {line}") for line in range(MAX_PROBLEM_LINES)]
-    assert str(SceneProblemsError(errors)).splitlines() == [str(error) for error in errors]
 
 
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
@@ -136,11 +123,6 @@ def test_a_strict_reader_refuses_files_that_it_cannot_use(tmp_path, capsys, name
         (line,) = capsys.readouterr().err.splitlines()
         assert told in line
         assert line.endswith("(an error by --strict)")
-
-
-def test_a_strict_reader_reads_what_is_only_approximated(tmp_path):
-    (tmp_path / "a.obj").write_text(f"{CORNERS}l 1 2\nf 1 2 3\n")
-    assert scenes.load(tmp_path / "a.obj", strict=True).document.notes.lines
 
 
 @pytest.mark.parametrize(

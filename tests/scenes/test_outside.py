@@ -150,12 +150,6 @@ def test_folders_that_hold_everything_are_asked_for_once(folder, name, monkeypat
         load(path, allow_outside=True)
 
 
-def test_materials_of_meshes_of_other_folders_do_not_count(folder):
-    (folder.parent / "other" / "a.obj").write_text(f"mtllib ../third/m.mtl\nusemtl a\n{TRIANGLE}f 1 2 3\n")
-    (folder / "a.xml").write_text(NAMED.format("../other", MESH.replace("../other/", "")))
-    assert load(folder / "a.xml", strict=True).document.triangles == 3
-
-
 def test_links_are_followed_to_where_files_are(folder):
     (folder / "a.toml").write_text(RED + 'texture = "link.png"\n' + OBJECT)
     (folder / "link.png").symlink_to(folder.parent / "other" / "t.png")
@@ -168,12 +162,6 @@ def test_links_are_followed_to_where_files_are(folder):
     (folder.parent / "scene.toml").symlink_to(folder / "a.toml")  # a scene itself may be a link
     shutil.copy(folder / "t.png", folder.parent / "link.png")
     assert load(folder.parent / "scene.toml").document.triangles == 1
-
-
-def test_the_folder_of_textures_that_bart_has(folder):
-    (folder.parent / "other").rename(folder.parent / "TextureFiles")
-    (folder / "a.aff").write_text(SCENES["b.aff"].replace("../other/", ""))
-    assert load(folder / "a.aff").document.triangles == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")

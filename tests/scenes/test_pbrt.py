@@ -273,16 +273,6 @@ def test_files_outside_of_the_folder_are_not_read(problems, tmp_path, name):
     assert "expected the name of a file in the folder of the scene or below" in line or "outside of the folder" in line
 
 
-def test_a_file_that_includes_itself_ends(problems, monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "MAX_FILES", 1)
-    assert "files include themselves" in problems('Include "a.pbrt"')[-1]
-    monkeypatch.setattr(files, "MAX_FILES", 9)
-    monkeypatch.setattr(files, "MAX_DEPTH", 3)
-    for depth in range(9):
-        (tmp_path / f"{depth}.pbrt").write_text(f'Include "{depth + 1}.pbrt"')
-    assert "or others deeper than 3" in problems('Include "0.pbrt"')[0]
-
-
 def test_files_included_again_count_again(problems, monkeypatch, tmp_path):
     (tmp_path / "b.pbrt").write_text("#" * 400)
     monkeypatch.setattr(files, "MAX_BYTES", 1000)

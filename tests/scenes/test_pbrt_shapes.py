@@ -7,6 +7,7 @@ import pytest
 
 from scenes import SceneFileError, load
 from scenes.meshes.geometry import areas, double_area_normals
+from scenes.pbrt import shapes
 
 BEFORE = 'Scale -1 1 1\nLookAt 0 0 -4  0 0 0  0 1 0\nCamera "perspective"\nWorldBegin\n'
 OCTAHEDRON = """Shape "loopsubdiv" "point3 P" [ 1 0 0  0 1 0  0 0 1  -1 0 0  0 -1 0  0 0 -1 ] "integer indices" [ 0 1 2
@@ -103,3 +104,10 @@ def test_curves_that_are_none(snap, text, message):
     with pytest.raises(SceneFileError) as caught:
         snap(f'Shape "curve" {text}')
     assert message in str(caught.value)
+
+
+def test_a_surface_of_too_many_triangles_is_coarser(tmp_path, snap, monkeypatch):
+    monkeypatch.setattr(shapes, "MAX_SUBDIVIDED", 8 * 20)
+    assert len(snap(f'{OCTAHEDRON} "integer levels" 9').positions) == 8 * 4**2
+    told = load(tmp_path / "a.pbrt").document.notes.lines
+    assert any(line.endswith("a loopsubdiv is divided 2 times: more would make over 160 triangles") for line in told)

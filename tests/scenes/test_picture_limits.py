@@ -7,7 +7,6 @@ from PIL import Image
 
 from scenes import SceneFileError, load
 from scenes.files import source_file
-from scenes.files.source_file import scene_opened
 from scenes.model import Texture
 from scenes.pictures.texture_file import STRIP_ROWS, read_texture
 
@@ -82,24 +81,6 @@ def test_a_sky_counts_too(tmp_path):
     path.write_text(path.read_text() + '[environment]\nimage = "sky.npy"\n')
     with pytest.raises(SceneFileError, match=r"sky.npy: with it the pictures of the scene have 768 pixels"):
         load(path)
-
-
-def test_scenes_are_counted_each_by_itself(tmp_path):
-    write_pictures(tmp_path, 2)
-    for _ in range(2):
-        with scene_opened(tmp_path / "a.toml"):
-            assert [read_texture(tmp_path / f"{k}.png", ("PNG",)).pixels[0, 0, 0] for k in range(2)] == [0, 1]
-
-
-@pytest.mark.parametrize("scene", [toml_scene, obj_scene, gltf_scene])
-def test_pillows_own_limit_is_none(tmp_path, monkeypatch, scene):
-    """It is far below that of textures, and stays as it is for all else that uses Pillow."""
-    write_pictures(tmp_path, 1)
-    path = scene(tmp_path, 1)
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
-    found = load(path)
-    assert found.at(0).textures[0].pixels.shape == (SIDE, SIDE, 3)
-    assert Image.MAX_IMAGE_PIXELS == 10
 
 
 @pytest.mark.parametrize("scene", [toml_scene, obj_scene, gltf_scene])

@@ -1,22 +1,19 @@
 """Meshes that stand in many places are placed together, to the same bits as one by one."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scenes.document import Document, KeyedTriangles, Origin, Part
-from scenes.errors import SceneError, SceneFileError
+from scenes.document import Document, KeyedTriangles, Part
 from scenes.facts import describe
-from scenes.meshes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays, double_area_normals
+from scenes.meshes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays
 from scenes.meshes.shapes import rectangle, sphere
-from scenes.model import Material, Texture
+from scenes.model import Material
 from scenes.motion.tracks import Track, VisibilityTrack
-from scenes.motion.transforms import WORLD, compose, composed, quaternion, translation
+from scenes.motion.transforms import WORLD, compose, quaternion
 from scenes.plain import plain
 from scenes.playing.evaluator import SceneEvaluator, scene_of
-from scenes.playing.placing import box_triangles
 
 
 def some_places(count):
@@ -64,22 +61,6 @@ def test_each_shape_in_its_place_is_an_object():
     assert plain(scene.at(1.0)).object_ids.tolist() == [0, 0, 1, 1, 1, 3, 3, 4, 4]
 
 
-def test_the_part_that_is_too_far_out_is_named():
-    square = rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 0)
-    places = [translation(np.array([shift, 0.0, 0.0])) for shift in (0.0, 1.0, 2e9, 0.0)]
-    parts = [Part(square, WORLD.inner(matrix=place), Origin(Path("a"), k)) for k, place in enumerate(places)]
-    with pytest.raises(SceneFileError, match="a:2: at time 0 what begins here reaches beyond"):
-        scene_of("a", Document(parts=parts, materials=[Material()]))
-
-
-def test_textures_are_bounded_together(monkeypatch):
-    monkeypatch.setattr("scenes.document.MAX_ALL_PIXELS", 100)
-    document = Document()
-    assert [document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8))) for _ in range(2)] == [0, 1]
-    with pytest.raises(SceneError, match="its textures have over 100 pixels in all"):
-        document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8)))
-
-
 @pytest.mark.parametrize("mesh", [sphere(np.ones(3), 2.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 1], 0)])
 def test_copies_are_as_many_meshes_side_by_side(mesh):
     places = some_places(40)
@@ -90,15 +71,6 @@ def test_copies_are_as_many_meshes_side_by_side(mesh):
     assert boxes.tobytes() == many.boxes(places).tobytes()
     corners = copies.positions(places).reshape(len(places), -1, 3)
     assert np.array_equal(boxes, np.stack([corners.min(axis=1), corners.max(axis=1)], axis=1))
-
-
-def test_places_are_composed_at_once():
-    random = np.random.default_rng(3)
-    scales, offsets = random.normal(size=(50, 3)), random.normal(size=(50, 3))
-    scales[::7, 1] = 0.0
-    turns = np.array([quaternion(axis, 77.0) for axis in random.normal(size=(50, 3))])
-    one_by_one = [compose(*rows) for rows in zip(scales, turns, offsets, strict=True)]
-    assert composed(scales, turns, offsets).tobytes() == np.array(one_by_one).tobytes()
 
 
 def forest(count):
@@ -140,9 +112,3 @@ def test_very_many_instances_are_looked_at_as_boxes(monkeypatch):
     assert sum(made) == 2  # those of the floor
     assert scene.at(0.0).camera == expected
     assert sum(made) > 300
-
-
-def test_boxes_face_outward():
-    triangles = box_triangles(np.array([[[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]])).astype(np.float64)
-    assert (np.sum(triangles.mean(axis=1) * double_area_normals(triangles), axis=1) > 0.0).all()
-    assert areas(triangles).sum() == pytest.approx(2 * (8 + 12 + 24))

@@ -54,14 +54,6 @@ def test_the_light_is_a_square_below_the_top_that_shines_down(both):
     assert np.all(square.min(axis=(0, 1)) > lower)
 
 
-def test_normals_are_those_of_the_winding(both):
-    _, shown = both
-    corners = shown.positions.astype(np.float64)
-    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
-    np.testing.assert_allclose(shown.normals, np.repeat(flat[:, None], 3, axis=1), atol=1e-6)
-
-
 def test_one_point_light_is_the_first_or_in_the_middle(both):
     real, _ = both
     lamps = tuple(PointLight(position=(float(k), 1.0, 2.0), intensity=(1.0, 2.0, 3.0)) for k in range(2))

@@ -116,23 +116,6 @@ def test_colours_of_any_type(tmp_path, kind, most):
     assert picture.textures[0].pixels[0, 0].tolist() == [255, 0, 0]
 
 
-def test_colours_of_polygons_are_those_of_their_triangles(tmp_path):
-    names = [f"uchar {name}" for name in ("red", "green", "blue")]
-    faces = [([0, 1, 2, 3], 255, 0, 0), ([0, 1, 2], 0, 255, 0)]
-    picture, _ = read(tmp_path, ply("ascii", ("vertex", XYZ, L), ("face", [*FACES, *names], faces)))
-    texture = picture.textures[0]
-    side = texture.pixels.shape[0]
-    columns, rows = np.moveaxis((picture.uvs[:, 0] * side).astype(int), -1, 0)
-    assert texture.pixels[rows, columns].tolist() == [[0, 255, 0], [255, 0, 0], [255, 0, 0]]
-
-
-def test_other_elements_and_bytes_behind_are_noted(tmp_path):
-    edges = ("edge", ["int vertex1", "int vertex2"], [(0, 1)])
-    data = ply(FORMATS[1], edges, ("vertex", XYZ, L), ("face", FACES, [([0, 1, 2],)]))
-    assert read(tmp_path, data)[1] == ["a.ply:3: the element 'edge' is not read"]
-    assert read(tmp_path, data + b"123")[1][1:] == ["a.ply: 3 bytes after the last element are left out"]
-
-
 @pytest.mark.parametrize("kind", FORMATS)
 def test_corners_whose_normal_is_no_number_are_flat(tmp_path, kind):
     nan, tilted = float("nan"), (0.0, 0.6, 0.8)

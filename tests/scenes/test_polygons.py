@@ -12,7 +12,6 @@ L = [(0, 0), (4, 0), (4, 4), (3, 4), (3, 1), (0, 1)]
 KEYHOLE = [(0, 0), (4, 0), (4, 4), (0, 4), (0, 0), (1, 1), (1, 3), (3, 3), (3, 1), (1, 1)]
 COMB = [(0, 0), (7, 0), (7, 3), (6, 3), (6, 1), (4, 1), (4, 3), (3, 3), (3, 1), (1, 1), (1, 3), (0, 3)]
 NOTCH = [(0, 2), (0, 1), (1, 1), (1, 2), (4, 2), (4, 0), (-2, 0), (-2, 2)][::-1]
-STAR = [(np.cos(4 * np.pi * k / 5), np.sin(4 * np.pi * k / 5)) for k in range(5)]
 #: Turns the plane so that no axis is along it.
 TURN = np.linalg.qr(np.array([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5], [0.3, -1.0, 2.0]]))[0]
 
@@ -69,16 +68,3 @@ def test_convex_polygons_are_fans_in_the_order_of_old():
     assert found.corners[5:8].tolist() == fan(5).tolist()
     assert found.in_order.polygons.tolist() == sorted(found.polygons.tolist())
     assert len(found.crossing) == 0
-
-
-def test_outlines_that_cross_themselves_are_told():
-    shapes = [L, STAR, [(0, 0), (1, 1), (1, 0), (0, 1)], COMB]
-    found = triangulated(np.array([len(shape) for shape in shapes]), np.concatenate([in_space(s) for s in shapes]))
-    assert found.crossing.tolist() == [1, 2]
-    assert len(found.corners) == sum(len(shape) - 2 for shape in shapes)
-
-
-@pytest.mark.parametrize("outline", [[(0, 0)] * 6, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 0)]])
-def test_polygons_without_area(outline):
-    triangles, _ = polygon_triangles(in_space(outline))
-    assert np.allclose(areas(in_space(outline)[triangles]), 0.0)

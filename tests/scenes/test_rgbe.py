@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenes import SceneFileError
-from scenes.colors.spectra import RGB_OF_XYZ
 from scenes.pictures.environment_file import read_environment
 from scenes.pictures.rgbe import read_rgbe
 
@@ -54,13 +53,6 @@ def test_ways_of_packing(tmp_path, packed):
     assert np.array_equal(found, COLORS * np.float32((1, 2, 1)))
 
 
-def test_long_runs_of_the_older_way(tmp_path):
-    """Counts of two such texels in a row are the lower and the upper byte."""
-    data = HEADER + b"-Y 1 +X 601\n" + bytes((1, 2, 3, 136)) + bytes((1, 1, 1, 88, 1, 1, 1, 2))
-    (tmp_path / "a.hdr").write_bytes(data)
-    assert np.array_equal(read_rgbe(tmp_path / "a.hdr", 1000), np.tile(np.float32((1, 2, 3)), (1, 601, 1)))
-
-
 @pytest.mark.parametrize(
     ("resolution", "expected"),
     [
@@ -74,11 +66,6 @@ def test_long_runs_of_the_older_way(tmp_path):
 def test_orientations(tmp_path, resolution, expected):
     (tmp_path / "a.hdr").write_bytes(HEADER + resolution + b"\n" + flat())
     assert np.array_equal(read_rgbe(tmp_path / "a.hdr", 1000), expected)
-
-
-def test_pictures_of_x_y_and_z(tmp_path):
-    (tmp_path / "a.hdr").write_bytes(HEADER.replace(b"rgbe", b"xyze") + b"-Y 2 +X 10\n" + flat())
-    assert np.allclose(read_rgbe(tmp_path / "a.hdr", 1000), np.maximum(COLORS @ RGB_OF_XYZ.T, 0.0), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from scenes.colors.spectra import (
     WAVELENGTHS,
     blackbody,
     light_color,
-    mean_color,
     reflectance_color,
     sampled,
     unit_blackbody,
@@ -23,13 +22,6 @@ def chromaticity(color):
 
 def test_as_much_of_all_wavelengths_is_the_white_of_equal_energy():
     assert chromaticity(light_color(np.ones_like(WAVELENGTHS))) == pytest.approx((1 / 3, 1 / 3), abs=0.002)
-
-
-def test_spectra_are_zero_beyond_their_wavelengths():
-    spectrum = sampled(np.array([500.0, 600.0]), np.array([1.0, 3.0]))
-    assert (spectrum[WAVELENGTHS < 500.0] == 0.0).all()
-    assert (spectrum[WAVELENGTHS > 600.0] == 0.0).all()
-    assert spectrum[WAVELENGTHS == 550.0] == 2.0
 
 
 def test_light_of_one_wavelength_has_the_colour_of_the_spectral_locus():
@@ -58,7 +50,3 @@ def test_reflectances_keep_what_is_even_and_stay_within_one():
     red, green, blue = reflectance_color((WAVELENGTHS > 570.0).astype(float))
     assert red == 1.0
     assert 0.5 > green > blue == 0.0
-
-
-def test_means_keep_what_is_even():
-    assert mean_color(np.full_like(WAVELENGTHS, 2.5)) == pytest.approx((2.5, 2.5, 2.5))

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from scenes import Viewing, load
-from scenes.aff.commands import read_document
-from scenes.document import Document
-from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS
 from scenes.model import Camera
 from scenes.playing import tessellation
-from scenes.playing.evaluator import viewed
-from scenes.playing.tessellation import in_pixels, segments_for
+from scenes.playing.tessellation import in_pixels
 
 VIEW = "v from 0 0 10 at 0 0 0 up 0 1 0 angle 40 hither 0.1 resolution 400 400\n"
 
@@ -39,13 +35,6 @@ def test_balls_are_right_to_a_quarter_of_a_pixel_and_no_finer(read, radius):
     assert error > 0.1 or len(scene.at(0.0).positions) == 48
 
 
-def test_small_pictures_take_fewer_triangles_and_large_ones_more(write):
-    path = write(VIEW + "s 0 0 0 2\nc 0 -3 0 1 0 3 0 1")
-    few, own, many = (len(load(path, Viewing(size=size)).at(0.0).positions) for size in ((50, 50), None, (1600, 1600)))
-    assert few < own < many
-    assert len(load(path, Viewing(size=(1600, 1600))).at(0.0).positions) == many
-
-
 def test_the_place_that_is_looked_from_counts(write):
     path = write(VIEW + "s 0 0 0 1")
     near = load(path, Viewing(eye=(0.0, 0.0, 2.0), target=(0.0, 0.0, 0.0))).document.fineness
@@ -59,27 +48,11 @@ def test_a_camera_that_comes_near_counts(write):
     assert moving.triangles > 4 * still.triangles
 
 
-def test_a_transform_that_enlarges_counts(read):
-    plain = read(VIEW + "s 0 0 0 1").document.fineness.triangles
-    assert read(VIEW + "xs 4 1 1 0 1 0 0 0 0 0 { s 0 0 0 1 }").document.fineness.triangles > 2 * plain
-
-
-def test_parallel_views_measure_by_their_height():
-    ends = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, -500.0], [0.0, 0.0, -500.0]]])
-    assert in_pixels(ends, np.array([1.0, 2.0]), camera(height=4.0), 100).tolist() == [25.0, 50.0]
-
-
 def test_distance_is_to_the_nearest_part_of_an_axis():
     ends = np.array([[[1.0, 0.0, -100.0], [1.0, 0.0, 100.0]]])
     focal = 50.0 / math.tan(math.radians(20.0))
     found = in_pixels(ends, np.array([0.6]), camera(), 100)
     assert found == pytest.approx([0.6 * focal / 0.8])
-
-
-def test_segments_have_bounds_and_are_even():
-    counts = segments_for(np.array([0.0, 1e-9, 60.0, 1e12]), np.array([1, 2, 2, 1]), 0.25)
-    assert counts[[0, 1, 3]].tolist() == [LEAST_SEGMENTS, LEAST_SEGMENTS, MOST_SEGMENTS]
-    assert (counts % 2 == 0).all()
 
 
 def test_all_together_are_limited(write, monkeypatch):
@@ -91,24 +64,6 @@ def test_all_together_are_limited(write, monkeypatch):
     assert limited.error in (0.5, 1.0, 2.0, 4.0)
     monkeypatch.setattr(tessellation, "MAX_TRIANGLES", 1)
     assert load(path).document.fineness.triangles == 20 * 48
-
-
-def test_what_is_read_keeps_its_shapes_exactly(write):
-    document = read_document(write(VIEW + "p 3 0 0 0 1 0 0 0 1 0\ns 0 0 0 1\np 3 0 0 0 1 0 0 0 1 0"))
-    assert [part.curve is None for part in document.parts] == [True, False, True]
-    assert isinstance(document, Document)
-
-
-def test_triangles_stand_in_the_order_of_the_file(read):
-    positions = read(VIEW + "p 3 9 9 9 1 0 0 0 1 0\ns 0 0 0 1\np 3 7 7 7 1 0 0 0 1 0").at(0.0).positions
-    assert positions[0, 0].tolist() == [9, 9, 9]
-    assert positions[-1, 0].tolist() == [7, 7, 7]
-
-
-def test_scenes_without_round_shapes_stay_the_same(read):
-    scene = read(VIEW + "p 3 0 0 0 1 0 0 0 1 0")
-    assert viewed(scene, Viewing(size=(9, 9))) is scene
-    assert scene.document.fineness is None
 
 
 def test_comments_after_values_of_nff(write):
@@ -155,14 +110,3 @@ def test_balls_that_glow_are_fine_wherever_they_are_seen_from(write, name):
     area = 0.5 * np.linalg.norm(np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0]), axis=1)
     assert len(positions) == 64 * 62
     assert area.sum() == pytest.approx(4e-4 * math.pi, rel=0.003)
-
-
-def test_a_number_of_segments_counts(write):
-    text = FORMATS["scene.toml"][0].format(radius=1.0, more="")
-    assert load(write(text + "segments = 10\n", "scene.toml")).document.triangles == 80
-
-
-def test_lamps_are_limited_with_all_else(write, monkeypatch):
-    template, glow = FORMATS["scene.xml"]
-    monkeypatch.setattr(tessellation, "MAX_TRIANGLES", 1100)
-    assert load(write(template.format(radius=0.01, more=glow), "scene.xml")).document.triangles == 32 * 30

@@ -60,12 +60,6 @@ def test_components_are_objects_of_objects_and_of_other_parts(written):
     assert load(path).at(0.0).positions.max() == 8.0
 
 
-def test_colours_are_noted(written):
-    looks = '<m:colorgroup xmlns:m="y" id="4"><m:color color="#ff0000"/></m:colorgroup>'
-    told = load(written(model(looks + CORNER, '<item objectid="1"/>'))).document.notes.lines
-    assert any(line.endswith("a.3mf: colours of 3MF files are not read") for line in told)
-
-
 def nested(depth):
     """Objects of two objects each."""
     rows = "".join(
@@ -101,15 +95,6 @@ def test_files_that_are_none(written, monkeypatch, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_packages_that_are_none(tmp_path, written):
-    (tmp_path / "b.3mf").write_bytes(b"PK\3\4 nothing")
-    with pytest.raises(SceneFileError, match="is not a readable 3MF file: expected a packed folder"):
-        load(tmp_path / "b.3mf")
-    path = written(model(CORNER, f'<item objectid="1"/>{" " * (1 << 26)}'))
-    with pytest.raises(SceneFileError, match="more than can be packed into them"):
-        load(path)
-
-
 def test_off_files(tmp_path):
     (tmp_path / "a.off").write_text(OFF)
     assert load(tmp_path / "a.off").at(0.0).positions.tolist() == [
@@ -127,11 +112,3 @@ def test_off_files_that_are_none(tmp_path, text):
     (tmp_path / "a.off").write_text(text)
     with pytest.raises(SceneFileError, match=r"a.off: (is not a readable OFF file|there are no triangles)"):
         load(tmp_path / "a.off")
-
-
-def test_they_are_meshes_of_scene_files(tmp_path, written):
-    written(model(CORNER, '<item objectid="1"/>'))
-    (tmp_path / "b.off").write_text(OFF)
-    text = "".join(f'[[object]]\nmaterial = "red"\nfile = "{name}"\n' for name in ("a.3mf", "b.off"))
-    (tmp_path / "a.toml").write_text(f"[materials.red]\ndiffuse = [1, 0, 0]\n{text}")
-    assert len(load(tmp_path / "a.toml").at(0.0).positions) == 6

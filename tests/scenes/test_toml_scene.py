@@ -165,14 +165,6 @@ def test_settings_are_those_of_the_file_and_no_others(read_text: Callable[[str],
     }  # for which the light that it is given is made
 
 
-def test_defaults(read_text: Callable[[str], Scene]) -> None:
-    scene = read_text(OBJECT_OF_RED)
-    assert scene.name == "scene"
-    assert scene.at(0.0).background == (0.0, 0.0, 0.0)
-    assert len(scene.at(0.0).lights) == 1  # one beside the camera
-    assert scene.document.materials == [Material(name="red", diffuse=(0.6, 0.1, 0.1))]
-
-
 # --- lights -----------------------------------------------------------------------------------------------------------
 
 ROUND = data_text("toml/turning-lights.toml")
@@ -230,19 +222,6 @@ def test_the_first_turn_is_done_first(corner: Callable[..., list[list[float]]]) 
     assert corner(RED + "[[object]]\n" + shape + turns) == [[0.0, 0.0, 1.0]]
 
 
-def test_groups_stand_in_groups_in_any_order(corner: Callable[..., list[list[float]]]) -> None:
-    text = """
-[[group]]
-name = "inner"
-parent = "outer"
-translate = [1, 0, 0]
-[[group]]
-name = "outer"
-matrix = [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 7], [0, 0, 0, 1]]
-"""
-    assert corner(OBJECT_OF_RED + 'parent = "inner"\ntranslate = [0, 2, 0]\n' + text) == [[-2.0, 1.0, 7.0]]
-
-
 def test_a_track_moves_inside_the_place_of_its_object_and_group(corner: Callable[..., list[list[float]]]) -> None:
     text = """track = "turn"
 translate = [1, 0, 0]
@@ -279,17 +258,6 @@ def test_a_spline_reaches_its_ends_and_sets_off_at_half_the_mean_speed(
     assert corner(text, 1.5)[0][0] == pytest.approx(3 * u**2 - 2 * u**3 + 0.5 * (u**3 - 2 * u**2 + u + u**3 - u**2))
 
 
-def test_tension_makes_a_track_start_from_rest(corner: Callable[..., list[list[float]]]) -> None:
-    text = moving(at_x(0, 0, ", tension = 1"), at_x(1, 1, ", tension = 1"))
-    assert corner(text, 0.25)[0][0] == pytest.approx(3 * 0.25**2 - 2 * 0.25**3)
-
-
-def test_one_key_is_a_fixed_value(corner: Callable[..., list[list[float]]]) -> None:
-    for interpolation in ("spline", "linear"):
-        text = moving(at_x(1, 4), interpolation=interpolation)
-        assert [corner(text, time)[0][0] for time in (0, 1, 2)] == [4.0, 4.0, 4.0]
-
-
 def test_linear_tracks_are_linear_whatever_their_times(corner: Callable[..., list[list[float]]]) -> None:
     times, values = [0.0, 1.0, 1.25, 6.0, 6.0, 7.0], [0.0, 4.0, -2.0, 3.0, 8.0, 6.0]
     text = moving(*(at_x(t, v) for t, v in zip(times, values, strict=True)), interpolation="linear")
@@ -314,22 +282,6 @@ def test_inner_splines_are_those_of_aff(corner: Callable[..., list[list[float]]]
     assert corner(text, 1.3)[0][0] == pytest.approx(track.at(1.3)[0], abs=1e-6)
 
 
-def test_lights_move_with_their_group_and_their_track(read_text: Callable[[str], Scene]) -> None:
-    text = """
-[[light]]
-position = [1, 0, 0]
-intensity = 1
-parent = "g"
-track = "t"
-[[group]]
-name = "g"
-scale = 2
-[tracks.t]
-translate = [{ time = 0, value = [0, 1, 0] }]
-"""
-    assert read_text(OBJECT_OF_RED + text).at(0.0).lights[0].position == (2.0, 2.0, 0.0)
-
-
 # --- units and the upward axis ----------------------------------------------------------------------------------------
 
 
@@ -340,24 +292,6 @@ translate = [{ time = 0, value = [0, 1, 0] }]
 def test_units(corner: Callable[..., list[list[float]]], units: str, metres: float) -> None:
     text = f"scene.units = {units}\n" + OBJECT_OF_RED.replace("[[0, 0, 0]", "[[1, 0, 0]")
     assert corner(text)[0][0] == pytest.approx(metres)
-
-
-def test_z_up(read_text: Callable[[str], Scene]) -> None:
-    text = """
-[[light]]
-position = [1, 2, 3]
-intensity = 1
-[cameras.c]
-eye = [1, 2, 3]
-forward = [0, 1, 0]
-"""
-    scene = read_text('scene.up = "z"\n' + OBJECT_OF_RED.replace("[[0, 0, 0]", "[[1, 2, 3]") + text)
-    snapshot = scene.at(0.0)
-    assert snapshot.positions[0, 0].tolist() == [1.0, 3.0, -2.0]
-    assert snapshot.lights[0].position == (1.0, 3.0, -2.0)
-    camera = snapshot.camera
-    assert camera.eye == (1.0, 3.0, -2.0)
-    assert np.allclose([camera.forward, camera.up], [[0, 0, -1], [0, 1, 0]])
 
 
 def test_tracks_of_cameras_are_in_the_frame_of_the_file(read_text: Callable[[str], Scene]) -> None:
@@ -378,13 +312,6 @@ rotate = [{ time = 0, axis = [1, 0, 0], degrees = 90 }, { time = 1, axis = [0, 0
     assert np.allclose([camera.forward, camera.up], [[0, -1, 0], [-1, 0, 0]], atol=1e-7)
 
 
-def test_mesh_files_have_units_and_an_upward_axis_of_their_own(corner: Callable[..., list[list[float]]]) -> None:
-    text = 'scene = {{ units = "cm", up = "{}" }}\n[[object]]\nfile = "m.obj"\nunits = "mm"\nup = "{}"\n'
-    place = "matrix = [[1, 0, 0, 100], [0, 1, 0, 200], [0, 0, 1, 300], [0, 0, 0, 1]]\n"
-    assert corner(text.format("y", "y") + place) == [[1.0, 2.0, 3.0]]
-    assert corner(text.format("z", "z") + place) == [[1.0, 3.0, -2.0]]
-
-
 def test_gltf_is_in_metres_with_y_up(read_text: Callable[[str], Scene], folder: Path) -> None:
     import trimesh
 
@@ -395,46 +322,6 @@ def test_gltf_is_in_metres_with_y_up(read_text: Callable[[str], Scene], folder: 
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
-
-
-def outward(snapshot: Snapshot) -> np.ndarray:
-    """Of each triangle, how far its front side looks away from the origin."""
-    p = snapshot.positions.astype(float)
-    return np.einsum("ij,ij->i", np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]), p.mean(axis=1))
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        'shape = "sphere"',
-        'shape = "box"',
-        'shape = "box"\nbevel = 0.1',
-        'shape = "box"\nsize = [1, 0.5, 2]',
-        'shape = "cylinder"\nbase = [0, -1, 0]\napex = [0, 1, 0]',
-    ],
-)
-def test_front_sides_look_outward_or_inward(read_text: Callable[[str], Scene], keys: str) -> None:
-    text = RED + '[[object]]\nmaterial = "red"\n' + keys
-    assert (outward(read_text(text).at(0.0)) > 0.0).all()
-    assert (outward(read_text(text + "\ninside = true").at(0.0)) < 0.0).all()
-
-
-@pytest.mark.parametrize("inside", ["false", "true"])
-def test_texture_coordinates_of_a_box_are_lengths(read_text: Callable[[str], Scene], inside: str) -> None:
-    text = f'[[object]]\nmaterial = "red"\nshape = "box"\nsize = [1, 2, 3]\ninside = {inside}'
-    snapshot = read_text(RED + text).at(0.0)
-    edges, uv_edges = (
-        np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1) for corners in (snapshot.positions, snapshot.uvs)
-    )
-    assert np.allclose(edges, uv_edges)
-
-
-def test_pieces_of_a_profile_that_touch_have_one_point_there(read_text: Callable[[str], Scene]) -> None:
-    can = "[[0, 0], { curve = [[0, 0], [1, 0]], steps = 1 }, { curve = [[1, 0], [1, 2]], steps = 2 }, [0, 2]]"
-    snapshot = read_text(f'{RED}[[object]]\nmaterial = "red"\nshape = "lathe"\nprofile = {can}').at(0.0)
-    assert len(snapshot.positions) == 64 * (1 + 2 * 2 + 1)
-    volume = np.linalg.det(snapshot.positions.astype(float)).sum() / 6.0
-    assert volume == pytest.approx(2.0 * 32.0 * np.sin(2.0 * np.pi / 64.0))
 
 
 def test_the_bowl_of_the_manual_is_closed(read_text: Callable[[str], Scene]) -> None:
@@ -450,23 +337,6 @@ def test_a_sheet_faces_the_right_of_its_profile(read_text: Callable[[str], Scene
     snapshot = read_text(RED + table).at(0.0)
     assert snapshot.normals.reshape(-1, 3).tolist() == [[0, 1, 0]] * 6
     assert np.ptp(snapshot.uvs, axis=(0, 1)).tolist() == [4, 2]
-
-
-def test_keyed_triangles_move_linearly_between_mesh_files_and_vertices(
-    read_text: Callable[[str], Scene], folder: Path
-) -> None:
-    (folder / "n.obj").write_text("v 0 0 4\nv 1 0 4\nv 0 1 4\nf 1 2 3\n")
-    keys = '[{ time = 1, vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]] }, { time = 3, file = "n.obj" }]'
-    scene = read_text(RED + f'[[object]]\nmaterial = "red"\nshape = "keyed"\nkeys = {keys}\n')
-    assert [scene.at(time).positions[0, 0, 2] for time in (0.0, 1.0, 1.5, 3.0, 4.0)] == [0.0, 0.0, 1.0, 4.0, 4.0]
-    assert np.allclose(scene.at(2.0).normals, [0.0, 0.0, 1.0])
-
-
-def test_normals_of_keys_weigh_the_same_whatever_their_length(read_text: Callable[[str], Scene]) -> None:
-    one = ONE_KEY.replace(" }", ", normals = [[0, 0, 2], [0, 0, 2], [0, 0, 2]] }")
-    other = ONE_KEY.replace("time = 0", "time = 1").replace(" }", ", normals = [[0, 7, 0], [0, 7, 0], [0, 7, 0]] }")
-    normals = read_text(red(KEYED + f"keys = [{one}, {other}]")).at(0.5).normals
-    assert np.allclose(normals, [0.0, math.sqrt(0.5), math.sqrt(0.5)])
 
 
 # --- instances and files ----------------------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ from renderer.drivers import DRIVERS
 from renderer.scene.packed_scene import texture_colors, texture_look
 from scenes import load
 from scenes.colors.srgb import decoded
-from scenes.export import export
 from scenes.lights import DistantLight
-from scenes.materials import vertex_colors
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.model import Camera, Mesh
 from shaders.textures import lookup, pack_textures
@@ -44,28 +42,6 @@ def test_colours_are_interpolated_exactly(count):
     assert np.allclose(seen(mesh, texture, weights), weights @ colors, atol=1e-6)
     assert texture.pixels.shape == texture.colors.shape
     assert texture.pixels.size < 2 * 4 * 3 * count + 1
-
-
-def test_triangles_of_one_colour_each_share_a_palette():
-    colors = np.repeat(np.float64([[1, 0, 0], [0, 0, 1], [1, 0, 0]])[:, None], 3, axis=1)
-    mesh, texture = with_vertex_colors(mesh_of(3), colors)
-    assert texture.colors is None
-    assert texture.pixels.shape == (2, 2, 3)
-    assert np.allclose(seen(mesh, texture, np.eye(3)), colors)
-
-
-def test_exports_say_that_they_round(tmp_path):
-    (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nf 1 2 3\n")
-    exported = export(load(tmp_path / "a.obj"), tmp_path / "b.obj", 0.0)
-    assert "texture 'colours' is rounded to 8 bits and to the range from 0 to 1" in exported.losses
-    again = load(tmp_path / "b.obj").at(0.0).textures[0]
-    assert again.pixels.tolist() == [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [0, 255, 255]]]
-
-
-def test_a_large_mesh_has_means(monkeypatch):
-    monkeypatch.setattr(vertex_colors, "MAX_PATCHES", 1)
-    mesh, texture = with_vertex_colors(mesh_of(2), np.float64([np.eye(3), np.ones((3, 3))]))
-    assert np.allclose(seen(mesh, texture, np.eye(3))[:, 0], [[1 / 3] * 3, [1] * 3], atol=0.004)
 
 
 # --- what is seen of them ---------------------------------------------------------------------------------------------

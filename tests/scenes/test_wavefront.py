@@ -2,7 +2,6 @@
 
 import gzip
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -200,20 +199,6 @@ def test_all_maps_that_are_read(pictures):
     assert notes == []
 
 
-def test_normals_under_the_name_of_heights(pictures):
-    picture, notes = dressed(pictures, "bump -bm 0.5 n.png\n")
-    (material,) = picture.materials
-    assert (material.normal_map, material.normal_scale, material.bump_map) == (0, 0.5, -1)
-    assert notes == ["m.mtl:2: the picture of bump holds normals, and is read as that of norm"]
-
-
-def test_scale_offset_and_clamping(pictures):
-    picture, notes = dressed(pictures, "map_Kd -s 2 4 -o 0.5 0.25 -clamp on t.png\n")
-    assert picture.textures[0].wrap == "clamp"
-    assert picture.uvs[0].tolist() == [[0.5, 0.75], [2.5, 0.75], [0.5, -3.25]]
-    assert notes == []
-
-
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
@@ -352,26 +337,6 @@ def test_any_mtl_is_read_or_refused(tmp_path, data):
         (document,) = documents
         assert document.triangles == 1
         assert "a" in read_mtl(tmp_path / "m.mtl", document.notes) or document.materials[0].name == "plain"
-
-
-def test_places_of_errors_count_lines_that_go_on(tmp_path):
-    (tmp_path / "a.obj").write_text("v 0 \\\n0 \\\n0\n# f\n\nf 1 2 x\n")
-    with pytest.raises(SceneFileError, match=r"a\.obj:6: "):
-        load(tmp_path / "a.obj")
-
-
-def test_many_materials_are_not_quadratic(tmp_path):
-    count = 300
-    (tmp_path / "m.mtl").write_text("".join(f"newmtl m{k}\nKd {k / count} 0 0\n" for k in range(count)))
-    faces = "".join(f"usemtl m{k}\nf 1 2 3\n" for k in range(count))
-    document = read_mesh_document(write(tmp_path / "a.obj", "mtllib m.mtl\n" + TRIANGLE + faces))
-    found = [document.materials[part.shape.material].diffuse[0] for part in document.parts]
-    assert np.allclose(found, np.arange(count)[::-1] / count)
-
-
-def write(path, text):
-    path.write_text(text)
-    return path
 
 
 def test_a_byte_of_zero_is_found_before_all_is_read(tmp_path, monkeypatch):

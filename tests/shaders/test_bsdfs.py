@@ -266,15 +266,6 @@ def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters):
 
 
 @rough
-def test_a_base_that_photons_stand_for_is_not_drawn(bsdf, parameters):
-    seen = seen_at(0.4, follow=0.0)
-    assert LOBE_BASE not in drawn(bsdf, parameters, seen, numbers(1 << 12))[1]
-    wi, angles = sphere(bsdf, 120)
-    rest = (evaluated(bsdf, parameters, seen, wi)[1] * (angles * np.abs(wi[:, 2]))[:, None]).sum(axis=0)
-    np.testing.assert_allclose(kept(bsdf, parameters, seen), rest, atol=4e-3)
-
-
-@rough
 def test_numbers_fit_and_lobes_are_told(bsdf, parameters):
     assert sum(np.size(number) for number in parameters) <= MOST_NUMBERS
     lobes = set(drawn(bsdf, parameters, seen_at(0.5), numbers(1 << 12))[1])
@@ -345,18 +336,6 @@ def test_what_is_diffuse_below_a_coat_has_its_colour():
     assert np.all(plastic[wi[:, 2] > 0.1] < 0.99 * amber[wi[:, 2] > 0.1])
 
 
-def test_what_is_wholly_metal_or_not_is_a_metal_or_a_plastic():
-    wi, _ = sphere(METAL, 8)
-    seen, own = seen_at(0.6), {"coat": 0.3, "coat_roughness": 0.6}
-    metals = (packed(PRINCIPLED, own | {"metalness": 1.0}, diffuse=AMBER, roughness=0.6), packed(
-        METAL, own, specular=AMBER, roughness=0.6
-    ))  # fmt: skip
-    plastics = (packed(PRINCIPLED, diffuse=WHITE, roughness=0.6), packed(PLASTIC, diffuse=WHITE, roughness=0.6))
-    for bsdf, (one, other) in ((METAL, metals), (PLASTIC, plastics)):
-        for a, b in zip(evaluated(PRINCIPLED, one, seen, wi), evaluated(bsdf, other, seen, wi), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
-
-
 @pytest.mark.parametrize("cosine", [0.2, 0.6, 1.0])
 @pytest.mark.parametrize("ior", [1.3, 1.5, 2.0])
 def test_a_smooth_plastic_has_the_colour_that_mitsuba_gives_it(cosine, ior):
@@ -381,15 +360,3 @@ def test_a_smooth_plastic_has_the_colour_that_mitsuba_gives_it(cosine, ior):
     parameters = packed(PLASTIC, diffuse=AMBER, ior=ior)
     expected = diffuse + reflected_at(np.array(cosine), ior)
     np.testing.assert_allclose(PLASTIC.albedo(parameters, seen_at(cosine).wo), expected, rtol=0.01)
-
-
-def test_numbers_come_from_the_material():
-    own = {"coat": 0.5, "coat_roughness": 0.3}
-    assert packed(METAL, own, roughness=0.5).alpha == np.float32(0.25)
-    assert packed(METAL, own).coat_alpha == np.float32(0.09)
-    assert METAL.pack(SimpleNamespace(specular=AMBER, eta=BLACK, k=BLACK, roughness=0.0, own={})).coat == 0.0
-    assert packed(PRINCIPLED, own | {"metalness": 0.2}, diffuse=AMBER, ior=1.0).ior == np.float32(1.5)
-    assert packed(PLASTIC, ior=0.0).ior == 1.0
-    for bsdf in (METAL, PLASTIC, GLASS, PRINCIPLED):
-        names = set(bsdf.parameters._fields)
-        assert {use.parameter for uses in bsdf.maps.values() for use in uses} <= names

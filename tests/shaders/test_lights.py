@@ -133,17 +133,6 @@ def solid_angle(corners, point):
     return 2.0 * math.atan2(abs(np.dot(a, np.cross(b, c))), below)
 
 
-def test_rows_of_many_triangles_say_what_each_is():
-    corners = np.random.default_rng(9).normal(size=(5000, 3, 3))
-    radiance = np.random.default_rng(10).random((5000, 3))
-    rows = triangle_rows(corners, radiance)
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    areas = 0.5 * np.linalg.norm(across, axis=1, keepdims=True)
-    expected = [corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], radiance]
-    np.testing.assert_allclose(rows[:, 1:17], np.hstack([*expected, across / (2.0 * areas), areas]), rtol=1e-12)
-    assert np.array_equal(rows[4500:4501], triangle_rows(corners[4500:4501], radiance[4500:4501]))
-
-
 def test_power_of_a_point_is_4_pi_i_and_of_a_triangle_pi_a_l():
     rows = np.array([point_row((1.0, 2.0, 3.0), (1.0, 2.0, 4.0)), triangle_row(CORNERS, (1.0, 0.5, 0.0))])
     expected = np.array([(4.0, 8.0, 16.0), (3.0, 1.5, 0.0)]) * math.pi
@@ -167,26 +156,6 @@ def test_the_borders_between_lights():
     lights = pack_lights([point_row(UP, (s, s, s)) for s in strengths])
     borders = {0.0: 1, np.nextafter(0.375, 0.0): 1, 0.375: 3, np.nextafter(0.5, 0.0): 3, 0.5: 4, LAST: 4}
     assert {u: choose(lights, float(u)) for u in borders} == borders
-
-
-def test_the_last_number_chooses_a_light_with_power_however_the_sum_rounds():
-    strengths = np.append(np.random.default_rng(8).random(999), (0.0, 0.0))
-    lights = pack_lights([point_row(UP, (s, s, s)) for s in strengths])
-    assert choose(lights, LAST) == 998
-    assert lights.cumulative[-1] == 1.0
-
-
-def test_lights_without_power_can_be_packed():
-    triangle = triangle_row(np.zeros((3, 3)), (1.0, 1.0, 1.0))
-    assert np.all(np.isfinite(triangle))
-    for rows in ([], [point_row(UP, BLACK)], [triangle]):
-        lights = pack_lights(rows)
-        assert lights.power == 0.0
-        assert lights.rows.shape == (len(rows), len(triangle))
-        assert not lights.probability.any()
-    lights = pack_lights([triangle, point_row(UP, (1.0, 1.0, 1.0))])
-    assert choose(lights, 0.0) == choose(lights, LAST) == 1
-    assert light_pdf(lights, 0, UP, UP, 1.0) == 0.0
 
 
 def test_the_mean_flux_of_a_photon_is_the_power_of_the_lights():
@@ -222,18 +191,6 @@ def test_photons_leave_every_part_of_a_triangle_alike_and_start_just_off_it(asse
     assert_fits(*over_triangle(SLANTED, rows[:, :3]), TESTS)
 
 
-def test_light_comes_from_every_part_of_a_triangle_alike(assert_fits):
-    point = np.array((0.4, 1.5, -1.0))
-    rows = arriving(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), tuple(point), UP, MANY_DRAWS)
-    assert_fits(*over_triangle(CORNERS, point + rows[:, :3] * rows[:, 3:4] / SHADOW_END), TESTS)
-
-
-def test_photons_do_not_prefer_directions_by_where_they_start(assert_fits):
-    rows = emitted(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), MANY_DRAWS)
-    ranks = [np.argsort(np.argsort(rows[:, column])) / MANY_DRAWS for column in (0, 3)]
-    assert_fits(np.histogram2d(*ranks, bins=CELLS)[0], np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
-
-
 def test_irradiance_by_a_point_is_i_cos_over_the_square_of_the_distance():
     lights = pack_lights([point_row((3.0, 0.0, 4.0), (50.0, 25.0, 0.0))])
     light = sample_light(lights, BLACK, (0.5, 0.5, 0.5))
@@ -244,24 +201,12 @@ def test_irradiance_by_a_point_is_i_cos_over_the_square_of_the_distance():
     assert_mean(irradiance(lights, BLACK, UP), (1.6, 0.8, 0.0))
 
 
-def test_irradiance_by_two_points_is_the_sum():
-    lights = pack_lights([point_row((3.0, 0.0, 4.0), (50.0, 25.0, 0.0)), point_row((0.0, 0.0, 2.0), (1.0, 2.0, 3.0))])
-    assert_mean(irradiance(lights, BLACK, UP), (1.6 + 0.25, 0.8 + 0.5, 0.75))
-
-
 def test_irradiance_by_a_triangle_is_that_of_lambert():
     """A triangle right above a point, glowing down."""
     corners = np.array([(-1.0, -1.0, 1.5), (-1.0, 2.0, 1.5), (2.0, -1.0, 1.2)])
     lights = pack_lights([triangle_row(corners, (2.0, 1.0, 0.5))])
     expected = polygon_irradiance(corners, (0.1, 0.2, 0.0), UP)
     assert_mean(irradiance(lights, (0.1, 0.2, 0.0), UP), np.array((2.0, 1.0, 0.5)) * expected)
-
-
-def test_irradiance_by_a_small_far_triangle_is_l_a_cos_cos_over_d_squared():
-    corners = np.array([(0.0, 0.0, 0.0), (0.0, 0.01, 0.0), (0.01, 0.0, 0.0)]) + np.array((3.0, 0.0, 4.0))
-    lights = pack_lights([triangle_row(corners, (1e6, 1e6, 1e6))])
-    expected = 1e6 * 5e-5 * 0.8 * 0.8 / 25.0
-    assert irradiance(lights, BLACK, UP).mean() == pytest.approx(expected, rel=3e-3)
 
 
 def test_form_factor_of_parallel_unit_squares():
@@ -319,11 +264,6 @@ def test_a_light_at_the_point_itself_sends_nothing():
         assert light.irradiance == BLACK
         assert (light.distance, light.pdf_solid_angle) == (0.0, 0.0)
         assert np.linalg.norm(light.direction) == 1.0
-
-
-def test_a_point_in_the_plane_of_a_triangle_gets_nothing():
-    light = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), (9.0, 9.0, 2.0), (0.5, 0.5, 0.5))
-    assert light.irradiance == BLACK
 
 
 #: A ball of radius 2 whose triangles lack a hundredth of its area, beside a point light.

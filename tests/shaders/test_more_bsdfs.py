@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from single_precision import float32
 
-from shaders.bsdfs import anisotropic, dielectric, diffuse, measured, metal, mirror, nff, oren_nayar, sheen
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
+from shaders.bsdfs import anisotropic, dielectric, measured, metal, nff, oren_nayar, sheen
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Seen
 from shaders.compilation import compiled
 from shaders.errors import ShaderError
 from shaders.random import random4
@@ -231,22 +231,6 @@ def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters, tables
 
 
 @every_case
-def test_without_the_base_only_others_are_drawn(bsdf, parameters, tables):
-    seen = seen_from(slanted(0.7), 0.0, tables=tables)
-    assert not np.any(drawn(bsdf, parameters, seen, 10_000)[2] == LOBE_BASE)
-    assert len(np.hstack(parameters)) <= MOST_NUMBERS
-
-
-@every_case
-def test_nothing_is_drawn_for_what_carries_nothing(bsdf, parameters, tables):
-    seen = seen_from(slanted(0.7), carried=BLACK, tables=tables)
-    assert np.all(drawn(bsdf, parameters, seen, 100)[2] == LOBE_NONE)
-    base, rest, pdf = evaluated(bsdf, parameters, seen, [slanted(0.5), (0.6, 0.0, -0.8)])
-    assert np.all(pdf == 0.0)
-    assert np.all(base[1] + rest[1] == 0.0)
-
-
-@every_case
 def test_nothing_with_a_spread_lies_below_the_surface(bsdf, parameters, tables):
     """Not even close to the mirror image of a grazing direction."""
     x, y, z = slanted(0.1)
@@ -254,14 +238,6 @@ def test_nothing_with_a_spread_lies_below_the_surface(bsdf, parameters, tables):
     assert not base.any()
     assert not rest.any()
     assert not pdf.any()
-
-
-def test_lobes_are_chosen_by_what_they_would_carry():
-    red_and_blue = nff.Nff((1.0, 0.0, 0.0), BLACK, (0.0, 0.0, 1.0), BLACK, 0.0, 1.0)
-    for carried, share in (((1.0, 1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0), ((3.0, 0.0, 1.0), 0.25)):
-        seen = seen_from(slanted(0.7), carried=carried)
-        lobe = drawn(nff.BSDF, red_and_blue, seen, 10_000)[2]
-        assert np.mean(lobe == LOBE_SHARP) == pytest.approx(share, abs=0.02)
 
 
 @pytest.mark.parametrize("ior", [0.0, -1.0, 1.0])
@@ -323,17 +299,6 @@ def test_nff_splits_specular_by_its_exponent_or_as_it_is_told(changes, share):
     assert packed.phong == pytest.approx((0.4 * (1.0 - share), 0.2 * (1.0 - share), 0.0))
 
 
-def test_nff_never_sums_to_more_than_one():
-    random = np.random.default_rng(5)
-    for _ in range(200):
-        colors, through = random.random((2, 3)), float(random.uniform(-0.5, 1.0))
-        given, exponent = colors.sum(axis=0) + max(through, 0.0), random.uniform(0.0, 255.0)
-        packed = nff.pack(material(**dict(zip(("diffuse", "specular"), map(tuple, colors), strict=True)),
-            exponent=exponent, transmittance=through))  # fmt: skip
-        assert np.sum(packed[:4], axis=0) == pytest.approx(given / max(1.0, given.max()))
-        assert min(map(min, packed[:4])) >= 0.0
-
-
 def test_known_values_of_the_lobes_of_nff():
     wo = slanted(0.5)
     mirrored = (-wo[0], -wo[1], wo[2])
@@ -344,29 +309,6 @@ def test_known_values_of_the_lobes_of_nff():
     for alone, density in ((both._replace(diffuse=BLACK), 3.5), (both._replace(phong=BLACK), 0.5)):
         pdf = evaluated(nff.BSDF, alone, seen_from(wo), [mirrored])[2]
         assert pdf[0] == pytest.approx(density / math.pi, rel=1e-5)
-
-
-def test_a_mirror_turns_the_direction_about_the_normal_and_black_absorbs():
-    wo, red = slanted(0.3), (0.7, 0.2, 0.1)
-    black = nff.Nff(BLACK, BLACK, BLACK, BLACK, 0.0, 1.5)
-    wi, weight, lobe = drawn(nff.BSDF, black._replace(mirror=red), seen_from(wo), 100)
-    np.testing.assert_array_equal(wi, np.tile(float32((-wo[0], -wo[1], wo[2])), (100, 1)))
-    np.testing.assert_allclose(weight, np.tile(red, (100, 1)), rtol=1e-6)
-    assert np.all(lobe == LOBE_SHARP)
-    assert np.all(drawn(nff.BSDF, black, seen_from(wo), 100)[2] == LOBE_NONE)
-
-
-def test_simple_bsdfs_have_one_lobe_each():
-    assert diffuse.BSDF.pack(material()) == diffuse.Diffuse((0.3, 0.2, 0.1))
-    assert mirror.BSDF.pack(material())[:4] == (BLACK, BLACK, (0.4, 0.2, 0.0), BLACK)
-
-
-def test_the_phong_lobe_reflects_its_color_where_it_stays_above():
-    for exponent in (0.0, 1.0, 20.0, 100.0):
-        phong = nff.Nff(BLACK, (0.5, 0.25, 1.0), BLACK, BLACK, exponent, 1.0)
-        np.testing.assert_allclose(reflected(nff.BSDF, phong, seen_from((0.0, 0.0, 1.0))), phong.phong, rtol=2e-4)
-        albedo = as_array(nff.albedo, phong, (0.0, 0.0, 1.0))
-        np.testing.assert_allclose(albedo, phong.phong, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("exponent", "lost"), [(1.0, 0.263), (5.0, 0.317), (20.0, 0.331), (100.0, 0.333)])
@@ -473,11 +415,6 @@ def test_the_file_of_cloth_holds_what_is_tabulated():
     np.testing.assert_allclose(sheen.CAUGHT, sheen.tabulated(), rtol=1e-4, atol=1e-6)
 
 
-def test_cloth_takes_the_color_of_its_fibres_from_its_own_key():
-    assert sheen.pack(material()).sheen == WHITE
-    assert sheen.pack(material(own={"sheen": (0.1, 0.2, 0.3)})) == ((0.3, 0.2, 0.1), (0.1, 0.2, 0.3), 0.25)
-
-
 def write_merl(path, values):
     """Writes values (90, 90, 180, 3) as a file of the MERL database."""
     units = np.array([1.0, 1.15, 1.66]) / 1500.0
@@ -511,16 +448,6 @@ def test_what_was_measured_is_read_and_looked_up(merl_file):
     np.testing.assert_allclose((base + rest)[0], phong_like(wi, wo), rtol=1e-5)
 
 
-def test_each_bin_is_found_by_the_directions_in_its_middle():
-    """All that are above the surface, among them those whose half vector is next to the normal."""
-    rows = np.ravel_multi_index(np.indices((90, 90, 180)), (90, 90, 180))
-    wi, wo = (middle[::11, ::7, ::13].reshape(-1, 3) for middle in middles())
-    for i, o, expected in zip(wi, wo, rows[::11, ::7, ::13].ravel(), strict=True):
-        if min(i[2], o[2]) > 0.0:
-            assert measured.bin_of(float32(i), float32(o)) == expected
-            assert measured.bin_of(float32(o), float32(i)) == expected
-
-
 def test_a_measured_lambert_surface_is_all_base(tmp_path):
     write_merl(tmp_path / "chalk.binary", np.full((90, 90, 180, 3), (0.2, 0.1, 0.05)))
     packed, table = measured.read_table(str(tmp_path / "chalk.binary"))
@@ -542,15 +469,6 @@ def test_the_albedo_of_what_was_measured_is_about_what_it_reflects(cosine):
     )
     assert PHONG_LIKE.glossy_share > 0.0
     assert 0.1 < PHONG_LIKE.alpha < 0.5
-
-
-def test_the_second_table_is_behind_the_first():
-    both = joined(np.zeros_like(PHONG_TABLE), PHONG_TABLE)
-    packed, seen = PHONG_LIKE._replace(table=1.0), seen_from(slanted(0.8), tables=both.ctypes.data)
-    mirrored = [np.multiply(slanted(0.8), (-1.0, -1.0, 1.0))]
-    expected = evaluated(measured.BSDF, PHONG_LIKE, seen_from(slanted(0.8), tables=TABLES), mirrored)[1]
-    assert np.all(expected > 0.05)
-    np.testing.assert_array_equal(evaluated(measured.BSDF, packed, seen, mirrored)[1], expected)
 
 
 def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
@@ -581,15 +499,6 @@ BRUSHED = {"anisotropy": 0.75, "rotation": 0.125}
 def brushed(own=None, **changes):
     """A white metal as a material says it."""
     return anisotropic.pack(material(specular=WHITE, own=BRUSHED if own is None else own, **changes))
-
-
-def test_brushed_metal_has_the_widths_of_disney():
-    packed = brushed(roughness=0.6)
-    aspect = math.sqrt(1.0 - 0.9 * 0.75)
-    assert (packed.alpha_x, packed.alpha_y) == pytest.approx((0.36 / aspect, 0.36 * aspect))
-    assert packed.rotation == 0.125
-    even = brushed(own={}, roughness=0.6)
-    assert (even.alpha_x, even.alpha_y, even.rotation) == pytest.approx((0.36, 0.36, 0.0))
 
 
 def test_metal_that_is_not_brushed_is_metal():

@@ -27,11 +27,6 @@ def soot(material):
     return Nff(BLACK, BLACK, BLACK, BLACK, 0.0, 1.0)
 
 
-def test_the_built_in_shaders_are_there():
-    assert {"dielectric", "diffuse", "mirror", "nff"} <= set(shader_names())
-    assert shader_names() == sorted(shader_names())
-
-
 @pytest.mark.parametrize("name", shader_names())
 def test_a_built_in_shader_has_a_line_and_could_be_registered(name):
     assert get_shader(name).name == name
@@ -129,8 +124,3 @@ def test_a_surface_that_is_not_lamberts_has_a_rest(name):
     with pytest.raises(ShaderError, match="without a rest its functions must be those of shader 'diffuse'"):
         register_shader(other)
     register_shader(replace(other, has_rest=True))
-
-
-def test_something_else_is_no_shader():
-    with pytest.raises(ShaderError, match=r"expected a shaders\.bsdfs\.bsdf\.Bsdf, got <function soot"):
-        register_shader(soot)

@@ -14,7 +14,6 @@ from shaders.random import (
     STREAM_LIGHT,
     pascal,
     philox,
-    reversed_bits,
     sobol_bits,
     unit,
 )
@@ -65,11 +64,6 @@ def test_the_second_dimension_is_by_binomials_modulo_two():
         expected = sum(1 << j for j in range(k + 1) if math.comb(k, j) % 2)
         assert int(pascal(np.uint32(1 << k))) == expected
     assert int(pascal(np.uint32(0b101))) == int(pascal(np.uint32(4))) ^ int(pascal(np.uint32(1)))
-
-
-def test_bits_are_reversed():
-    for value in (0, 1, 0x80000000, 0x12345678, 0xFFFFFFFF):
-        assert int(reversed_bits(np.uint32(value))) == int(f"{value:032b}"[::-1], 2)
 
 
 @pytest.mark.parametrize("sequence", [0, 1, 2, 77, 2**20])

@@ -8,11 +8,9 @@ from shaders.surface import (
     SurfaceArrays,
     backdrop_at,
     blend,
-    clearance,
     emission_at,
     share_through,
     texture_coordinates,
-    triangle_clearance,
     winding_normal,
 )
 from shaders.textures import pack_textures
@@ -58,13 +56,6 @@ def test_points_and_coordinates_are_blended_by_the_weights_of_the_corners():
     assert texture_coordinates(surfaces.uvs, 0, 0.2, 0.5) == pytest.approx(weights @ UVS)
 
 
-@pytest.mark.parametrize(("u", "v", "corner"), [(0.0, 0.0, 0), (1.0, 0.0, 1), (0.0, 1.0, 2)])
-def test_u_and_v_are_the_shares_of_the_second_and_third_corner(u, v, corner):
-    surfaces = pack(material())
-    assert blend(surfaces.positions, 0, u, v) == pytest.approx(CORNERS[corner])
-    assert texture_coordinates(surfaces.uvs, 0, u, v) == pytest.approx(UVS[corner])
-
-
 def test_the_order_of_corners_says_where_the_normal_points():
     triangles = np.array([CORNERS, CORNERS[::-1], CORNERS[:, [0, 2, 1]]], np.float32)
     assert winding_normal(triangles, 0) == pytest.approx(UP)
@@ -106,11 +97,3 @@ def test_each_picture_multiplies_its_own_colour(painted, by):
         }
         for name, color in found.items():
             assert color == pytest.approx(colors[name] * (texel if name == painted else 1.0)), name
-
-
-def test_the_clearance_follows_the_largest_coordinate_of_the_corners():
-    small = (1.0, 1.0, 1.0)
-    for far in ((-800.0, 1.0, 1.0), (1.0, 800.0, 1.0), (1.0, 1.0, -800.0)):
-        for corners in ((far, small, small), (small, far, small), (small, small, far)):
-            assert clearance(*corners) == 800.0 * 2.0**-17
-            assert triangle_clearance(np.array([corners], np.float32), 0) == 800.0 * 2.0**-17

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shaders.textures import TEXTURE_COLUMNS, lookup, pack_textures
+from shaders.textures import lookup, pack_textures
 
 
 def image(rows):
@@ -29,11 +29,6 @@ def test_the_middle_of_a_texel_is_the_texel_and_v_runs_down():
     for y, row in enumerate(rows):
         for x, byte in enumerate(row):
             assert grey(textures, (x + 0.5) / 4.0, (y + 0.5) / 2.0) == pytest.approx(light(byte))
-
-
-def test_channels_keep_their_order():
-    textures = pack_textures([np.array([[[1.0, 0.0, 0.5]]], np.float32)])
-    assert lookup(textures, 0, 0.5, 0.5) == (1.0, 0.0, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +64,6 @@ def test_a_hair_below_zero_is_the_far_edge():
     assert grey(textures, -1e-20, 0.5) == pytest.approx(0.5 * (light(10) + light(250)))
 
 
-def test_one_texel_is_the_same_everywhere():
-    textures = pack_textures([image([[99]])])
-    for u, v in ((0.0, 0.0), (0.5, 0.5), (-7.3, 12.9)):
-        assert grey(textures, u, v) == pytest.approx(light(99))
-
-
 def test_textures_of_several_sizes_share_one_pack():
     images = [image([[10, 20, 30]]), image([[40], [50]]), image([[60]])]
     textures = pack_textures(images)
@@ -82,9 +71,3 @@ def test_textures_of_several_sizes_share_one_pack():
     assert grey(textures, 0.5, 0.25, texture=1) == pytest.approx(light(40))
     assert grey(textures, 0.5, 0.75, texture=1) == pytest.approx(light(50))
     assert grey(textures, 0.9, 0.1, texture=2) == pytest.approx(light(60))
-
-
-def test_no_texture_at_all_can_be_packed():
-    textures = pack_textures([])
-    assert textures.texels.shape == (0, 3)
-    assert textures.table.shape == (0, TEXTURE_COLUMNS)

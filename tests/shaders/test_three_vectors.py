@@ -10,9 +10,7 @@ from numba.core.errors import TypingError
 
 from shaders.elementary import fma
 from shaders.vector import (
-    along,
     cross,
-    dot,
     frame,
     largest,
     largest_magnitude,
@@ -76,12 +74,6 @@ def test_fused_numbers_are_of_the_higher_precision():
     assert fused(0.1, np.float32(1.0), np.float32(0.0)) == 0.1
     with pytest.raises(TypingError, match="fma takes three numbers"):
         fused("a", 1.0, 2.0)
-
-
-def test_a_point_along_a_ray():
-    assert along(A, B, 2.0) == (9.0, -1.0, 1.0)
-    assert dot(A, B) == 0.0
-    assert dot(A, A) == 14.0
 
 
 def test_a_vector_without_length_is_normalised_to_z():

@@ -5,9 +5,7 @@ import typing
 from typing import Any
 
 import numpy as np
-import pytest
 from numba import njit
-from numba.core.errors import TypingError
 from numba.core.types import NamedTuple
 
 from tracecore.compilation.borrowing import Borrowed, borrowed
@@ -57,22 +55,3 @@ def test_borrowed_arrays_are_the_same_and_nobody_counts_them():
     assert "NRT_incref" in counting
     assert [len(kinds) for kinds in total.signatures] == [1, 1]
     assert {type(kinds[0]) for kinds in total.signatures} == {Borrowed, NamedTuple}
-
-
-@njit
-def borrowed_twice(nested: Any) -> Any:
-    return borrowed(borrowed(nested).pair).factor + borrowed(borrowed(nested)).rest[0]
-
-
-def test_what_is_borrowed_may_be_borrowed_again():
-    assert borrowed_twice(Nested((np.ones(3), np.ones(4)), Pair(np.arange(3), 10), (5, 7))) == 15
-
-
-@njit
-def unknown_field(nested: Any) -> Any:
-    return borrowed(nested).nothing
-
-
-def test_a_field_that_is_not_there_is_an_error():
-    with pytest.raises(TypingError, match="nothing"):
-        unknown_field(Pair(np.arange(3), 10))

@@ -189,10 +189,6 @@ def test_more_bins_come_closer_to_the_exact_heuristic() -> None:
     assert coarse > 1.03 * exact
 
 
-def test_depth_is_bounded_where_the_heuristic_alone_would_go_deeper() -> None:
-    assert max(depths(build(TRIANGLES["every magnitude"], max_leaf=1))) == MAX_DEPTH
-
-
 @pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 8)])
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_the_tree_is_the_same_for_any_number_of_threads(
@@ -228,9 +224,3 @@ def test_cost_of_a_known_tree() -> None:
     box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
     tree = build(np.concatenate([box, box + np.float32([2, 0, 0])]), max_leaf=1)
     assert tree.sah_cost == pytest.approx(1 + 2 * 6 / 14)
-
-
-@pytest.mark.parametrize("size", [0, 1])
-def test_cost_is_in_blocks(size: int) -> None:
-    """Three triangles in one place are one leaf, tested two at once."""
-    assert build(np.full((3, 3, 3), 5, np.float32) + size * soup(1), triangle_block=2).sah_cost == 2

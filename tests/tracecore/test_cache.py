@@ -54,22 +54,6 @@ def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(
 
 
 @users_only
-def test_a_link_is_followed_and_a_folder_of_another_user_is_not_private(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (own / "link").symlink_to(own / "there")
-    with PrivateFolder(own / "link") as folder:
-        assert folder.path == own / "there"
-    (own / "there").chmod(0o770)
-    assert not is_private(own / "link")
-    (own / "file").touch(mode=0o600)
-    with pytest.raises(NotADirectoryError):
-        PrivateFolder(own / "file")
-    monkeypatch.setattr("os.getuid", lambda: own.stat().st_uid + 1)
-    assert not is_private(own)
-
-
-@users_only
 def test_folders_are_made_for_nobody_else(own: Path) -> None:
     before = os.umask(0)
     try:

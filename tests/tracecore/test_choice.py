@@ -60,11 +60,6 @@ def test_a_small_lead_chooses_nothing(lead: float, chosen: str) -> None:
     assert facts.chosen == chosen
 
 
-def test_of_kernels_that_are_as_fast_the_first_is_chosen() -> None:
-    rates = {"if-if": 90.0, "bvh4": 97.0, "compressed-bvh8": 100.0, DEFAULT_KERNEL: 80.0}
-    assert replace(SHIPPED, rates=rates).chosen == "bvh4"
-
-
 @pytest.mark.parametrize(
     ("architecture", "kernel", "reason"),
     [

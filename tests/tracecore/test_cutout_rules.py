@@ -12,7 +12,7 @@ from readme_kernel import register_example
 import tracecore
 from tracecore import Cutouts
 from tracecore.bvh.refit import refit
-from tracecore.checks.cutout_cases import CASES, cutout_answers, masks, random_cutouts
+from tracecore.checks.cutout_cases import CASES, cutout_answers, random_cutouts
 from tracecore.checks.ray_cases import Floats, soup
 from tracecore.cutouts import LARGEST_SIDE, Wrap, tables_of
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -22,7 +22,6 @@ from tracecore.kernels import strategies
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import HIT, MISS, Query, as_records, make_rays
-from tracecore.tracers import brute_force
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
@@ -81,14 +80,6 @@ def test_a_mask_repeats_or_goes_on_as_at_its_rim(device: str) -> None:
         assert np.array_equal(is_hit(device, cutouts, points), expected[wrap] != 0)
 
 
-def test_half_of_the_rays_pass_a_chequerboard(device: str) -> None:
-    count = 20_000
-    mask = np.indices((8, 8)).sum(axis=0) % 2 == 0
-    passed = ~is_hit(device, square_with(mask), np.random.default_rng(2).random((count, 2)))
-    z = (passed.sum() - count / 2) / np.sqrt(count / 4)
-    assert abs(z) < 4.0
-
-
 def test_a_ray_goes_on_to_what_lies_behind(device: str) -> None:
     """Ten squares, each with one more hole than the one above; only the last one is solid."""
     triangles = np.concatenate([SQUARE - np.float32([0, 0, i]) for i in range(10)])
@@ -98,14 +89,6 @@ def test_a_ray_goes_on_to_what_lies_behind(device: str) -> None:
     rays = make_rays(np.column_stack([middles(10, 1), np.ones(10)]), [0.0, 0.0, -1.0])
     with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:  # type: ignore[arg-type]
         assert tracer.closest_hit(rays)[:, 0].tolist() == [10.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]
-
-
-def test_of_triangles_in_one_place_the_first_that_is_there_is_hit(device: str) -> None:
-    triangles = np.repeat(SQUARE[:1], 4, axis=0)
-    cutouts = Cutouts(masks=masks()[:2], mask_ids=[0, 0, 1, -1], uvs=np.zeros((4, 3, 2)))
-    rays = make_rays([[0.75, 0.25, 1.0]], [0.0, 0.0, -1.0])
-    with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:  # type: ignore[arg-type]
-        assert as_records(tracer.closest_hit(rays), HIT)["prim_id"].tolist() == [2]
 
 
 @pytest.mark.parametrize(("coordinate", "column"), [(1e30, 0), (-1e30, 0), (3e38, 0), (-1e-30, 3), (0.75, 3), (0.5, 2)])
@@ -127,13 +110,6 @@ def test_many_rays_pass_and_many_do_not(case: str) -> None:
     through_holes = tables.cutout_of[as_records(closest, HIT)["prim_id"][closest[:, 0] < np.inf]] >= 0
     assert 0.05 < changed.mean() < 0.8
     assert 0.1 < through_holes.mean() < 0.9
-
-
-def test_brute_force_may_look_at_a_few_pairs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables, (triangles, rays, closest, _) = cutout_answers("layers", RAYS)
-    monkeypatch.setattr(brute_force, "PAIRS", 7)
-    with BruteForceTracer(triangles, cutouts=tables) as tracer:
-        assert_same_bits(tracer.closest_hit(rays[:50]), closest[:50], rays[:50])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -194,22 +170,9 @@ def test_triangles_that_move_keep_their_holes(device: Any) -> None:
 # --------------------------------------------------------------------------------------------------------- what is kept
 
 
-def test_solid_triangles_need_no_tables() -> None:
-    assert tables_of(None, 2) is None
-    assert tables_of(Cutouts(masks=[], mask_ids=[-1, -1], uvs=np.full((2, 3, 2), np.nan)), 2) is None
-
-
 def test_solid_triangles_are_compiled_without_cutouts() -> None:
     constants = find_strategy(None).constants
     assert (constants()["CUTOUTS"], constants(has_cutouts=True)["CUTOUTS"]) == ("0", "1")
-
-
-def test_a_texel_takes_a_bit() -> None:
-    tables = tables_of(square_with(np.ones((100, 31), np.uint8)), 2)
-    assert tables is not None
-    assert tables.mask_words.nbytes == 388  # 3100 bits in words of 32
-    assert tables.bytes == 388 + 2 * (4 + 32)
-    assert int(np.unpackbits(tables.mask_words.view(np.uint8)).sum()) == 3100
 
 
 # ------------------------------------------------------------------------------------------------------ what is refused

@@ -18,7 +18,6 @@ import scenes
 from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
 from tracecore.bvh import lbvh
 from tracecore.bvh.bottom_up import Leaves
-from tracecore.bvh.builders import BUILDERS
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import Floats, answers
 from tracecore.cuda import device_lbvh
@@ -28,10 +27,10 @@ from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
-from tracecore.errors import DeviceError, KernelError, TriangleError
+from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
 from tracecore.kernels.source import flatten
-from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategies import find_strategy
 from tracecore.layout import bvh2
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
@@ -115,22 +114,11 @@ def test_trees_may_be_as_deep_as_on_the_cpu(device: CudaDevice, monkeypatch: pyt
     assert device_lbvh.build(device, TRIANGLES["soup"], LEAVES) is None
 
 
-def test_a_root_that_is_a_leaf_is_left_to_the_cpu(device: CudaDevice) -> None:
-    assert device_lbvh.build(device, TRIANGLES["same"][:4], LEAVES) is None
-
-
 def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(
     device: CudaDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_lbvh, "MAX_TRIANGLES", 4)
     assert device_lbvh.build(device, few(5), LEAVES) is None
-
-
-def test_a_corner_that_is_not_finite_is_refused(device: CudaDevice) -> None:
-    triangles = few(5).copy()
-    triangles[3, 1, 2] = np.nan
-    with pytest.raises(TriangleError, match="triangle 3 has a corner that is not finite"):
-        device_lbvh.build(device, triangles, LEAVES)
 
 
 # -------------------------------------------------------------------------------------------------- memory that is weak
@@ -194,12 +182,6 @@ def test_triangles_go_up_once_and_no_tree_comes_down(cuda: FakeCuda) -> None:
         assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
 
 
-def test_triangles_without_a_surface_have_the_cost_of_all_leaves(cuda: FakeCuda) -> None:
-    with GpuTracer(MADE["same"], "warp-triangles-8", builder="lbvh") as tracer:
-        assert isinstance(tracer._tree, DeviceTree)
-        assert tracer.bvh.sah_cost == lbvh.build(MADE["same"], max_leaf=8, triangle_block=8).sah_cost > 1.0
-
-
 def test_the_tree_is_fetched_once(cuda: FakeCuda) -> None:
     tracer = open_gpu()
     memory = cuda.memory_on(0)
@@ -239,24 +221,6 @@ def test_triangles_with_cutouts(cuda: FakeCuda) -> None:
         assert one.bvh.bytes - one._tree.packed.bytes > 0
 
 
-@pytest.mark.parametrize("builder", [name for name in BUILDERS if name != "lbvh"])
-def test_other_builders_build_on_the_cpu(cuda: FakeCuda, builder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(device_lbvh, "build")
-    GpuTracer(CASE.triangles, "while-while", builder=builder).close()
-
-
-def test_other_layouts_are_built_on_the_cpu(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(device_lbvh, "build")
-    open_gpu("bvh4").close()
-
-
-def test_a_tree_that_is_given_is_taken(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(device_lbvh, "build")
-    tree = lbvh.build(CASE.triangles)
-    with open_gpu(tree=tree) as tracer:
-        assert tracer.tree is tree
-
-
 def test_a_kernel_that_stays_leaves_before_a_tree_is_built(cuda: FakeCuda) -> None:
     with GpuTracer(CASE.triangles, "while-while", threads=1) as other:
         for _ in range(2):
@@ -275,19 +239,7 @@ def test_what_the_gpu_leaves_the_cpu_builds(cuda: FakeCuda, monkeypatch: pytest.
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
 
 
-def test_kernels_of_one_layout_alone_have_trees_of_the_gpu() -> None:
-    layouts = {find_strategy(name).layout for name in strategy_names()}
-    assert {layout.name: layout.gpu_builders for layout in layouts if layout.gpu_builders} == {"bvh2": ("lbvh",)}
-
-
 # -------------------------------------------------------------------------------------------------------------- errors
-
-
-def test_without_room_for_building_nothing_is_launched(cuda: FakeCuda) -> None:
-    cuda.free_bytes = 50_000
-    with pytest.raises(DeviceError, match=r"500 triangles whose tree the GPU builds take 0\.00 GB"):
-        open_gpu()
-    assert cuda.devices[0].launches == 0
 
 
 @pytest.mark.parametrize("checks", [1, 2])
@@ -342,14 +294,6 @@ def test_calls_that_fail_are_errors(cuda: FakeCuda, call: str) -> None:
 # ------------------------------------------------------------------------------------------------------------ measuring
 
 
-def test_steps_are_timed(cuda: FakeCuda) -> None:
-    found = tree_time(CASE.triangles, 2)
-    assert [*found.gpu] == ["upload", "locate", "sort", "join", "number", "pack"]
-    assert [*found.cpu] == ["build", "pack", "upload"]
-    assert len(found.gpu_rounds) == len(found.cpu_rounds) == 2
-    assert sum(found.gpu.values()) <= 2 * max(found.gpu_rounds)
-
-
 def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice) -> None:
     made = device_lbvh.build(device, few(50), LEAVES)
     assert made is not None
@@ -369,11 +313,6 @@ def test_wrong_bits_are_named(device: CudaDevice) -> None:
         check_same(made, other, packed)
     with pytest.raises(KernelError, match=r"stack, scalars$"):
         check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
-
-
-def test_triangles_that_the_gpu_leaves_to_the_cpu_are_not_timed(cuda: FakeCuda) -> None:
-    with pytest.raises(KernelError, match="builds no tree of these triangles"):
-        tree_time(few(1), 1)
 
 
 # -------------------------------------------------------------------------------------------------- without an emulator

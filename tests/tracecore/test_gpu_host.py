@@ -18,7 +18,6 @@ from tracecore.checks.ray_cases import answers
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import (
     DeviceMemory,
-    choose_gpu,
     find_device,
     gpu_at_hand,
     gpu_unavailable_reason,
@@ -29,7 +28,7 @@ from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, s
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.whole_arrays import CopiedRays
-from tracecore.errors import DeviceError, KernelError, RayError, TraceError
+from tracecore.errors import DeviceError, KernelError, TraceError
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import MOST_THREADS
 from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
@@ -108,27 +107,6 @@ def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: 
             queue.close()
         assert (tracer.statistics().batches, tracer.statistics().rays) == (10, 1010)
         assert tracer.statistics().busy_seconds > 0.0
-
-
-def test_whole_arrays_are_launched_in_pieces(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last piece is smaller."""
-    monkeypatch.setattr("tracecore.tracers.gpu.PIECE_RAYS", 256)
-    with open_gpu() as tracer:
-        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
-        assert (tracer.statistics().batches, tracer.statistics().rays) == (3, 600)
-
-
-def test_room_for_whole_arrays_is_kept_for_the_next_call(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.tracers.gpu.PIECE_RAYS", 600)
-    with open_gpu() as tracer:
-        opened = cuda.live()["memory"]
-        tracer.closest_hit(CASE.rays)
-        before = cuda.live()["memory"]
-        assert before > opened
-        assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
-        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
-        assert cuda.live()["memory"] == before
-    rested(cuda)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -264,20 +242,6 @@ def test_the_last_thread_of_the_largest_launch_has_an_index_of_32_bits(kernel: s
     assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.tracers.gpu.LAUNCH_RAYS  # type: ignore[attr-defined]
 
 
-def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_gpu() as tracer:
-        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
-        before = cuda.devices[0].launches
-        cuda.intervals = [(0, 10**9), (5 * 10**9, 7 * 10**9), (10**10, 10**10 + 4 * 10**9)] * 2
-        seconds, hits = tracer.timed_launches(CASE.rays, Query.CLOSEST, 2)
-        assert seconds == [7.0, 7.0]
-        assert_same_bits(hits, CASE.closest, CASE.rays)
-        assert cuda.devices[0].launches == before + 6
-        with pytest.raises(RayError, match=r"a launch of kernel 'while-while' takes at most 250 rays, got 600: cut"):
-            tracer.closest_hit(CASE.rays)
-        assert_same_bits(tracer.closest_hit(CASE.rays[:250]), CASE.closest[:250], CASE.rays)
-
-
 def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
         before = cuda.live()["memory"]
@@ -323,27 +287,6 @@ def test_a_kernel_that_stays_on_one_device_does_not_hold_up_another(cuda: FakeCu
         traced(zero.open_queue())
         traced(one.open_queue())
         assert all(device.runs.locked() for device in cuda.devices)
-
-
-def test_a_kernel_is_loaded_once_for_each_device(cuda: FakeCuda) -> None:
-    for gpu in (1, 1, 0):
-        open_gpu(gpu=gpu).close()
-    assert [len(device.modules) for device in cuda.devices] == [2, 2]
-
-
-def test_a_gpu_by_its_name(cuda: FakeCuda) -> None:
-    with tracecore.open_tracer(CASE.triangles, device="gpu:1", kernel="while-while") as tracer:
-        assert isinstance(tracer, GpuTracer)
-        assert (tracer.device, tracer.gpu.index) == ("gpu", 1)
-    there = r"there is no GPU 2; there are: 0 \(Fake A\), 1 \(Fake B\); see nvidia-smi and CUDA_VISIBLE_DEVICES"
-    with pytest.raises(DeviceError, match=f"GPU 2 cannot be used: {there}"):
-        tracecore.open_tracer(CASE.triangles, device="gpu:2")
-    with pytest.raises(DeviceError, match=there):
-        open_gpu(gpu=2)
-    with pytest.raises(DeviceError, match="there is no GPU -1"):
-        open_gpu(gpu=-1)
-    with pytest.raises(DeviceError, match=f"GPU 2 cannot be used: {there}"):
-        choose_gpu(2)
 
 
 # ------------------------------------------------------------------------------------------------ when things go wrong

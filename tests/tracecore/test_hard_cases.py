@@ -1,20 +1,16 @@
 """The hard cases of `tracecore check`, on the emulator and on a GPU that the emulator plays."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 from fake_cuda import FakeCuda, installed
 from faulty_kernel import faulty
 
-from tracecore.bvh.tree import MAX_DEPTH
 from tracecore.checks.hard_cases import CheckDevice, HardCase, Way, cases_for, first_difference, judged, opened
 from tracecore.checks.ray_cases import Floats, answers
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.layout import bvh2
 
 pytestmark = pytest.mark.usefixtures("emulator")
 
@@ -67,22 +63,6 @@ def test_each_way_is_judged(cuda: FakeCuda) -> None:
                 text = judged(case, {**ways, words: partial(with_another_hit, way)})
                 assert text is not None
                 assert text.startswith(f"any hit, {words}: 1 of 500 rays differ; ray 499, ")
-
-
-def test_the_deep_tree_is_as_deep_as_the_stack_allows() -> None:
-    for kernel, stack in ((replace(KERNEL, stack_size=20), 20), (KERNEL, MAX_DEPTH)):
-        case = cases_for(kernel)["deep-tree"]()
-        assert case.tree is not None
-        assert stack - 2 <= bvh2.pack(case.tree, case.triangles).stack <= stack + 2
-
-
-def test_a_kernel_without_cut_outs_is_not_asked_for_them() -> None:
-    names = [name for name in bvh2.LAYOUT.scene.names or () if name not in ("cutout_of", "cutouts", "mask_words")]
-    scene = np.dtype([(name, bvh2.LAYOUT.scene.fields[name][0]) for name in names])
-    without = replace(KERNEL, layout=replace(bvh2.LAYOUT, scene=scene))
-    assert cases_for(KERNEL).keys() - cases_for(without).keys() == {
-        name for name in cases_for(KERNEL) if name.startswith("cut-outs-")
-    }
 
 
 def test_the_first_difference_is_named() -> None:

@@ -5,12 +5,11 @@ from dataclasses import astuple, replace
 import pytest
 
 from tracecore.analysis import machine_code
-from tracecore.analysis.instruction_counts import MarkedCode, divide, marked_code, step_instructions
+from tracecore.analysis.instruction_counts import marked_code, step_instructions
 from tracecore.analysis.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
 from tracecore.cuda.nvrtc import compile_source, supported_architectures
 from tracecore.errors import DeviceError
 from tracecore.kernels.source import KERNELS, flatten
-from tracecore.kernels.step_records import Step
 from tracecore.kernels.strategies import find_strategy
 from tracecore.rays import Query
 
@@ -83,15 +82,6 @@ def test_lanes_that_trace_a_ray_together_share_a_visit(query):
     assert 45 <= found.node <= 120
     assert 15 <= found.iteration <= 40
     assert 40 <= found.triangle <= 75
-
-
-def test_each_instruction_has_one_part():
-    for code in marked_code(find_strategy("while-while"), "sm_90").values():
-        marked = MarkedCode(code)
-        parts = astuple(divide(marked))
-        assert sum(map(len, parts)) == len(frozenset().union(*parts))
-        assert frozenset().union(*parts) == marked.reached - code.indices("PMTRIG")
-        assert all(marked.at(step) for step in Step)
 
 
 def test_marks_leave_the_code_as_it_is():

@@ -123,29 +123,6 @@ def test_right_children_have_more_surface() -> None:
     assert surface(0) == pytest.approx(areas.sum())
 
 
-def test_leaves_are_those_of_the_tree() -> None:
-    triangles = soup(500)
-    tree = build(triangles)
-    packed = pack(tree, triangles)
-    expected = {(int(first), int(count)) for first, count in zip(tree.first, tree.count, strict=True) if count > 0}
-    assert {(leaf.first, leaf.count) for leaf in leaves(packed.arrays["nodes"])} == expected
-    assert packed.nodes == int((~tree.is_leaf).sum())
-    assert packed.bytes == packed.nodes * 64 + 500 * 48
-
-
-def test_one_leaf_is_the_left_child_of_a_root() -> None:
-    triangles = soup(1)
-    nodes = pack(build(triangles), triangles).arrays["nodes"]
-    assert [(leaf.first, leaf.count) for leaf in leaves(nodes)] == [(0, 1), (0, 0)]
-
-
-def test_no_triangles_are_two_leaves_without_any() -> None:
-    triangles = np.zeros((0, 3, 3), np.float32)
-    packed = pack(build(triangles), triangles)
-    assert [leaf.count for leaf in leaves(packed.arrays["nodes"])] == [0, 0]
-    assert packed.scalars["extent"] == 0.0
-
-
 def test_extent_is_the_largest_coordinate() -> None:
     triangles = soup(10)
     triangles[3, 1, 2] = -77.0

@@ -5,13 +5,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from judges import kitchen
 
 from tracecore.bvh.binned_sah import build
 from tracecore.checks.ray_cases import Floats, grid, soup
@@ -181,26 +179,6 @@ def test_the_mask_has_the_slots_of_inner_nodes() -> None:
     of_triangles[found.node, found.position] = found.count > 0
     assert not (is_inner & of_triangles).any()
     assert is_inner.sum() == len(nodes) - 1
-
-
-def test_no_triangles_are_a_node_of_spare_slots() -> None:
-    result = packed(np.zeros((0, 3, 3), np.float32))
-    assert result.nodes == 1
-    assert (result.arrays["nodes"]["inner"] == 0).all()
-    assert (result.arrays["nodes"]["triangles"] == 0).all()
-    assert result.scalars["extent"] == 0.0
-
-
-def test_the_kitchen_is_held_by_full_nodes(shared_scenes: Path) -> None:
-    result = packed(kitchen(shared_scenes))
-    found = children(result.arrays["nodes"])
-    assert len(found.node) > 7 * result.nodes
-    chosen = np.random.default_rng(0).choice(len(found.node), 3000, replace=False)
-    some = Children(**{name: values[chosen] for name, values in vars(found).items()})
-    lower, upper = (exactly(bound[chosen]) for bound in padded(*bounds_below(found, result.arrays["triangles"])))
-    planes, _ = decoded(result.arrays["nodes"], some)
-    assert (planes[:, 0] <= lower).all()
-    assert (planes[:, 1] >= upper).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ the order

@@ -86,10 +86,3 @@ def test_references_are_counted_where_arrays_are_made_and_not_where_they_are_loo
     counts = {f: [library.get_llvm_str() for library in libraries(f.whole.part)] for f in (looked_at, made, chosen)}
     assert all("NRT" not in code for code in counts[looked_at])
     assert all("NRT" in code for f in (made, chosen) for code in counts[f])
-
-
-def test_numba_hears_of_a_function_when_it_is_first_called():
-    later = Merged(twice)
-    assert "whole" not in vars(later)
-    assert later(4) == 8
-    assert "whole" in vars(later)

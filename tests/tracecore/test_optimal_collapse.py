@@ -8,7 +8,7 @@ import pytest
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
-from tracecore.bvh.wide import EMPTY, collapse, sah_cost
+from tracecore.bvh.wide import collapse, sah_cost
 from tracecore.rays import Floats
 
 
@@ -55,11 +55,3 @@ def test_it_beats_the_largest_surface_first(width: int, build_leaf: int) -> None
     tree = build(soup(3000, 5), max_leaf=build_leaf)
     largest_first = collapse(tree, width=width, max_leaf=3)
     assert sah_cost(tree, optimal_collapse(tree, width=width)) < sah_cost(tree, largest_first)
-
-
-def test_larger_leaves_of_the_binary_tree_stay() -> None:
-    """Ten points in two places."""
-    tree = build(np.repeat(np.float32([1, 2]), 45).reshape(10, 3, 3), max_leaf=8)
-    wide = optimal_collapse(tree, max_leaf=3)
-    assert wide.count.tolist() == [[5, 5, *[0] * 6]]
-    assert (wide.wide == EMPTY).all()

@@ -9,7 +9,6 @@ import pytest
 
 import tracecore
 from tracecore.checks.ray_cases import box_room, random_rays
-from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.rays import Query
 
@@ -97,14 +96,6 @@ def test_a_depth_that_no_memory_has_room_for_is_refused(depth: Any, reason: str)
         tracer.open_queue(depth=depth, batch_rays=256)
 
 
-def test_memory_that_runs_out_is_an_error_of_the_tracer() -> None:
-    def allocate(shape: tuple[int, ...], kind: Any) -> Any:
-        raise MemoryError
-
-    with pytest.raises(DeviceError, match=r"4 slots of 256 rays take 0\.0 GB"):
-        RingMemory(4, 256, allocate)
-
-
 def test_what_is_closed_refuses() -> None:
     tracer = open_on("cpu")
     queue = tracer.open_queue()
@@ -117,20 +108,6 @@ def test_what_is_closed_refuses() -> None:
     for use in (queue.completed, queue.drain, lambda: queue.wait(1), lambda: queue.submit(random_rays(0, 1))):
         with pytest.raises(KernelError, match="the queue is closed"):
             use()
-
-
-def test_an_error_in_the_driver_leaves_nothing_in_flight() -> None:
-    def fail(tracer: tracecore.Tracer) -> None:
-        with tracer.open_queue() as queue:
-            queue.submit(random_rays(0, 10))
-            raise ZeroDivisionError
-
-    with open_on("brute") as tracer:
-        with pytest.raises(ZeroDivisionError):
-            fail(tracer)
-        with tracer.open_queue() as queue:
-            queue.submit(random_rays(0, 10))
-            assert len(queue.drain()) == 1
 
 
 def test_the_photon_tracer_of_the_documentation_keeps_its_energy() -> None:

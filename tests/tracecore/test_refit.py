@@ -11,7 +11,6 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.errors import TriangleError
 from tracecore.rays import Floats
 
 #: One of each layout.
@@ -49,15 +48,6 @@ def test_boxes_are_exact_and_all_else_stays(count: int) -> None:
     assert_boxes_are_exact(tree, triangles)  # the old one is as it was
 
 
-def test_triangles_that_stay_give_the_same_tree() -> None:
-    triangles = soup(3000)
-    tree = build(triangles, max_leaf=8, triangle_block=4)
-    fitted = refit(tree, triangles)
-    assert np.array_equal(fitted.lower, tree.lower)
-    assert np.array_equal(fitted.upper, tree.upper)
-    assert fitted.sah_cost == tree.sah_cost
-
-
 def test_the_cost_of_two_triangles_that_part() -> None:
     """Two unit squares' halves, one leaf each: their boxes have half areas of 1; the root's grows."""
     triangles = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]])
@@ -72,14 +62,6 @@ def test_triangles_that_scatter_make_the_tree_worse_than_a_new_one() -> None:
     tree = build(triangles)
     scattered = np.random.default_rng(3).permutation(triangles)
     assert refit(tree, scattered).sah_cost > 4 * build(scattered).sah_cost
-
-
-def test_another_number_of_triangles_is_refused() -> None:
-    tree = build(soup(10))
-    with pytest.raises(TriangleError, match="a tree of 10 triangles cannot be refitted to 11"):
-        refit(tree, soup(11))
-    with pytest.raises(TriangleError, match="a tree of 10 triangles is not for 11"):
-        tracecore.open_tracer(soup(11), device="cpu", tree=tree)
 
 
 def assert_hits_are_those_of_a_new_tree(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from data_files import data_text
 from emulated_ring import SHUFFLED, KernelHost
@@ -28,7 +27,7 @@ from tracecore.dispatch import resident
 from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import DIRECTION_ROWS, RingMemory, is_flagged, ring_again, say
+from tracecore.dispatch.ring import RingMemory, is_flagged, say
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
 from tracecore.kernels.strategies import find_strategy
@@ -123,16 +122,6 @@ def test_columns_hold_the_hits_through_cutouts(kernel: str) -> None:
             assert_written(host.memory, slot, expected[slot * 300 : slot * 300 + 400], bits)
 
 
-def test_a_slot_full_to_the_brim() -> None:
-    case = answers("intervals", 5000)
-    with serving(case.triangles, "replacing-while-while", (2, 4096)) as host:
-        for slot in range(2):
-            write_order(host.memory, slot, case.rays[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
-        for slot in range(2):
-            assert await_order(host.memory, slot) == 0
-            assert_written(host.memory, slot, case.closest[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
-
-
 def test_orders_are_traced_once_even_by_a_kernel_that_starts_again() -> None:
     case = answers("soup", 2000)
     host = KernelHost(case.triangles, find_strategy(None), (3, 256))
@@ -162,26 +151,6 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
             assert_same_bits(batch.hits, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
         busy.append(int(host.memory.busy[0]))
     assert busy[0] < busy[1] < busy[2]
-
-
-def test_the_last_orders_are_rung_for_again() -> None:
-    case = answers("soup", 2000)
-    with serving(case.triangles) as host:
-        memory = host.memory
-        for slot in (0, 1):
-            write_order(memory, slot, case.rays[:70], NO_UV_BIT)
-            await_order(memory, slot)
-            memory.hits[slot] = -7.0
-        assert ring_again(memory.doorbells, memory.flags, (0, 2), 3, 60 * 10**9)
-        for slot in (0, 1):
-            assert int(memory.flags[slot] >> np.uint64(32)) == 4
-            assert_written(memory, slot, case.closest[:70], NO_UV_BIT)
-
-
-def test_orders_that_nobody_answers_are_not_rung_for_again() -> None:
-    memory = RingMemory(2, 256, np.zeros)
-    write_order(memory, 0, answers("soup", 2000).rays[:70])
-    assert not ring_again(memory.doorbells, memory.flags, (0, 2), 3, 10**6)
 
 
 SLOW_WALK = data_text("kernels/slow_walk.cu")
@@ -542,13 +511,3 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
         assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
     with find_device(0).device_lock.vacant():
         assert not served_of(other).runs
-
-
-def test_whatever_lay_in_its_memory_a_new_ring_has_no_rays_and_nothing_rung() -> None:
-    def used(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        return np.full(shape, 7, dtype)
-
-    memory = RingMemory(3, 256, used)
-    for words in (memory.doorbells, memory.flags, memory.stop, memory.busy):
-        assert not words.any()
-    assert not memory.rays[:, DIRECTION_ROWS].any()

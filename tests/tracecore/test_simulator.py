@@ -1,7 +1,5 @@
 """The simulator of SIMD machines: schedules worked out by hand, and what holds of every schedule."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,15 +76,6 @@ def test_if_if_does_a_little_of_all_in_each_turn(loop, tests, turns):
     assert found.issued[SimulatedWork.ITERATION] == turns
 
 
-def test_groups_and_packets_bring_their_own_idle_lanes():
-    steps = sequences("NLT", "NNLT", lanes=4)
-    steps = replace(steps, useful=np.array([4, 4, 1, 3, 2, 4, 2], np.uint8))
-    found = simulate(steps, Lanes(loop=NODE_THEN_LEAF), 8)
-    assert counts(found, *STEPS) == [(2, 9), (2, 8), (2, 3), (0, 0)]
-    assert counts(found, SimulatedWork.RAYS, SimulatedWork.ITERATION) == [(1, 8), (2, 12)]
-    assert found.efficiency(SimulatedWork.NODE) == 9 / 16
-
-
 def test_rays_are_replaced_where_too_few_walk():
     # Two lanes; a ray of 4 visits beside four of 1 each. By warps of rays: 4 + 1 + 1 turns, replaced: 4.
     rays = sequences("NLTNLTNLTNLT", "NLT", "NLT", "NLT", "NLT")
@@ -94,14 +83,6 @@ def test_rays_are_replaced_where_too_few_walk():
     replaced = simulate(rays, Lanes(replace_below=1.0), 2)
     assert counts(replaced, SimulatedWork.NODE, SimulatedWork.RAYS) == [(4, 8), (4, 5)]
     assert replaced.efficiency(*VISITS_AND_TESTS) == 1.0
-
-
-def test_warps_take_rays_in_turns():
-    # The first warp has items 0, 1 and 4, the second one 2 and 3.
-    rays = sequences("N", "N", "NN", "NN", "NNN")
-    found = simulate(rays, Lanes(rounds=2), 2)
-    assert counts(found, SimulatedWork.NODE, SimulatedWork.RAYS) == [(6, 9), (3, 5)]
-    assert found.waits.tolist() == [0, 3, 0, 0, 0]  # nobody takes the place of item 1
 
 
 def test_queues_do_what_more_rays_are_ready_for():

@@ -45,11 +45,6 @@ def test_a_ray_is_followed_step_by_step(kernel):
     assert sequences.useful.tolist() == [1] * 8
 
 
-def test_a_tree_of_four_children_has_the_leaves_that_were_built():
-    sequences, _ = recorded("bvh4", TWO, towards(THROUGH, FAR, BESIDE_EDGE))
-    assert letters(sequences) == ["NLTI", "N", "NLT"]
-
-
 def test_loops_on_the_same_tree_take_the_same_steps():
     base, hits = recorded("while-while")
     for kernel in ("if-if", "persistent-if-if", "replacing-while-while"):
@@ -130,19 +125,6 @@ def test_a_warp_that_replaces_rays_is_on_several_tickets(monkeypatch):
     warps = find_strategy("replacing-while-while").block_size // 32
     assert most_at_once("while-while", monkeypatch) <= warps
     assert most_at_once("replacing-while-while", monkeypatch) > warps
-
-
-def test_speculation_visits_nodes_between_a_leaf_and_its_tests():
-    triangles, rays = soup(500), random_rays(1, 500)
-    base, _ = recorded("while-while", triangles, rays)
-    speculative, _ = recorded("speculative-if-if", triangles, rays)
-    assert speculative.total(Step.NODE) > base.total(Step.NODE)
-
-
-def test_any_hit_ends_with_the_first():
-    closest, _ = recorded("while-while")
-    any_hit, _ = recorded("while-while", query=Query.ANY)
-    assert any_hit.total(Step.NODE) < closest.total(Step.NODE)
 
 
 def test_a_warp_has_twelve_planes_of_a_node_and_a_triangle_for_each_of_some_lanes():

@@ -16,22 +16,6 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
 
 
-def test_unknown_name_lists_the_registered_ones() -> None:
-    with pytest.raises(KernelError, match=r"unknown kernel 'bvh9'; registered: while-while, persistent-while-while"):
-        find_strategy("bvh9")
-
-
-def test_registered_is_found_and_listed_last() -> None:
-    mine = register_strategy(replace(find_strategy("while-while"), name="mine"))
-    assert find_strategy("mine") is mine
-    assert strategy_names()[-1] == "mine"
-
-
-def test_name_taken() -> None:
-    with pytest.raises(KernelError, match="'while-while' is registered already"):
-        register_strategy(find_strategy("while-while"))
-
-
 def test_a_kernel_cannot_be_called_auto() -> None:
     with pytest.raises(KernelError, match="'auto' is registered already"):
         register_strategy(replace(find_strategy("while-while"), name="auto"))
@@ -55,15 +39,6 @@ def test_block_size_must_be_whole_warps(block_size: int) -> None:
 def test_lanes_of_a_ray_must_divide_a_warp(lanes: int) -> None:
     with pytest.raises(KernelError, match=f"'mine': lanes_per_ray {lanes} is no power of two up to 32"):
         replace(find_strategy("while-while"), name="mine", lanes_per_ray=lanes)
-
-
-def test_constants_join_all_sources() -> None:
-    row = replace(find_strategy("while-while"), block_size=64, lanes_per_ray=4, defines={"SPECULATIVE": 1, "MINE": 3})
-    expected = {"BLOCK_SIZE": "64", "LANES_PER_RAY": "4", "PERSISTENT": "0", "SPECULATIVE": "1", "MINE": "3"}
-    constants = row.constants(7)
-    assert {**expected, "STACK_SIZE": "7", "RAY_BYTES": "32"}.items() <= constants.items()
-    assert row.layout.defines.items() <= constants.items()
-    assert replace(row, persistent=True).constants(7)["PERSISTENT"] == "1"
 
 
 def test_all_warps_of_a_resident_kernel_stay() -> None:

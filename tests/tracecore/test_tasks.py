@@ -13,7 +13,7 @@ from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
 from tracecore.threads import in_pieces, run_in_thread
 from tracecore.tracers.cpu import CpuTracer
-from tracecore.workers.pool import CHECK_SECONDS, Loop, Worker, WorkerPool
+from tracecore.workers.pool import Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
 
 #: Seconds after which a test that waits for other threads has failed.
@@ -171,16 +171,6 @@ def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
     assert all(stopped)
 
 
-def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
-    def task(index: int, team: Team) -> int:
-        scratch = team.take("scratch", lambda: np.zeros(1))
-        scratch[0] += 1
-        team.leave("scratch", scratch)
-        return int(scratch[0])
-
-    assert sorted(in_order(pool, task, 0, up_to(5), lambda: 1)) == [1, 2, 3, 4, 5]
-
-
 def test_memory_of_zeros_is_used_again_once_nobody_looks_at_it(pool: WorkerPool) -> None:
     """A view of it is enough to keep it."""
     seen: list[tuple[int, bool]] = []
@@ -204,16 +194,6 @@ def test_memory_of_zeros_is_used_again_once_nobody_looks_at_it(pool: WorkerPool)
     assert not any(was_used for _, was_used in seen)
     assert len(set(places)) < len(places)
     assert len(set(places[:3])) == 3
-
-
-def test_seconds_within_others_count_once(pool: WorkerPool) -> None:
-    pool.open()
-    (worker, *_) = pool.workers
-    with worker.timed("outer"):
-        time.sleep(0.02)
-        with worker.timed("inner"):
-            time.sleep(0.05)
-    assert 0.02 <= worker.seconds["outer"] < 0.05 <= worker.seconds["inner"]
 
 
 def test_seconds_of_a_worker_add_up(pool: WorkerPool) -> None:
@@ -295,17 +275,6 @@ def test_who_waits_for_a_task_that_fails_is_stopped(pool: WorkerPool) -> None:
     assert threading.active_count() == before
 
 
-def test_room_is_asked_for_no_more_often_than_threads_look(pool: WorkerPool) -> None:
-    asked: list[float] = []
-
-    def room() -> int:
-        asked.append(time.perf_counter())
-        return 100
-
-    assert len(list(in_order(pool, lambda index, _: index, 0, up_to(200), room))) == 200
-    assert min(np.diff(asked), default=CHECK_SECONDS) >= 0.9 * CHECK_SECONDS
-
-
 def test_a_thread_that_is_done_does_the_next_work() -> None:
     idents: list[int] = []
     done = threading.Semaphore(0)
@@ -322,19 +291,6 @@ def test_a_thread_that_is_done_does_the_next_work() -> None:
             time.sleep(1e-3)
         assert len(idents) == count
     assert len(set(idents)) == 1
-
-
-def test_pieces_are_done_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "usable_cores", lambda: 3)
-    for items in (0, 1, 7, 8, 25):
-        done = np.zeros(items, int)
-
-        def count(piece: threads.Piece, done: npt.NDArray[np.int64] = done) -> None:
-            assert piece[1] - piece[0] <= 7
-            done[piece[0] : piece[1]] += 1
-
-        in_pieces(count, items, 7)
-        assert (done == 1).all()
 
 
 def test_an_error_of_a_piece_is_raised_when_all_threads_are_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,15 @@
 import re
 import threading
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracecore
-from tracecore.dispatch import direct
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
-from tracecore.rays import HIT, MISS, RAY, Floats, Query, as_records, make_rays
+from tracecore.rays import HIT, MISS, RAY, Floats, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -55,51 +53,6 @@ def test_statistics_of_many_threads_add_up() -> None:
         done = tracer.statistics()
     assert (done.batches, done.rays, done.invalid_rays) == (200, 12_800, 200)
     assert 0.0 < done.busy_seconds <= time.perf_counter() - start  # of four threads the mean
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """What tracers that answer in place look at; `now` is in seconds."""
-    played = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(direct, "time", SimpleNamespace(perf_counter=lambda: played.now))
-    return played
-
-
-class TimedTracer(direct.DirectTracer):
-    """Takes a hundredth of a second for a ray, by a clock of its own, and hits nothing."""
-
-    name, device = "timed", "cpu"
-
-    def __init__(self, clock: SimpleNamespace, threads: int) -> None:
-        super().__init__(threads)
-        self._clock = clock
-
-    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
-        self._clock.now += 0.01 * len(rays)
-        return 0
-
-
-def test_busy_time_is_the_mean_over_the_threads(clock: SimpleNamespace) -> None:
-    """Three queues trace for 0.1, 0.2 and 0.3 s, which two threads could share."""
-    with TimedTracer(clock, threads=2) as tracer:
-        assert tracer.limits(TOWARDS).kernel_rays_per_second == 0.0
-        for count in (10, 20, 30):
-            with tracer.open_queue() as queue:
-                queue.submit(np.concatenate([TOWARDS] * count))
-                queue.drain()
-            clock.now += 5.0  # in which nothing is traced
-        done, limits = tracer.statistics(), tracer.limits(TOWARDS)
-    assert (done.batches, done.rays) == (3, 60)
-    assert done.busy_seconds == pytest.approx(0.3)
-    assert done.kernel_rays_per_second == limits.kernel_rays_per_second == pytest.approx(200.0)
-    assert limits.bus_bytes_per_second is None
-
-
-def test_a_closed_tracer_refuses() -> None:
-    tracer = open_on("cpu")
-    tracer.close()
-    with pytest.raises(KernelError, match="is closed"):
-        tracer.closest_hit(np.concatenate([TOWARDS] * 10_000))
 
 
 def test_rays_may_be_records_strided_or_read_only() -> None:
@@ -264,9 +217,3 @@ def test_no_gpu_is_an_error_and_auto_falls_to_the_cpu(monkeypatch: pytest.Monkey
         open_on("gpu")
     with open_on("auto") as tracer:
         assert tracer.device == "cpu"
-
-
-@pytest.mark.parametrize("text", ["gpu:", "gpu:-1", "gpu:x", "cpu:0", "auto:1", "gpu:1:2", "gpu:²", ""])
-def test_other_texts_name_no_device(text: str) -> None:
-    with pytest.raises(DeviceError, match=f"unknown device '{text}'; there are auto"):
-        open_on(text)

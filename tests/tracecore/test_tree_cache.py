@@ -70,13 +70,6 @@ def test_whatever_decides_the_tree_decides_its_file(folder: Path, monkeypatch: p
     assert trees[5].triangle_block == build_by(None, TRIANGLES, max_leaf=2, triangle_block=2).triangle_block == 2
 
 
-def test_few_triangles_are_built_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_cache, "LEAST_TRIANGLES", len(TRIANGLES) + 1)
-    tree_of()
-    assert not tree_of().is_cached
-    assert not folder.exists()
-
-
 def test_a_limit_of_nothing_turns_it_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree_of()
     monkeypatch.setenv("TRACECORE_TREE_BYTES", "0")
@@ -260,12 +253,6 @@ def test_a_file_of_no_tree_is_not_used(name: str, folder: Path, caplog: pytest.L
     assert "it holds no tree" in caplog.text
 
 
-def test_a_chain_as_deep_as_trees_may_be_is_used() -> None:
-    deepest = build_by("binned", np.repeat(10.0 ** np.linspace(-44, 38, 20000), 9).astype(np.float32).reshape(-1, 3, 3))
-    assert tree_cache._depth(deepest.child) <= MAX_DEPTH
-    assert tree_cache._is_sound(deepest)
-
-
 # ------------------------------------------------------------------------------------------------ places that are wrong
 
 
@@ -276,12 +263,6 @@ def test_no_tree_is_read_from_where_others_write(folder: Path, monkeypatch: pyte
     assert tree_of().is_cached
     folder.chmod(0o777)
     assert not tree_of().is_cached
-
-
-def test_without_a_folder_trees_are_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.parent.write_text("a file")
-    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
-    assert [tree_of().is_cached for _ in range(2)] == [False, False]
 
 
 def test_a_full_disk_is_no_error(folder: Path) -> None:

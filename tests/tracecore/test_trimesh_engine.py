@@ -9,7 +9,6 @@ import pytest
 import trimesh
 
 import tracecore
-from tracecore.errors import RayError
 from tracecore.trimesh_engine import RayMeshIntersector
 
 #: Away from the origin, where float32 alone would be off by 1e-4.
@@ -98,25 +97,6 @@ def test_places_and_distances_are_those_of_the_planes() -> None:
         np.testing.assert_allclose(distances, t * np.linalg.norm(direction), rtol=1e-12)
         assert rays.tolist() == [0, 0, 0]
         assert (triangles // 2).tolist() == np.argsort(t)[np.argsort(order)].tolist() == ([0, 1, 2], [2, 1, 0])[ray]
-
-
-def test_a_mesh_that_changes(mesh: trimesh.Trimesh) -> None:
-    moving = mesh.copy()
-    engine = RayMeshIntersector(moving, device="brute")
-    ray = [[1000.0, -20.0, 13.0]], [[0.1, 0.0, -10.0]]
-    assert engine.intersects_any(*ray)[0]
-    moving.apply_translation((50.0, 0.0, 0.0))
-    assert not engine.intersects_any(*ray)[0]
-
-
-def test_rays_that_are_none(engine: RayMeshIntersector) -> None:
-    bad = np.array([[0.0, 0.0, 0.0], [np.nan, 0.0, 1.0]])
-    assert engine.intersects_first(np.zeros((2, 3)) + MIDDLE, bad).tolist() == [-1, -1]
-    places, ray, triangle = engine.intersects_location(np.empty((0, 3)), np.empty((0, 3)))
-    assert (places.shape, ray.shape, triangle.shape) == ((0, 3), (0,), (0,))
-    for origins, directions in (([0, 0, 0], [0, 0, 1]), (np.zeros((2, 3)), np.zeros((1, 3))), (np.zeros((2, 2)),) * 2):
-        with pytest.raises(RayError, match=r"expected origins and directions of the same shape \(n, 3\)"):
-            engine.intersects_any(origins, directions)
 
 
 def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ from tracecore.compilation import side_by_side
 from tracecore.compilation.side_by_side import HELP, PROCESSES, busy_last, processes, starts
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.units import Unit
-from tracecore.errors import VariableError
 
 #: A module whose function calls one unit, which calls another one, and a third one.
 MODULE = data_text("programs/units_module.py")
@@ -170,13 +169,6 @@ def test_one_process_for_each_idle_core_but_no_more_than_four(
     with side_by_side.beside([(HELP, b"\x80\x04].")] * running):
         assert processes() == right
     assert processes() == min(cores, 4)
-
-
-@pytest.mark.parametrize("text", ["abc", "0", "-1", "1.5", "nan"])
-def test_what_is_no_number_of_processes_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROCESSES, text)
-    with pytest.raises(VariableError, match=f"{PROCESSES} must be a whole number of processes .*, got '{text}'"):
-        processes()
 
 
 @partial(Unit, returns=types.int64)

@@ -7,9 +7,8 @@ import pytest
 from judges import assert_same_bits
 from played_device import PlayedTracer
 
-import tracecore
 from tracecore.checks.ray_cases import answers
-from tracecore.dispatch.port import NO_UV, ONE_SLOT, next_batch, submit
+from tracecore.dispatch.port import ONE_SLOT, next_batch, submit
 from tracecore.errors import KernelError, WrongHitError
 from tracecore.rays import MISS, Floats, Query
 from tracecore.tracers.cpu import CpuTracer
@@ -138,21 +137,6 @@ def test_triangles_that_are_not_there_are_found_in_all_batches() -> None:
         hits_of(tracer, 2)
 
 
-def test_numbers_that_nobody_asked_for_are_not_compared() -> None:
-    def change(batch: int, hits: Floats) -> None:
-        hits[:, 1:3] = 7.0
-
-    with verified(1.0, change) as tracer:
-        (opened,) = tracer.open_ports(1, 1, 256)
-        opened.port.rays[0, :, :20] = CASE.rays[:20].T
-        submit(opened.port, 0, 20, NO_UV)
-        opened.poll()
-        assert next_batch(opened.port, np.ones(1, np.int64), ONE_SLOT) == 0
-        opened.drain()
-        opened.close()
-        assert tracer.statistics().verified_batches == 1
-
-
 @pytest.fixture
 def played() -> Iterator[PlayedTracer]:
     with PlayedTracer(CASE.triangles, batches=2, timeout=0.2) as tracer:
@@ -175,8 +159,3 @@ def test_a_device_that_listens_is_waited_for_as_long_as_it_may_take(played: Play
         assert next_batch(opened.port, np.ones(1, np.int64), ONE_SLOT) == 0
         assert_same_bits(np.ascontiguousarray(opened.port.hits[0, :, :20].T), CASE.closest[:20], CASE.rays)
         assert opened.verified_batches == 1
-
-
-def test_the_cpu_is_not_compared_with_itself() -> None:
-    with tracecore.open_tracer(CASE.triangles, device="cpu", threads=1, verify=1.0) as tracer:
-        assert isinstance(tracer, CpuTracer)

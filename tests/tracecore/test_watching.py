@@ -76,12 +76,3 @@ def test_what_is_compiled_for_something_else_is_part_of_it(told: Told) -> None:
     made(lambda: {1})
     assert told.words == [("outer", 3), 1, 3, "end"]
     assert watching._Watch.watcher is None
-
-
-def test_what_fails_ends_too(told: Told) -> None:
-    with watched_by(told):
-        with pytest.raises(ZeroDivisionError), making("wrong"):
-            _ = 1 / 0
-        with making("right"):
-            pass
-    assert told.words == [("wrong", 0), "end", ("right", 0), "end"]

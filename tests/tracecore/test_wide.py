@@ -11,7 +11,6 @@ from tracecore.bvh.binned_sah import build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, sah_cost, stack_need
-from tracecore.errors import KernelError
 from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
 from tracecore.precision import padded
 from tracecore.rays import Floats
@@ -94,14 +93,6 @@ def test_deepest_chain(width: int, way: Callable[..., WideTree]) -> None:
     assert stack_need(wide) == MAX_DEPTH + 1  # all leaves below the deepest one
 
 
-def test_small_subtrees_become_leaves() -> None:
-    tree = build(soup(500), max_leaf=1)
-    merged = collapse(tree, max_leaf=8)
-    is_leaf = (merged.binary != EMPTY) & (merged.wide == EMPTY)
-    assert 4 < merged.count[is_leaf].mean() <= 8
-    assert sorted(leaf_indices(merged)) == list(range(500))
-
-
 def test_the_largest_surface_is_opened_first() -> None:
     """Of the root's children 1 (area 2) and 2 (area 3), only the larger one has room to be opened in a width of 3."""
     wide = collapse(tree_of([1, 3, 5, 0, 0, 0, 0], [4, 2, 3, 1, 1, 1, 1]), width=3, max_leaf=1)
@@ -177,11 +168,3 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
 
     assert visit(0, 1) <= packed.stack
     assert sorted(seen) == list(range(count))
-
-
-@pytest.mark.parametrize(("width", "max_leaf"), [(4, 8), (8, 16)])
-def test_other_trees_are_refused(width: int, max_leaf: int) -> None:
-    triangles = np.ones((16, 3, 3), np.float32)
-    tree = build(triangles, max_leaf=max_leaf)
-    with pytest.raises(KernelError, match="bvh8 takes 8 children and leaves of at most 8 triangles, got"):
-        pack(tree, collapse(tree, width=width, max_leaf=max_leaf), triangles)

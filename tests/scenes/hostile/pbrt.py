@@ -87,6 +87,7 @@ CASES = [
         "subdivision by 30 levels",
         IS_READ,
         world('Shape "loopsubdiv" "integer levels" [30] "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 2]\n'),
+        is_large=True,
     ),
     pbrt(
         "a curve of 1e9 pieces",
