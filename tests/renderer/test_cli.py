@@ -194,12 +194,8 @@ def test_bad_scene_in_a_process_is_one_line_and_status_2(tmp_path: Path) -> None
 #: Options, what is told of them, and the module without which that is so.
 REFUSED = [
     ("--driver sppn -o a.png", ("unknown driver 'sppn'; registered: ", *DRIVERS), None),
-    ("--device cpu --kernel bvh99 -o a.png --quiet", ("unknown kernel 'bvh99'",), None),
     ("--device cpu --dispatch streamed -o a.png --quiet", ("--dispatch streamed", "cpu"), None),
-    ("--driver path --save-photons a.npz -o a.png", ("driver path keeps no photons", "photons-only"), None),
-    ("--save-photons scene.aff -o a.png", ("must end in .npz",), None),
     ("--layers -o a.png", ("--layers needs", ".exr"), None),
-    ("--denoise -o a.npy", ("--denoise is for .png and .exr; ",), None),
     ("--denoise -o a.png", ("cannot denoise: ", "pip install pyoidn\n"), "pyoidn"),
     ("-o a.exr", ("pip install OpenEXR",), "OpenEXR"),
 ]
@@ -213,33 +209,6 @@ def test_what_cannot_be_made_is_refused_in_one_line(
         monkeypatch.setitem(sys.modules, missing, None)
     assert run("render", "cornell", *options.split()) == 2
     assert_one_line(capsys.readouterr().err, *told)
-
-
-@pytest.mark.parametrize(("output", "part"), [("none/a.png", "make it first"), ("a.jpg", "must end in one of")])
-def test_output_is_checked_before_the_scene_is_read(
-    output: str, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("render", tmp_path / "missing.aff", "-o", tmp_path / output) == 2
-    assert_one_line(capsys.readouterr().err, part)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--driver", "path", "--photons", "200000"),
-        ("--driver", "path", "--radius", "1"),
-        ("--driver", "whitted", "--photons", "10"),
-        ("--driver", "ao", "--photons", "10"),
-        ("--driver", "ao", "--radius", "1"),
-        ("--driver", "ao", "--max-bounces", "16"),
-    ],
-)
-def test_options_that_the_driver_has_no_use_for(
-    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = ("--size", "4x3", "--passes", "1", "--device", "cpu")
-    assert run("render", "cornell", *options, *small, "-o", tmp_path / "a.png") == 2
-    assert_one_line(capsys.readouterr().err, options[2], f"driver {options[1]}")
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".exr"])
@@ -681,13 +650,6 @@ def test_timeline_of_photons(tmp_path: Path) -> None:
     batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
     assert len(batches) == figures["coprocessor.batches"]
     assert sum(batch["args"]["rays"] for batch in batches) == figures["rays.total"]
-
-
-@pytest.mark.parametrize("option", ["--json", "--timeline"])
-def test_files_of_photons_need_a_folder(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for path in (tmp_path / "missing" / "a.json", tmp_path):
-        assert run("photons", "cornell", "--device", "cpu", option, path) == 2
-        assert_one_line(capsys.readouterr().err, "cannot write", str(path))
 
 
 def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
