@@ -28,7 +28,6 @@ def assert_explained(files, keys):
 
 
 def assert_help_explains(command, keys, capsys):
-    """The help of a command has a line for each key."""
     with pytest.raises(SystemExit):
         cli.main([*command.split(), "--help", "all"])
     text = capsys.readouterr().out

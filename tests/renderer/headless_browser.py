@@ -15,7 +15,6 @@ WAIT_SECONDS = 60.0
 
 
 def browser_program() -> str | None:
-    """The browser that is installed, or None."""
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
@@ -41,7 +40,6 @@ class Browser:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
     def open(self, address: str) -> None:
-        """Go to a page."""
         self.call("Page.navigate", url=address)
 
     def call(self, method: str, **parameters: object) -> dict:
@@ -49,13 +47,11 @@ class Browser:
         return self._call(method, self._session, **parameters)
 
     def value(self, script: str) -> object:
-        """The value of a script in the page."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def wait_for(self, script: str) -> None:
-        """Wait until a script's value is true."""
         end = time.monotonic() + WAIT_SECONDS
         while not self.value(script):
             assert time.monotonic() < end, f"never true: {script}"
@@ -74,11 +70,9 @@ class Browser:
         self.mouse("Released", *end, modifiers)
 
     def screenshot(self) -> bytes:
-        """The page as a .png file."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def close(self) -> None:
-        """End the browser."""
         self._process.kill()
         self._process.wait()
         os.close(self._in)

@@ -32,22 +32,18 @@ def wall(bsdf=DIFFUSE, size=10):
 
 
 def surface(kind, inside=""):
-    """A wall of a BSDF under the sky."""
     return wall(f'<bsdf type="{kind}">{inside}</bsdf>') + SKY
 
 
 def shape(kind, inside="", lamp=SUN):
-    """A green shape in the sun."""
     return f'<shape type="{kind}">{BOTH}{inside}</shape>{lamp}'
 
 
 def numbers(**values):
-    """Elements of numbers by their names."""
     return "".join(f'<float name="{name}" value="{value}"/>' for name, value in values.items())
 
 
 def lit(emitter):
-    """A white wall and an emitter."""
     return wall('<bsdf type="diffuse"><spectrum name="reflectance" value="1"/></bsdf>') + emitter
 
 

@@ -33,12 +33,10 @@ class Command(NamedTuple):
 
 
 def python_blocks(page: Path) -> list[str]:
-    """The blocks of Python of a page."""
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """Those in indented blocks."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for mark, block in re.findall(r"(?:<!-- (.*?) -->\n)?\n((?: {4}\S.*\n(?: {5,}\S.*\n)*)+)", text):
         for line in block.replace("\\\n", " ").splitlines():
@@ -48,7 +46,6 @@ def commands(page: Path) -> Iterator[Command]:
 
 
 def mentioned(page: Path) -> Iterator[Command]:
-    """Those between words."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for words in re.findall(r"`(tracecore [^`]*)`", text):
         yield Command(page.name, tuple(shlex.split(words)), "")

@@ -45,7 +45,6 @@ def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
 
 
 def named(kind, numbers):
-    """Numbers as parameters of a kind of BSDF."""
     fields, first = [], 0
     for name in kind._fields:
         count = 1 if kind.__annotations__[name] in (float, "float") else 3

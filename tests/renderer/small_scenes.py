@@ -45,7 +45,6 @@ def sphere(center, radius, steps):
 
 
 def flat_snapshot(positions, materials, *, material_ids=None, lights=(), camera=None, background=(0.0, 0.0, 0.0)):
-    """A snapshot with flat normals and no textures."""
     positions = np.asarray(positions, np.float32)
     normals = np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0]).astype(np.float64)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)

@@ -250,7 +250,6 @@ def test_builders_with_rates_of_kernels_on_their_trees(measured, tmp_path, capsy
 
 @pytest.fixture
 def cuda(monkeypatch):
-    """A GPU, played by the emulator."""
     yield from installed(monkeypatch)
 
 

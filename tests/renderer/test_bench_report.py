@@ -17,13 +17,7 @@ from renderer.bench import figure_file, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
-from renderer.bench.kernel_benchmark import (
-    Comparison,
-    KernelFacts,
-    KernelMeasurement,
-    PeerFacts,
-    over_baseline,
-)
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.page import Circumstances, Figure
 from renderer.bench.plot import plot_kernels
 from renderer.bench.report import Pictures, page

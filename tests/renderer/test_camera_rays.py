@@ -19,7 +19,6 @@ SIDE = 32
 
 
 def square_at(x, y, distance, edge, camera):
-    """A glowing square that faces the camera."""
     half, z = 0.5 * edge, -distance
     corners = [(x - half, y - half, z), (x + half, y - half, z), (x + half, y + half, z), (x - half, y + half, z)]
     return flat_snapshot(quad(*corners), [GLOW], camera=camera)

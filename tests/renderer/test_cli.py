@@ -214,11 +214,7 @@ def test_what_cannot_be_made_is_refused_in_one_line(
 @pytest.mark.parametrize("suffix", [".npy", ".exr"])
 @pytest.mark.parametrize("options", [("--exposure", "0"), ("--tone-map", "reinhard")])
 def test_linear_files_are_not_tone_mapped(
-    options: tuple[str, str],
-    suffix: str,
-    tmp_path: Path,
-    flat: type[FlatDriver],
-    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, str], suffix: str, tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
     if suffix == ".exr":
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")

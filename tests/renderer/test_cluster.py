@@ -215,7 +215,6 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.Monkey
 
 
 def kill_with_children(number: int) -> bool:
-    """Kills a worker and its nanny."""
     children = subprocess.run(["pgrep", "-P", str(number)], capture_output=True, text=True, check=False).stdout.split()
     for one in [number, *map(int, children)]:
         os.kill(one, signal.SIGKILL)

@@ -26,7 +26,6 @@ def whole() -> Picture:
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[FakeCuda]:
-    """Waits end soon."""
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "3")
     caplog.set_level(logging.WARNING, logger="renderer")
     yield from installed(monkeypatch, devices=1)

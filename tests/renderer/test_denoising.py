@@ -24,7 +24,6 @@ def test_a_constant_picture_stays_as_it_is(value):
 
 
 def exposed(driver, passes):
-    """A film of so many passes."""
     settings: RenderSettings = driver.settings
     film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
     for index in range(passes):

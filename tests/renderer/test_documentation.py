@@ -70,7 +70,6 @@ def is_there(name: str) -> bool:
 
 
 def cells(path: Path) -> list[str]:
-    """The code of a notebook."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
@@ -122,10 +121,7 @@ def test_each_driver_has_an_equation_a_picture_and_its_options() -> None:
 
 @pytest.mark.parametrize(
     ("page", "prefix", "names"),
-    [
-        ("materials.md", "material", shader_names()),
-        ("lights.md", "light", [module.KIND.name for module in MODULES]),
-    ],
+    [("materials.md", "material", shader_names()), ("lights.md", "light", [module.KIND.name for module in MODULES])],
 )
 def test_each_material_and_light_has_an_equation_and_a_picture(page: str, prefix: str, names: list[str]) -> None:
     found = sections(page)

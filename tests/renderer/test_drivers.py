@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from driver_passes import deviation, opened, passes
 from eye_rays import camera_rays
-from small_scenes import (
-    closed_box,
-    flat_snapshot,
-    floor_and_ceiling,
-    inside_of_lamp_box,
-    lamp_in_box,
-    quad,
-)
+from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, inside_of_lamp_box, lamp_in_box, quad
 
 import scenes
 import tracecore

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from renderer.bench.error_benchmark import (
-    by_driver,
-    error_of,
-    estimated_and_true,
-    slope,
-)
+from renderer.bench.error_benchmark import by_driver, error_of, estimated_and_true, slope
 from renderer.film.film import FLOOR, WORST_SHARE
 
 

@@ -84,7 +84,6 @@ def digest_of(arrays: Iterable[npt.NDArray[np.generic]]) -> str:
 
 
 def picture_of(sums: Sums) -> str:
-    """Returns a digest of all that a picture with these sums shows."""
     film = Film(SHAPE[1], SHAPE[0], SHAPE[2])
     film.resume(PASSES, sums)
     return digest_of([film.linear, film.noise, np.array(film.relative_bias), *film.layers.values()])

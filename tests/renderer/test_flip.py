@@ -14,7 +14,6 @@ SIZE = (24, 32)
 
 
 def plain(*color: int) -> Pixels:
-    """A picture of one colour."""
     return np.broadcast_to(np.array(color, np.uint8), (*SIZE, 3)).copy()
 
 

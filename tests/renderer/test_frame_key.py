@@ -222,7 +222,6 @@ OTHERS = {
 
 
 def changed_setting(name: str, value: Any) -> Settings:
-    """Settings of which one is another."""
     more = {"cluster": "a"} if name in OF_CLUSTER else {}
     return replace(Settings(passes=2), **more, **{name: OTHERS.get(name, "a" if name in NAMES else changed(value))})
 

@@ -12,10 +12,7 @@ from test_photon_projection import received, yard
 
 import tracecore
 from renderer.bench.error_benchmark import error_of
-from renderer.drivers.search_radius import (
-    edges_of,
-    pixels_to,
-)
+from renderer.drivers.search_radius import edges_of, pixels_to
 from renderer.photons.importance import eye_row
 from renderer.photons.targets import projected
 from renderer.scene.packed_scene import pack_camera, pack_scene

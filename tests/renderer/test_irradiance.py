@@ -60,7 +60,6 @@ def positions_in(places):
 
 @pytest.fixture
 def pool():
-    """Two threads."""
     with tracecore.open_tracer(lamp_in_box().positions, device="cpu", threads=2) as tracer:
         made = WorkerPool(tracer, 2)
         yield made

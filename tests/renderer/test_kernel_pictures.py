@@ -24,7 +24,6 @@ def png(folder: Path, *options: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def by_cpu(tmp_path_factory: pytest.TempPathFactory):
-    """The CPU's picture."""
 
     @functools.cache
     def picture(options: tuple[str, ...]) -> bytes:

@@ -20,7 +20,6 @@ BALL = sphere((0.0, 0.0, 1.0), 0.4, 4)
 
 
 def lamp_kinds(positions, materials=(GLOW,), **options):
-    """The kinds of the lamps of a scene."""
     return pack_scene(flat_snapshot(positions, materials, **options)).lamps.rows[:, LIGHT_KIND].tolist()
 
 

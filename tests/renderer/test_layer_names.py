@@ -54,7 +54,6 @@ def test_known_first_hits(camera: dict[str, float], monkeypatch: pytest.MonkeyPa
 
 
 def parsed(*words: str) -> Settings:
-    """Settings of a command line."""
     parser = Parser()
     add_arguments(parser)
     return chosen_settings(Settings, parser.parse_args(["cornell", *words]))

@@ -37,7 +37,6 @@ def noisy_sky():
 
 
 def even_sky(*radiance):
-    """The same from all around."""
     return Environment(radiance=np.array(radiance, np.float32).reshape(1, 1, 3))
 
 
@@ -67,7 +66,6 @@ BESIDE_A_LAMP = (
 
 
 def lit(positions, materials, kind, **fields):
-    """A snapshot with the lights of a kind."""
     lights, environment = KINDS[kind]
     return replace(flat_snapshot(positions, materials, lights=lights, **fields), environment=environment)
 

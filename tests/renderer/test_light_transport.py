@@ -60,7 +60,6 @@ def pixels_of_room(driver, pictures, **settings):
 
 @pytest.fixture(scope="module")
 def judge():
-    """Pictures of the path driver."""
     return pixels_of_room("path", 32)
 
 

@@ -28,7 +28,6 @@ UVS = [[(0, 1), (1, 1), (1, 0)], [(0, 1), (1, 0), (0, 0)]]
 
 
 def unit(*vector):
-    """Unit vector along some numbers."""
     return tuple(float(x) for x in np.array(vector) / np.linalg.norm(vector))
 
 
@@ -40,7 +39,6 @@ def square(material, pixels, uvs=UVS, **look):
 
 
 def constant(*color, side=2):
-    """Pixels of one colour."""
     return np.full((side, side, 3), color, np.uint8)
 
 
@@ -95,7 +93,6 @@ def test_what_is_at_the_edges_of_an_image_and_beyond(wrap, answers):
 
 
 def checkerboard(side):
-    """One texel each of black and white."""
     return 255 * (np.indices((side, side)).sum(axis=0) % 2)[..., None].repeat(3, axis=2)
 
 
@@ -331,7 +328,6 @@ def boxed(material, pixels, **look):
 
 
 def waves(side=32):
-    """Smooth heights."""
     across, down = 2.0 * np.pi * np.indices((side, side)) / side
     return np.rint(127.0 + 60.0 * (np.sin(across) + np.sin(2.0 * down)))[..., None].repeat(3, axis=2)
 

@@ -25,7 +25,6 @@ def reflected(surface, cosine):
 
 
 def write_merl(path, surface):
-    """Writes a surface as a file of the MERL database."""
     cosine = np.cos(((np.arange(90) + 0.5) / 90.0) ** 2 * math.pi / 2.0)
     values = reflected(surface, cosine).T / (np.array([1.0, 1.15, 1.66]) / 1500.0)[:, None]
     numbers = np.repeat(values[..., None], 90 * 180, axis=2).astype("<f8")
@@ -65,7 +64,6 @@ def seen_points():
 
 @pytest.fixture(scope="module")
 def measured_floor(tmp_path_factory):
-    """A floor whose halves were measured."""
     folder = tmp_path_factory.mktemp("measured")
     text = ""
     for name, surface, x0, x1 in (("left", LEFT, -1, 0), ("right", RIGHT, 0, 1)):

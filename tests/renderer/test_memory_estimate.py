@@ -30,7 +30,6 @@ from tracecore.tracers.gpu import GpuTracer
 
 @pytest.fixture(autouse=True)
 def _no_limit():
-    """Leaves no limit to other tests."""
     yield
     limit_memory(None)
 
@@ -186,7 +185,6 @@ def test_a_dry_run_makes_nothing(tmp_path, capsys):
 
 @pytest.fixture
 def cuda(monkeypatch):
-    """One GPU that the emulator plays."""
     yield from installed(monkeypatch, devices=1)
 
 

@@ -104,7 +104,6 @@ def by_mitsuba(path, variant):
 
 
 def seen_in(case, folder, path):
-    """What each driver is to see in a case."""
     if case.seen is None:
         return dict.fromkeys(DRIVERS, by_mitsuba(path, case.variant))
     if isinstance(case.seen, str):

@@ -10,17 +10,7 @@ from small_scenes import closed_box, flat_snapshot
 import scenes
 from renderer.scene.materials import dressed
 from renderer.scene.packed_scene import pack_after, pack_camera, pack_scene
-from renderer.scene.photon_scene import (
-    BENT,
-    GLOWS,
-    HAS_MEDIA,
-    MAPPED,
-    MATERIAL_MASK,
-    MIXED,
-    SHEET,
-    STORES,
-    TEXTURED,
-)
+from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MATERIAL_MASK, MIXED, SHEET, STORES, TEXTURED
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
 from shaders import registry
@@ -70,7 +60,6 @@ def test_every_part_of_a_material_has_its_field():
 
 
 def flat(parameters):
-    """All numbers of a BSDF, in a row."""
     return np.concatenate([np.ravel(value) for value in parameters])
 
 
@@ -195,7 +184,6 @@ def test_a_camera_spans_its_vertical_field_of_view(size):
 
 
 def arrays_of(packed, name=""):
-    """All that is in a packed scene, by its name."""
     if hasattr(packed, "_fields"):
         for field in packed._fields:
             yield from arrays_of(getattr(packed, field), f"{name}.{field}")

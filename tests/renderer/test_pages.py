@@ -13,11 +13,7 @@ from renderer import cli
 from shaders import registry
 
 #: Pages whose Python other tests run: test_python_call.py, test_worker_pool.py, test_kernels.py, test_recorded_rays.py.
-RUN_ELSEWHERE = (
-    ROOT / "docs" / "python.md",
-    ROOT / "docs" / "recorded-rays.md",
-    ROOT / "tracecore" / "README.md",
-)
+RUN_ELSEWHERE = (ROOT / "docs" / "python.md", ROOT / "docs" / "recorded-rays.md", ROOT / "tracecore" / "README.md")
 
 #: What makes a command small.
 SMALLER = {
@@ -32,7 +28,6 @@ RUN = [one for one in OURS if not one.mark.startswith(NOT_RUN)]
 
 @pytest.fixture
 def shaders() -> Iterator[None]:
-    """Puts shaders back as they were."""
     before = dict(registry._shaders)
     yield
     registry._shaders.clear()

@@ -88,10 +88,7 @@ def test_lobes_are_told() -> None:
     steps = [step for trace, _ in paths for step in "\n".join(trace.lines).split("\nstep ")[1:]]
     ways = [re.search(r"  material \d \((\w+)\)\n(?:.*\n)*  goes on by the (.*) lobe, pdf \d", step) for step in steps]
     found = {way.groups() for way in ways if way is not None}
-    assert {way for way in found if way[0] != "nff"} == {
-        ("metal", "rough"),
-        ("diffuse", "diffuse"),
-    }
+    assert {way for way in found if way[0] != "nff"} == {("metal", "rough"), ("diffuse", "diffuse")}
     assert ("nff", "rough") in found
 
 

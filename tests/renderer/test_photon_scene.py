@@ -7,15 +7,7 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 
 from renderer.scene.packed_scene import pack_scene
-from renderer.scene.photon_scene import (
-    BENT,
-    MAPPED,
-    MATERIAL_MASK,
-    MIXED,
-    STORES,
-    TEXTURED,
-    pack_aliases,
-)
+from renderer.scene.photon_scene import BENT, MAPPED, MATERIAL_MASK, MIXED, STORES, TEXTURED, pack_aliases
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
 from shaders import registry

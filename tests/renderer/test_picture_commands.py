@@ -20,12 +20,10 @@ GREY = np.full((4, 6, 3), 0.5, np.float32)
 
 
 def run(*words: object) -> int:
-    """Exit status of a command line."""
     return cli.main([str(word) for word in words])
 
 
 def saved(path: Path, image: np.ndarray) -> Path:
-    """The path of an .npy file of an image."""
     np.save(path, image)
     return path
 

@@ -18,7 +18,6 @@ WIDTH, HEIGHT, BLOCK, SAMPLES = 24, 16, 4, 256
 
 @pytest.fixture(scope="module")
 def order(tmp_path_factory):
-    """Cornell's box, exported."""
     cornell = scenes.load("cornell")
     path = export(cornell, tmp_path_factory.mktemp("peers") / "cornell.xml", 0.0).files[0]
     return PeerOrder(
@@ -34,7 +33,6 @@ def order(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ours(order):
-    """Our picture of it."""
     snapshot = scenes.load(str(order.path)).at(0.0)
     settings = RenderSettings(width=WIDTH, height=HEIGHT)
     with tracecore.open_tracer(snapshot.positions, device="cpu") as tracer:
@@ -45,7 +43,6 @@ def ours(order):
 
 
 def blocks(picture):
-    """Means over blocks of pixels."""
     return picture.reshape(HEIGHT // BLOCK, BLOCK, WIDTH // BLOCK, BLOCK, 3).mean(axis=(1, 3))
 
 

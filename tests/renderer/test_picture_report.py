@@ -21,7 +21,6 @@ def errors(*points):
 
 
 def picture(scene, driver, device, *points, **known):
-    """The row of a driver on a device."""
     usual = {"least": 0.9 * points[-1][1], "most": 1.1 * points[-1][1], "rays": 10**6, "rays_per_second": 2e6}
     usual |= {"noise": 0.05, "busy": 0.5, "limited_by": "shading", "passes": points[-1][0]}
     usual |= dict.fromkeys(THREAD_SECONDS, 0.125) | {"scene": scene, "driver": driver, "device": device}

@@ -33,7 +33,6 @@ def share_left_of(name, x):
 
 @numba.njit
 def places(pixel_filter, numbers):
-    """Places for uniform numbers."""
     return np.array([sample_filter(pixel_filter, u) for u in numbers])
 
 

@@ -135,7 +135,6 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def readme_shader() -> str:
-    """The shader that the documentation prints."""
     (block,) = re.findall(r"```python\n(import math\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return str(block)
 

@@ -52,13 +52,7 @@ def pool(request):
 
 
 @pytest.mark.parametrize(
-    ("options", "up", "down"),
-    [
-        (NO_OPTIONS, 32, 16),
-        (ANY_HIT, 32, 16),
-        (ENDLESS, 24, 16),
-        (ENDLESS | NO_UV, 24, 8),
-    ],
+    ("options", "up", "down"), [(NO_OPTIONS, 32, 16), (ANY_HIT, 32, 16), (ENDLESS, 24, 16), (ENDLESS | NO_UV, 24, 8)]
 )
 def test_bytes_of_rays_and_hits(pool, options, up, down):
     assert (pool.bytes_up, pool.bytes_down) == (0, 0)

@@ -101,7 +101,6 @@ def test_a_loop_that_is_left_closes_the_driver(monkeypatch: pytest.MonkeyPatch) 
 
 
 def interrupted_at(monkeypatch: pytest.MonkeyPatch, index: int) -> None:
-    """A Ctrl-C when a pass begins."""
     trace_pass = DRIVERS["whitted"].trace_pass
 
     def trace(self: Any, number: int, site: Any) -> Any:

@@ -221,7 +221,6 @@ def test_photon_runs_and_kernels_are_compared_with_a_ray_per_lane():
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    """So that it is quick."""
 
     def cut(paper, rows):
         monkeypatch.setitem(PAPERS, paper.name, replace(paper, rows=rows, claims=()))

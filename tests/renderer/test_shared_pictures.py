@@ -68,7 +68,6 @@ def alone(**changes: Any) -> renderer.Picture:
 
 
 def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
-    """Yields the driver and each pass that a fleet makes."""
     chosen = replace(chosen, settings=replace(chosen.settings, gpus=2))
     with opened(chosen) as context:
         driver = shared_driver(chosen, fleet)(context, chosen.driver_settings(context.snapshot))

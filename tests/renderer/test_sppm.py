@@ -117,10 +117,7 @@ def test_passes_come_in_order():
         assert np.array_equal(made.render_pass(0), first)  # from the start
 
 
-@pytest.mark.parametrize(
-    ("driver", "slope"),
-    [("path", -1.0 / 2.0), ("photon", -1.0 / 3.0), ("sppm", -1.0 / 3.0)],
-)
+@pytest.mark.parametrize(("driver", "slope"), [("path", -1.0 / 2.0), ("photon", -1.0 / 3.0), ("sppm", -1.0 / 3.0)])
 def test_errors_fall_as_published(driver, slope):
     """With alpha = 2/3 variance falls as n^-2/3; in the furnace the radiance is 1."""
     settings = {"width": 24, "height": 16, "photons": 1_000, "radius": 0.05, "max_bounces": 20, "threads": 1}

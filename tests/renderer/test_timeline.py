@@ -16,12 +16,7 @@ from renderer.photons.tracing import trace_photons
 from renderer.run import timeline
 from renderer.scene.packed_scene import pack_scene
 from renderer.settings.picture import Settings
-from tracecore.dispatch.port import (
-    LOG_IN_FLIGHT,
-    LOG_SHADING,
-    LOG_WAITING,
-    PORT_BATCHES,
-)
+from tracecore.dispatch.port import LOG_IN_FLIGHT, LOG_SHADING, LOG_WAITING, PORT_BATCHES
 from tracecore.workers.pool import Log, WorkerPool
 
 MADE_UP = [

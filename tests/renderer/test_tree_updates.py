@@ -14,7 +14,6 @@ HALVES = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [
 
 
 def tree_of(triangles: Floats, seconds: float) -> BinaryTree:
-    """A tree that took so long to build."""
     tree = build(triangles, max_leaf=1)
     object.__setattr__(tree, "build_seconds", seconds)
     return tree

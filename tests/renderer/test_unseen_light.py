@@ -19,7 +19,6 @@ GLOWING = Material(name="tube", emission=(1.0, 1.0, 1.0))
 
 
 def scene(*materials, lights=(LAMP,)):
-    """A box of several materials."""
     ids = np.arange(12) % len(materials)
     return flat_snapshot(closed_box(), materials, material_ids=ids, lights=lights)
 

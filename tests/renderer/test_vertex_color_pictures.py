@@ -16,7 +16,6 @@ HEADER = data_text("ply/colored-header.txt")
 
 @pytest.fixture
 def ramp(tmp_path: Path) -> Path:
-    """A file of the plate."""
     vertices = [f"{x} {y} 0 {x / STRIPS} 0.5 0" for x in range(STRIPS + 1) for y in (0, 4)]
     faces = [f"3 {a} {a + 2} {a + 1}\n3 {a + 1} {a + 2} {a + 3}" for a in range(0, 2 * STRIPS, 2)]
     path = tmp_path / "ramp.ply"

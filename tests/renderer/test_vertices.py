@@ -19,7 +19,6 @@ KINDS = pytest.mark.parametrize(
 
 
 def unit(*vector):
-    """Unit vector along some numbers."""
     return np.array(vector) / np.linalg.norm(vector)
 
 

@@ -30,14 +30,12 @@ s 0 0 0 1
 
 @pytest.fixture
 def ball(tmp_path: Path) -> Path:
-    """A ball and a triangle."""
     path = tmp_path / "ball.nff"
     path.write_text(FLAT)
     return path
 
 
 def parsed(*words: str) -> Settings:
-    """Settings of a command line."""
     parser = Parser()
     add_arguments(parser)
     return chosen_settings(Settings, parser.parse_args(["cornell", *words]))

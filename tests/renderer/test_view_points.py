@@ -28,7 +28,6 @@ PLAN = RayPlan(size=(8, 6), in_morton_order=False, occlusion_rays=2, radius=0.25
 
 @pytest.fixture(autouse=True)
 def few_candidates(monkeypatch):
-    """So that tests are quick."""
     monkeypatch.setattr(points, "CANDIDATES", 512)
 
 

@@ -108,20 +108,9 @@ def test_the_newest_picture_and_request_alone_are_kept(live: LivePicture) -> Non
 
 def test_requests_are_words_of_the_command_line() -> None:
     found = changed(SMALL, {"eye": "1,2,-3.5", "size": "8x6", "passes": "", "driver": "path", "crop": "1,2,3,4"})
-    assert (found.eye, found.size, found.passes, found.driver) == (
-        (1.0, 2.0, -3.5),
-        (8, 6),
-        None,
-        "path",
-    )
+    assert (found.eye, found.size, found.passes, found.driver) == ((1.0, 2.0, -3.5), (8, 6), None, "path")
     assert found.crop == (1, 2, 3, 4)
-    assert words_of(found) == {
-        "driver": "path",
-        "size": "8x6",
-        "crop": "1,2,3,4",
-        "frame": "0",
-        "eye": "1,2,-3.5",
-    }
+    assert words_of(found) == {"driver": "path", "size": "8x6", "crop": "1,2,3,4", "frame": "0", "eye": "1,2,-3.5"}
 
 
 # The server
@@ -363,7 +352,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def painted(browser: Browser) -> np.ndarray:
-    """The pixels of the page's canvas."""
     script = "Array.from(paint.getImageData(0, 0, canvas.width, canvas.height).data)"
     size = browser.value("[canvas.height, canvas.width]")
     return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]
@@ -446,7 +434,6 @@ def test_a_page_says_that_the_program_does_not_answer(browser: Browser, server: 
 
 
 def last_request(live: LivePicture) -> PictureRequest:
-    """The request that a drag ends with."""
     end = time.monotonic() + 30.0
     while (request := live.next_request()).is_draft:
         assert time.monotonic() < end

@@ -15,7 +15,6 @@ CORNERS = [[0, 0], [1, 0], [0, 1]]
 
 
 def notes_of(document):
-    """What is told of a document, in one text."""
     return "\n".join(document.notes.lines)
 
 
@@ -33,7 +32,6 @@ class GltfBuilder:
         return len(rows) - 1
 
     def view(self, data, **others):
-        """Adds a buffer view."""
         start = len(self.data)
         self.data += bytes(data) + bytes(-len(data) % 4)
         return self.add("bufferViews", buffer=0, byteOffset=start, byteLength=len(data), **others)
@@ -60,7 +58,6 @@ class GltfBuilder:
         return made if indices is None else made | {"indices": self.accessor(indices, "u2")}
 
     def mesh(self, *primitives, **others):
-        """Adds a mesh."""
         return self.add("meshes", primitives=list(primitives or (self.primitive(),)), **others)
 
     def node(self, root=True, **values):

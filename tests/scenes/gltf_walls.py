@@ -51,7 +51,6 @@ MIRRORED = np.concatenate([BYTES, BYTES[:, ::-1]], axis=1)
 
 
 def metal(file, color=BASE, roughness=0.5, **pbr):
-    """A metal of a colour."""
     factors = {"baseColorFactor": [*color, 1.0], "metallicFactor": 1, "roughnessFactor": roughness}
     return file.add("materials", pbrMetallicRoughness={**factors, **pbr})
 
@@ -64,7 +63,6 @@ def made(add):
 
 
 def plain(corners=WALL, color=BASE):
-    """The wall alone."""
     return made(lambda file: file.node(mesh=wall(file, corners, color=color)))
 
 
@@ -84,7 +82,6 @@ def of_material(add, **attributes):
 
 
 def textured(pixels=BYTES, sampler=NEAREST, uvs=UVS, **info):
-    """The wall with a picture."""
 
     def material(file):
         return dull(file, baseColorTexture={"index": file.picture(pixels, sampler), **info})

@@ -6,7 +6,6 @@ from scenes import SceneFileError, UnknownSceneError, load
 
 
 def refused(path):
-    """The message about a scene."""
     with pytest.raises((UnknownSceneError, SceneFileError)) as caught:
         load(path)
     assert "\n" not in str(caught.value)

@@ -41,7 +41,6 @@ PARTS = (("leaf", 1), ("leaf", 2), ("fence", 1), ("lamp", 1))
 
 
 def leaf(mode="RGBA"):
-    """A picture with holes."""
     return Image.fromarray(np.dstack([PIXELS, ALPHA])).convert(mode)
 
 

@@ -29,14 +29,12 @@ def saved(tmp_path):
 
 
 def statue():
-    """A ball on a slab, y up."""
     slab = trimesh.creation.box((3, 0.1, 3))
     slab.apply_translation((0, -1.05, 0))
     return [trimesh.creation.icosphere(subdivisions=2), slab]
 
 
 def tilted(meshes):
-    """The same, z up."""
     return [mesh.copy().apply_transform(TILTED) for mesh in meshes]
 
 

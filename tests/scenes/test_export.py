@@ -73,7 +73,6 @@ def keyed(material):
 
 
 def track(seed):
-    """All kinds of keys."""
     random = np.random.default_rng(seed)
     times, shapes = np.linspace(-0.5, 3.1, 7), random.uniform(-1.0, 1.0, (7, 3))
     return Track(
@@ -244,7 +243,6 @@ def test_lenses_and_parallel_views_are_lost_where_there_are_no_words_for_them(tm
 
 
 def instances(meshes):
-    """A mesh in each of ten places."""
     places = [WORLD.inner(matrix=placed((1, 1, 1), (0, 0, 1), 36.0 * k, (3.0 * k, 0, 0))) for k in range(10)]
     parts = [Part(mesh, place, material=k % 2) for k, (mesh, place) in enumerate(zip(meshes, places, strict=True))]
     return Document(parts=parts, materials=[MATERIALS[PAINT], MATERIALS[GLASS]])
@@ -409,13 +407,7 @@ CAR = Material(
 )
 CLOTH = Material(name="cloth", kind="sheen", diffuse=(0.25, 0.5, 0.75), roughness=0.5, own={"sheen": (0.5, 0.25, 0.0)})
 ICE = Material(
-    name="ice",
-    kind="dielectric",
-    transmittance=1.0,
-    ior=1.25,
-    roughness=0.5,
-    absorption=(0.5, 0.25, 0.0),
-    priority=2,
+    name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0), priority=2
 )
 
 

@@ -185,11 +185,7 @@ def test_what_is_lost_is_told(exported):
     ice = replace(GLASS, name="ice", absorption=(0.5, 0.25, 0.0), priority=1)
     picture = Texture(name="a", pixels=np.zeros((1, 1, 3), np.uint8))
     found, _ = exported(
-        materials=[strange, ice, GOLD],
-        textures=[picture],
-        parts=squares(3),
-        lights=[BULB],
-        background=(0.0, 0.5, 1.0),
+        materials=[strange, ice, GOLD], textures=[picture], parts=squares(3), lights=[BULB], background=(0.0, 0.5, 1.0)
     )
     assert found.losses == (
         "background left out: 0 0.5 1",

@@ -21,7 +21,6 @@ def rows_of(text):
 
 @cache
 def names_in(name):
-    """The names of tests in files of this name."""
     files = ROOT.glob(f"tests/*/{name}")
     return {
         node.name

@@ -17,7 +17,6 @@ NAN, INF = math.nan, math.inf
 
 
 def rich():
-    """A file with something of everything."""
     file = GltfBuilder()
     texture = file.picture([[[255, 0, 0, 255], [0, 255, 0, 9]]], {"wrapS": 33071, "wrapT": 33648})
     clear = {"KHR_materials_transmission": {"transmissionFactor": 1}, "KHR_materials_volume": {"thicknessFactor": 1}}
@@ -281,7 +280,6 @@ def test_headers_that_are_none(tmp_path, text, expected):
 
 
 def places_of(value, way=()):
-    """The ways to all values of a header."""
     rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in rows:
         yield (*way, key)

@@ -47,11 +47,7 @@ def test_arrays_that_are_interleaved_sparse_and_quantised(tmp_path):
     rows = np.array([[0, 0, 0, 9], [7, 7, 7, 9], [0, 127, 0, 9]], "<i1")
     view = file.view(rows.tobytes(), byteStride=4)
     at, values = file.view(b"\1\0"), file.view(bytes([127, 0, 0]))
-    sparse = {
-        "count": 1,
-        "indices": {"bufferView": at, "componentType": 5123},
-        "values": {"bufferView": values},
-    }
+    sparse = {"count": 1, "indices": {"bufferView": at, "componentType": 5123}, "values": {"bufferView": values}}
     position = file.add(
         "accessors", bufferView=view, count=3, type="VEC3", componentType=5120, normalized=True, sparse=sparse
     )
@@ -175,7 +171,6 @@ def test_without_a_material_colours_of_vertices_are_all_there_is(tmp_path):
 
 
 def with_draco(file, data, required=True):
-    """Makes the mesh of a file one that Draco has compressed."""
     packed = {"bufferView": file.view(data), "attributes": {"POSITION": 0}}
     position = file.add("accessors", count=3, type="VEC3", componentType=5126)
     file.header["extensionsUsed"] = ["KHR_draco_mesh_compression"]

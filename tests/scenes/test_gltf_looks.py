@@ -49,7 +49,6 @@ def extended(extensions, *, emission=(0.0, 0.0, 0.0), **pbr):
 
 
 def glowing():
-    """A wall that glows by a picture."""
 
     def material(file):
         picture = {"index": file.picture(BYTES, NEAREST)}
@@ -62,7 +61,6 @@ def glowing():
 
 
 def blended(alpha):
-    """A wall that lets light pass."""
 
     def material(file):
         number = dull(file)
@@ -185,7 +183,6 @@ def middle(columns, rows):
 
 
 def lit(light, **node):
-    """The wall in a light of the file."""
     file = plain(corners=0.01 * WALL)
     file.header["extensions"] = {"KHR_lights_punctual": {"lights": [light]}}
     file.node(extensions={"KHR_lights_punctual": {"light": 0}}, **node)

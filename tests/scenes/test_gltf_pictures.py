@@ -120,7 +120,6 @@ def glow(file):
 
 
 def turned(degrees):
-    """A turn about z, as glTF has it."""
     return quaternion(np.array([0.0, 0.0, 1.0]), degrees)[[1, 2, 3, 0]].tolist()
 
 
@@ -167,7 +166,6 @@ def moving(path, start, end):
 
 
 def bending():
-    """The wall by weights that move."""
     file = morphed()
     del file.header["meshes"][0]["weights"]
     file.animate(0, "weights", [0.0, 2.0], [0.0, 1.0])

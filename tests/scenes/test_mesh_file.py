@@ -161,7 +161,6 @@ def test_bad_colours(tmp_path, lines, expected):
 
 
 def noted(scene):
-    """Returns the notes of a scene, but for that on what is up."""
     return [line for line in scene.document.notes.lines if "what is up" not in line]
 
 

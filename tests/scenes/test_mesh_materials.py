@@ -19,7 +19,6 @@ BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 
 
 def of_mtl(tmp_path, lines):
-    """The material of some lines of an MTL file."""
     (tmp_path / "m.mtl").write_text("newmtl a\n" + lines.replace(", ", "\n") + "\n")
     (tmp_path / "a.obj").write_text("mtllib m.mtl\n" + TRIANGLE + "usemtl a\nf 1 2 3\n")
     (material,) = load(tmp_path / "a.obj").at(0.0).materials
@@ -33,7 +32,6 @@ CHROME = Material(name="a", kind="mirror", diffuse=BLACK, specular=(0.9, 0.8, 0.
 
 
 def glass_of(transmittance, ior, roughness=0.0, name="a"):
-    """Glass."""
     return Material(
         name=name,
         kind="dielectric",
@@ -116,12 +114,10 @@ def glb_of(tmp_path, description, pictures=()):
 
 
 def pbr(**values):
-    """A material of glTF."""
     return {"pbrMetallicRoughness": values}
 
 
 def principled(diffuse, metalness, roughness, **others):
-    """What a metallic-roughness of glTF becomes."""
     numbers = {"diffuse": diffuse, "roughness": roughness, "ior": 1.5} | others
     return Material(name="a", kind="principled", own={"metalness": metalness}, **numbers)
 

@@ -33,7 +33,6 @@ HALVES = "v -1 -1 0\nv 0 -1 0\nv 1 -1 0\nv 1 1 0\nv 0 1 0\nv -1 1 0\nusemtl red\
 
 
 def mtl(words):
-    """A wall with a material."""
     return {"a.mtl": f"newmtl a\n{words}", "a.obj": f"mtllib a.mtl\n{WALL}{UVS}usemtl a\n{TEXTURED}"}
 
 
@@ -70,7 +69,6 @@ OFF = "OFF\n4 1 0\n0 -9 0\n9 -9 0\n9 9 0\n0 9 0\n4 0 1 2 3\n"
 
 
 def stl():
-    """A binary STL file of the right half."""
     rows = [HALF[0], HALF[1], HALF[2], HALF[0], HALF[2], HALF[3]]
     triangles = [struct.pack("<12fH", 0, 0, 1, *np.ravel(rows[k : k + 3]), 0) for k in (0, 3)]
     return bytes(80) + struct.pack("<I", 2) + b"".join(triangles)

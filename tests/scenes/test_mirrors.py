@@ -9,7 +9,6 @@ from scenes.aff.mirrors import MOST, mirror_share
 
 
 def share(diffuse, specular, exponent, is_textured=False, transmittance=0.0):
-    """The share of a grey material."""
     material = Material(
         kind="nff", diffuse=(diffuse,) * 3, specular=(specular,) * 3, exponent=exponent, transmittance=transmittance
     )

@@ -83,7 +83,6 @@ BALL = '<shape type="sphere"/>'
 
 
 def camera_of(scene):
-    """The camera to look through first."""
     return scene.at(0.0).camera
 
 
@@ -254,7 +253,6 @@ def test_instances_share_the_meshes_of_their_group(tmp_path, read):
 
 
 def material_of(picture):
-    """The one material of a picture."""
     (material,) = picture.materials
     return material
 
@@ -280,12 +278,10 @@ def test_colours(snap, value, expected):
 
 
 def string(name, value):
-    """A string parameter."""
     return f'<string name="{name}" value="{value}"/>'
 
 
 def number(name, value):
-    """A number parameter."""
     return f'<float name="{name}" value="{value}"/>'
 
 

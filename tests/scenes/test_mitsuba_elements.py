@@ -36,7 +36,6 @@ def read(tmp_path):
 
 @pytest.fixture
 def material(read):
-    """The material of a ball with a BSDF."""
 
     def made(kind, inside="", **options):
         scene = read(f'<shape type="sphere"><bsdf type="{kind}">{inside}</bsdf></shape>', **options)

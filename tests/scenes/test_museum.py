@@ -7,14 +7,7 @@ from scenes import Scene
 from scenes.document import KeyedTriangles, triangle_count
 from scenes.model import Snapshot
 from scenes.shipped import museum
-from scenes.shipped.museum.sculpture import (
-    APART_TIME,
-    KEY_TIMES,
-    STRANDS,
-    rope,
-    strands,
-    weave,
-)
+from scenes.shipped.museum.sculpture import APART_TIME, KEY_TIMES, STRANDS, rope, strands, weave
 
 SIZE = 12_000
 
@@ -25,7 +18,6 @@ def scene() -> Scene:
 
 
 def keyed(scene: Scene) -> list[KeyedTriangles]:
-    """The shapes of the sculpture."""
     return [part.shape for part in scene.document.parts if isinstance(part.shape, KeyedTriangles)]
 
 

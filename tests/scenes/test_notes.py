@@ -59,7 +59,6 @@ PLY = (
 
 
 def gltf_of_a_picture():
-    """A triangle with a picture that is in no file."""
     file = GltfBuilder()
     corners = {"POSITION": file.accessor(TRIANGLE), "TEXCOORD_0": file.accessor(TEXTURE_CORNERS)}
     texture = file.add("textures", source=file.add("images", uri="none.png"))

@@ -68,7 +68,6 @@ def folder(tmp_path, monkeypatch):
 
 
 def written(folder, name):
-    """The path of a scene of the table."""
     (folder / "b.mtl").write_text("newmtl a\nmap_Kd ../other/t.png\n")
     (folder / name).write_text(SCENES[name] or gltf())
     return folder / name

@@ -26,7 +26,6 @@ SHOWN += "--tone-map reinhard"
 
 @pytest.fixture
 def scene(tmp_path):
-    """Reads what is after WorldBegin."""
 
     def read(world="", before=MIRRORED, name="a.pbrt"):
         text = f"{before}WorldBegin\n{world}".encode()

@@ -22,7 +22,6 @@ LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 @pytest.fixture
 def scene(tmp_path):
-    """Reads what is after WorldBegin."""
 
     def read(world, before=MIRRORED):
         (tmp_path / "a.pbrt").write_text(f"{before}WorldBegin\n{world}\n{QUAD}")
@@ -39,7 +38,6 @@ def snap(scene):
 
 @pytest.fixture
 def material(snap):
-    """The material of a statement."""
     return lambda *text: snap(*text).materials[0]
 
 
@@ -129,7 +127,6 @@ CORNERS = {(0, 0): (1, 0, 0), (1, 0): (0, 1, 0), (0, 1): (0, 0, 1), (1, 1): (1, 
 
 @pytest.fixture
 def picture_file(tmp_path):
-    """Writes a picture of four texels."""
     above, below = [CORNERS[0, 1], CORNERS[1, 1]], [CORNERS[0, 0], CORNERS[1, 0]]
     Image.fromarray(np.array([above, below], np.uint8) * 255).save(tmp_path / "four.png")
 

@@ -33,7 +33,6 @@ def ply(kind, *elements, comments=()):
 
 
 def written(kind, properties, row):
-    """The bytes of a row."""
     numbers = []
     for words, value in zip(properties, row, strict=True):
         if words[0] == "list":

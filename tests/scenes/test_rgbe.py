@@ -23,7 +23,6 @@ COLORS[1, 9] = 0
 
 
 def flat():
-    """All texels as they are."""
     return TEXELS.tobytes()
 
 

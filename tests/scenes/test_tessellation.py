@@ -14,7 +14,6 @@ VIEW = "v from 0 0 10 at 0 0 0 up 0 1 0 angle 40 hither 0.1 resolution 400 400\n
 
 
 def camera(eye=(0.0, 0.0, 10.0), **more):
-    """A camera that looks along -z."""
     return Camera(eye=eye, forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0, **more)
 
 

@@ -61,7 +61,6 @@ def test_components_are_objects_of_objects_and_of_other_parts(written):
 
 
 def nested(depth):
-    """Objects of two objects each."""
     rows = "".join(
         f'<object id="{k + 1}"><components><component objectid="{k}"/><component objectid="{k}"/></components></object>'
         for k in range(1, depth)

@@ -55,7 +55,6 @@ def bounds(time: float = 0.0, decimals: int = 6) -> See:
 
 
 def corners(time: float = 0.0) -> See:
-    """The corners of the first triangle."""
     return lambda scene: scene.at(time).positions[0]
 
 
@@ -116,7 +115,6 @@ def front(scene: Scene) -> Any:
 
 
 def heights(scene: Scene) -> Any:
-    """The heights of all corners, each once."""
     return np.unique(np.round(scene.at(0.0).positions[..., 1], 3))
 
 
@@ -294,10 +292,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
     "object.grid": (
         OBJECT + "grid = { counts = [2, 2, 2], steps = [1, 1, 1] }\n",
         ("object", 0, "grid"),
-        {
-            "counts": Example(bounds(), [[0, 0, 0], [4, 1, 2]]),
-            "steps": Example(bounds(), [[0, 0, 0], [1.5, 1, 0.8]]),
-        },
+        {"counts": Example(bounds(), [[0, 0, 0], [4, 1, 2]]), "steps": Example(bounds(), [[0, 0, 0], [1.5, 1, 0.8]])},
     ),
     "object with file": (
         RED + '[[object]]\nfile = "pose1.obj"\n',
@@ -401,18 +396,12 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
     "object.profile with curve": (
         of_shape('shape = "sheet"\nprofile = [{ curve = [[1, 0], [0, 0]] }]\n'),
         ("object", 0, "profile", 0),
-        {
-            "curve": Example(count(), [2 * 16]),
-            "steps": Example(count(), [2 * 16]),
-        },
+        {"curve": Example(count(), [2 * 16]), "steps": Example(count(), [2 * 16])},
     ),
     'object with shape = "rectangle"': (
         of_shape('shape = "rectangle"\nedges = [[2, 0, 0], [0, 0, 3]]\n'),
         ("object", 0),
-        {
-            "corner": Example(bounds(), [[0, 1, 0], [2, 1, 3]]),
-            "edges": Example(bounds(), [[0, 0, -1], [1, 0, 0]]),
-        },
+        {"corner": Example(bounds(), [[0, 1, 0], [2, 1, 3]]), "edges": Example(bounds(), [[0, 0, -1], [1, 0, 0]])},
     ),
     'object with shape = "triangles"': (
         of_shape(f'shape = "triangles"\nvertices = {QUAD}\ntriangles = [[0, 3, 1], [1, 3, 2]]\n'),
@@ -623,10 +612,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
     "tracks.NAME.scale": (
         TRACK + SCALES,
         ("tracks", "t", "scale", 1),
-        {
-            "time": Example(bounds(0.5), [[0, 0, 0], [3, 3, 0]]),
-            "value": Example(bounds(1.0), [[0, 0, 0], [1, 2, 0]]),
-        }
+        {"time": Example(bounds(0.5), [[0, 0, 0], [3, 3, 0]]), "value": Example(bounds(1.0), [[0, 0, 0], [1, 2, 0]])}
         | {name: Example(shape_of("scale"), shape) for name, shape in SHAPING.items()},
     ),
     "tracks.NAME.visible": (
@@ -704,7 +690,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def table_at(tables: Any, path: tuple[str | int, ...]) -> Any:
-    """The table in tables in tables."""
     for step in path:
         tables = tables.setdefault(step, {}) if isinstance(step, str) else tables[step]
     return tables
@@ -738,7 +723,6 @@ def test_what_an_example_says_arrives_in_the_scene(table: Table, key: Key, folde
 
 
 def write_sky(path: Path) -> None:
-    """A picture of two texels."""
     openexr = pytest.importorskip("OpenEXR", reason="the extra exr is not installed")
     pixels = np.array([[[1, 2, 3], [4, 5, 6]]], np.float32)
     with openexr.File({"type": openexr.scanlineimage}, {"RGB": openexr.Channel("RGB", pixels)}) as file:

@@ -60,7 +60,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def read_text(folder: Path) -> Callable[[str], Scene]:
-    """Writes a scene file and reads it."""
 
     def read_it(text: str) -> Scene:
         (folder / "scene.toml").write_text(text, encoding="utf-8")
@@ -80,7 +79,6 @@ def corner(read_text: Callable[[str], Scene]) -> Callable[..., list[list[float]]
 
 
 def keys_in(value: object) -> Iterator[str]:
-    """All names in tables in tables."""
     if isinstance(value, dict):
         yield from value
         for item in value.values():
@@ -394,7 +392,6 @@ def test_files_bring_their_materials_and_textures(read_text: Callable[[str], Sce
 
 
 def red(keys: str) -> str:
-    """A file with one object of these keys."""
     return RED + "[[object]]\n" + keys
 
 
@@ -566,7 +563,6 @@ def mutated(tables: dict, generator: random.Random) -> dict:
 
 
 def holders(value: object) -> Iterator[tuple[dict, str]]:
-    """Every table with each of its keys."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield value, key

@@ -4,21 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from usd_file import (
-    CAMERA,
-    DARK,
-    DRIVERS,
-    GLOW,
-    SKY,
-    assert_mean,
-    assert_seen,
-    bound,
-    moved,
-    prim,
-    quad,
-    read,
-    surface,
-)
+from usd_file import CAMERA, DARK, DRIVERS, GLOW, SKY, assert_mean, assert_seen, bound, moved, prim, quad, read, surface
 
 from scenes import load
 from scenes.meshes.geometry import areas, double_area_normals
@@ -41,7 +27,6 @@ CUBE = (
 
 
 def glowing(kind, name, *lines):
-    """A prim that glows."""
     return prim(kind, name, BINDING, *lines, **META)
 
 

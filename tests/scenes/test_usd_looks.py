@@ -350,7 +350,6 @@ def test_the_irradiance_of_a_distant_light_is_that_of_its_disc(tmp_path, driver)
 
 
 def lights_of(folder, kind, *lines):
-    """The lights of a snapshot with one light."""
     return read(folder, prim(kind, "lamp", *lines) + prim("Cube", "c")).at(0.0).lights
 
 

@@ -23,7 +23,6 @@ def picture(scene):
 
 
 def of_object(picture, number):
-    """The triangles of an object, where it is."""
     return picture.positions[picture.object_ids == number].astype(np.float64)
 
 

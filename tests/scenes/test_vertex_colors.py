@@ -54,7 +54,6 @@ FLOOR = [corners for k in range(0, 16, 2) for corners in ((k, k + 2, k + 3), (k,
 
 
 def ply(path):
-    """The floor as a PLY file."""
     kinds = [f"float {name}" for name in "xyz"] + [f"uchar {name}" for name in ("red", "green", "blue")]
     header = ["ply", "format ascii 1.0", "element vertex 18", *(f"property {kind}" for kind in kinds)]
     header += ["element face 16", "property list uchar int vertex_indices", "end_header"]
@@ -65,7 +64,6 @@ def ply(path):
 
 
 def obj(path):
-    """The floor as an OBJ file."""
     rows = [f"v {x} {y} 0 {r} {g} {b}" for x, y, (r, g, b) in zip(X, Y, BYTES / 255.0, strict=True)]
     path.write_text("\n".join(rows + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in FLOOR]))
     return path

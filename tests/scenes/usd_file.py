@@ -13,7 +13,6 @@ HEADER = '#usda 1.0\n(\n    upAxis = "Y"\n    metersPerUnit = 1\n{}\n)\n'
 
 
 def prim(kind, name, *lines, meta="", children=""):
-    """The text of a prim."""
     inner = "\n".join(lines)
     return f'def {kind} "{name}" (\n{meta}\n)\n{{\n{inner}\n{children}\n}}\n'
 
@@ -24,12 +23,10 @@ def bound(path):
 
 
 def moved(x, y, z):
-    """Lines of a prim that is moved."""
     return (f"double3 xformOp:translate = ({x}, {y}, {z})", 'uniform token[] xformOpOrder = ["xformOp:translate"]')
 
 
 def quad(name="quad", *lines, half=1.0, meta="", children=""):
-    """A square across z, seen from +z."""
     corners = f"[({-half}, {-half}, 0), ({half}, {-half}, 0), ({half}, {half}, 0), ({-half}, {half}, 0)]"
     return prim(
         "Mesh",
@@ -55,7 +52,6 @@ def surface(*lines, name="look", nodes=""):
 
 
 def texture(name, file, *lines, outputs=("rgb",), st="/look/st.outputs:result"):
-    """A node that reads a picture."""
     kinds = {"rgb": "float3"}
     made = [f"{kinds.get(output, 'float')} outputs:{output}" for output in outputs]
     return prim(
@@ -98,19 +94,16 @@ GLOW = surface(
 
 
 def write(folder, text, metadata="", name="a.usda"):
-    """Writes a file and returns its path."""
     path = folder / name
     path.write_text(HEADER.format(metadata) + text)
     return path
 
 
 def read(folder, text, metadata="", **options):
-    """The scene of a file."""
     return load(write(folder, text, metadata), **options)
 
 
 def notes_of(scene):
-    """What is noted of a scene, in one text."""
     return "\n".join(scene.document.notes.lines)
 
 

@@ -161,8 +161,7 @@ def sphere(bsdf, count):
 
 
 @pytest.mark.parametrize(
-    ("label", "ior"),
-    [(name, ior) for name in LOSSLESS for ior in ((1.0,) if ROWS[name] is METAL else (1.1, 1.5, 2.4))],
+    ("label", "ior"), [(name, ior) for name in LOSSLESS for ior in ((1.0,) if ROWS[name] is METAL else (1.1, 1.5, 2.4))]
 )
 @pytest.mark.parametrize("root", [0.0, 0.15, 0.25, 0.45, 0.75, 1.0])
 def test_in_a_white_furnace_surfaces_are_white(label, ior, root):

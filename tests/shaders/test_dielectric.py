@@ -12,12 +12,10 @@ ANGLES = [0.0, 0.05, 0.3, 0.6, 0.9, 1.2, 1.5, 1.57]
 
 
 def arriving(angle, azimuth=0.7):
-    """Unit direction above the surface."""
     return (math.sin(angle) * math.cos(azimuth), math.sin(angle) * math.sin(azimuth), math.cos(angle))
 
 
 def is_total(angle, eta):
-    """Whether no light gets through."""
     return math.sin(angle) >= eta
 
 

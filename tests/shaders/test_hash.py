@@ -49,7 +49,6 @@ def cells(bins, *columns):
 
 
 def key(seed=SEED, sequence=0, stream=STREAM_PHOTON):
-    """A key as compiled code has it."""
     return tuple(np.uint32(word) for word in hash_key(np.uint64(seed), sequence, stream))
 
 

@@ -36,13 +36,11 @@ SLANTED = np.array([(0.5, -1.0, 1.0), (-0.5, 0.5, 2.0), (1.5, 1.0, 1.5)])
 
 
 def triangle_row(corners, radiance):
-    """The row of one triangle."""
     return triangle_rows(np.asarray(corners)[None], np.array([radiance]))[0]
 
 
 @compiled
 def chosen_counts(lights, count):
-    """How often each light is chosen."""
     counts = np.zeros(len(lights.cumulative))
     for i in range(count):
         counts[choose(lights, random4(np.uint64(1), 0, i, 0, 0)[0])] += 1.0

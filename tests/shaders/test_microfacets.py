@@ -20,7 +20,6 @@ COSINES, SHARES = 0.5 + 0.5 * NODES, WEIGHTS * (0.5 + 0.5 * NODES)
 
 
 def lobe(color, eta=BLACK, k=BLACK):
-    """What facets reflect."""
     return float32(SpecularLobe(color, eta, k, tuple(reflectance_alike(*index) for index in zip(eta, k, strict=True))))
 
 

@@ -20,7 +20,6 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 def material(own=None, **changes):
-    """A material as scenes have it."""
     numbers = {
         "diffuse": (0.3, 0.2, 0.1), "specular": (0.4, 0.2, 0.0), "exponent": 100.0, "mirror_share": None,
         "transmittance": 0.25, "ior": 1.5, "roughness": 0.5, "eta": BLACK, "k": BLACK,
@@ -29,13 +28,11 @@ def material(own=None, **changes):
 
 
 def slanted(cosine):
-    """A unit direction, off the axes."""
     sine = math.sqrt(1.0 - cosine * cosine)
     return (0.6 * sine, -0.8 * sine, cosine)
 
 
 def seen_from(wo, follow=1.0, carried=WHITE, is_outside=True, tables=0):
-    """How a surface is looked at."""
     return Seen(float32(wo), is_outside, float32(carried), np.float32(follow), tables)
 
 
@@ -109,7 +106,6 @@ def reflected(bsdf, parameters, seen, count=96):
 
 
 def as_array(function, parameters, *arguments):
-    """What one of a BSDF's functions returns."""
     return np.array(function(float32(parameters), *(float32(a) for a in arguments)), float)
 
 
@@ -497,7 +493,6 @@ BRUSHED = {"anisotropy": 0.75, "rotation": 0.125}
 
 
 def brushed(own=None, **changes):
-    """A white metal as a material says it."""
     return anisotropic.pack(material(specular=WHITE, own=BRUSHED if own is None else own, **changes))
 
 

@@ -61,12 +61,10 @@ TESTS = 3 * len(SKIES) + 1 + 2 + 2 + len(SKIES)
 
 
 def sky_lights(sky, *others):
-    """The sky as the last of some lights."""
     return pack_lights([*others, sky_row(sky, TURNED, SPHERE)], sky)
 
 
 def sun_lights(cosine):
-    """One sun."""
     return pack_lights([distant_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)])
 
 
@@ -188,7 +186,6 @@ def met(lights, index, directions):
 
 
 def outer_radiance(lights, index, direction):
-    """The radiance of one light in a direction."""
     return tuple(met(lights, index, np.array([direction]))[0, :3].tolist())
 
 
@@ -306,10 +303,7 @@ def test_a_sun_has_its_irradiance_across_it(cosine):
 def test_the_disc_of_a_sun_is_as_bright_as_said(assert_fits):
     lights = sun_lights(0.8)
     solid_angle = 2.0 * math.pi * 0.2
-    for rows in (
-        sampled(lights, (0.0, 0.0, 0.0), MANY_DRAWS),
-        in_vector_loops(lights, 0, np.zeros((MANY_DRAWS, 3))),
-    ):
+    for rows in (sampled(lights, (0.0, 0.0, 0.0), MANY_DRAWS), in_vector_loops(lights, 0, np.zeros((MANY_DRAWS, 3)))):
         assert np.allclose(rows[:, 4], 1.0 / solid_angle)
         assert np.allclose(rows[:, 5:] * rows[:, 4:5], np.array((3, 2, 1)) / (math.pi * 0.36))
         heights, turns = rows[:, :3] @ -np.array(AXIS), turn_about(AXIS, rows[:, :3])
@@ -460,11 +454,7 @@ def test_rays_meet_the_texel_of_a_sky_that_they_point_to(kind):
 # --- photons from outside ---------------------------------------------------------------------------------------------
 
 
-OUTER_LIGHTS = {
-    "sun": sun_lights(1.0),
-    "disc": sun_lights(0.8),
-    **{kind: sky_lights(sky_of(kind)) for kind in SKIES},
-}
+OUTER_LIGHTS = {"sun": sun_lights(1.0), "disc": sun_lights(0.8), **{kind: sky_lights(sky_of(kind)) for kind in SKIES}}
 
 
 @pytest.mark.parametrize("name", OUTER_LIGHTS)

@@ -23,7 +23,6 @@ def _own_registry(monkeypatch):
 
 
 def soot(material):
-    """Nothing comes back."""
     return Nff(BLACK, BLACK, BLACK, BLACK, 0.0, 1.0)
 
 

@@ -9,14 +9,7 @@ import pytest
 from shaders.compilation import compiled
 from shaders.float32 import Float32
 from shaders.random import hash4, hash_key, random4, unit32
-from shaders.sampling import (
-    cosine_hemisphere,
-    cosine_power,
-    lambertian,
-    power_heuristic,
-    uniform_cone,
-    uniform_sphere,
-)
+from shaders.sampling import cosine_hemisphere, cosine_power, lambertian, power_heuristic, uniform_cone, uniform_sphere
 
 DRAWS, CELLS = 300_000, 12
 SPHERE, COSINE, POWER, CONE = range(4)
@@ -35,7 +28,6 @@ of_both_kinds = pytest.mark.parametrize("kind", ["eye", "photon"])
 
 @compiled
 def fill_as_for_eye_paths(pairs):
-    """Numbers by Philox."""
     for i in range(len(pairs)):
         u = random4(np.uint64(1), 0, i, 0, 0)
         pairs[i, 0], pairs[i, 1] = u[0], u[1]
@@ -43,7 +35,6 @@ def fill_as_for_eye_paths(pairs):
 
 @compiled
 def fill_as_for_photons(pairs):
-    """Numbers by the hash."""
     key = hash_key(np.uint64(1), 0, 0)
     for i in range(len(pairs)):
         words = hash4(key, np.uint32(i), np.uint32(0))

@@ -6,17 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from shaders.random import (
-    HALF_BITS,
-    LOW,
-    NO_PASS,
-    STREAM_CAMERA,
-    STREAM_LIGHT,
-    pascal,
-    philox,
-    sobol_bits,
-    unit,
-)
+from shaders.random import HALF_BITS, LOW, NO_PASS, STREAM_CAMERA, STREAM_LIGHT, pascal, philox, sobol_bits, unit
 
 
 @numba.njit

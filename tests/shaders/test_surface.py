@@ -26,7 +26,6 @@ PIXELS = np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.2]]], np.float32)
 
 
 def material(**changes):
-    """A packed material without texture."""
     row = np.zeros(1, MATERIAL)
     for name in ("texture", "emission_map", "through_map"):
         row[name] = -1

@@ -19,7 +19,6 @@ def grey(textures, u, v, texture=0):
 
 
 def light(hundredths):
-    """Linear value of a texel of `image`."""
     return hundredths / 100.0
 
 

@@ -48,7 +48,6 @@ class KernelHost(EmulatedRing):
         self.thread.start()
 
     def stop(self) -> None:
-        """Let the kernel end when all is done."""
         say(self.memory.stop, END)
         self.thread.join()
         assert self.error is None
@@ -64,7 +63,6 @@ class KernelHost(EmulatedRing):
         """The kernel runs, or the test says when."""
 
     def queue(self, depth: int = 4) -> RayQueue:
-        """Returns a queue to the ring."""
         host: Any = self
         port = RingPort(host, self.memory, depth, log_rows=0)
         self.port_counters.append(port.port.counters)

@@ -184,7 +184,6 @@ class FakeCuda:
         return sum(memory.device is self.devices[index] for memory in set(self.memory))
 
     def rest(self) -> None:
-        """Let all that hangs go on."""
         for device in self.devices:
             device.goes_on.set()
 

@@ -19,7 +19,6 @@ def example(language: str, first: str) -> str:
 
 
 def kernel_source() -> str:
-    """What `brute_force.cu` holds."""
     return example("cuda", "// brute_force.cu")
 
 
@@ -29,7 +28,6 @@ def registration() -> str:
 
 
 def register_example(folder: Path) -> KernelStrategy:
-    """Do as the README says, in a folder."""
     (folder / "brute_force.cu").write_text(kernel_source())
     names: dict[str, Any] = {}
     exec(registration(), names)

@@ -64,10 +64,7 @@ def each_bit_of_the_curve() -> Floats:
 
 @pytest.mark.parametrize(
     ("build", "triangles"),
-    [
-        (ploc.build, points_at((1.5 ** -np.arange(150.0))[:, None] * np.ones(3))),
-        (lbvh.build, each_bit_of_the_curve()),
-    ],
+    [(ploc.build, points_at((1.5 ** -np.arange(150.0))[:, None] * np.ones(3))), (lbvh.build, each_bit_of_the_curve())],
     ids=["ploc", "lbvh"],
 )
 def test_a_tree_that_would_be_too_deep_is_binned(build: Callable[..., BinaryTree], triangles: Floats) -> None:

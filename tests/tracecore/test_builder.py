@@ -25,7 +25,6 @@ def soup(count: int, scale: float = 1.0, seed: int = 1) -> Floats:
 
 
 def points_at(places: Floats) -> Floats:
-    """Triangles shrunk to points."""
     return np.repeat(places[:, None, :], 3, axis=1).astype(np.float32)
 
 
@@ -129,7 +128,6 @@ def test_whatever_bits_coordinates_have_a_tree_is_sound_or_a_triangle_is_named(
 
 
 def half_area(triangles: Floats) -> float:
-    """Half of the surface of their box."""
     x, y, z = np.ptp(triangles.reshape(-1, 3).astype(np.float64), axis=0)
     return x * y + y * z + z * x
 
@@ -150,7 +148,6 @@ def test_a_sweep_finds_the_cheapest_of_all_borders(count: int) -> None:
 
 
 def sides_of_root(tree: BinaryTree, triangles: Floats) -> list[Floats]:
-    """The triangles below each child of the root."""
     sides = []
     for top in (1, 2):
         nodes, leaf_indices = [top], []

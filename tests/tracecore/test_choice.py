@@ -33,13 +33,7 @@ def test_facts_name_kernels_that_there_are_each_once_and_where_they_come_from() 
     assert len({(facts.architecture, facts.way, facts.rays) for facts in FACTS}) == len(FACTS)
 
 
-@pytest.mark.parametrize(
-    ("rays", "name"),
-    [
-        *((rays, "persistent-if-if") for rays in RayClass),
-        (None, DEFAULT_KERNEL),
-    ],
-)
+@pytest.mark.parametrize(("rays", "name"), [*((rays, "persistent-if-if") for rays in RayClass), (None, DEFAULT_KERNEL)])
 def test_the_ring_of_an_h200_chooses_a_kernel_of_binary_trees(rays: RayClass | None, name: str) -> None:
     """What leads alone, as it replaces rays, does not lead there, and compressed trees lead by less than counts."""
     assert choose_kernel("sm_90", rays).name == name
@@ -77,10 +71,7 @@ def test_an_architecture_that_was_not_measured_takes_the_nearest(architecture: s
 @pytest.mark.usefixtures("_known")
 def test_what_was_not_measured_keeps_the_default() -> None:
     found = choose_kernel("sm_90", RayClass.COHERENT)
-    assert (found.name, found.reason) == (
-        DEFAULT_KERNEL,
-        "auto: coherent rays, the default as none was measured",
-    )
+    assert (found.name, found.reason) == (DEFAULT_KERNEL, "auto: coherent rays, the default as none was measured")
     assert choose_kernel("sm_90", None).reason == "auto: rays of all kinds"
 
 

@@ -39,7 +39,6 @@ RAYS = 3000
 
 
 def gpu_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a test that needs a GPU."""
     return pytest.mark.gpu(pytest.mark.usefixtures("gpu")(function))
 
 

@@ -25,7 +25,6 @@ Judge = Callable[[str], tuple[CutoutTables, Answers]]
 
 @pytest.fixture(scope="module")
 def brute_force(tmp_path_factory: pytest.TempPathFactory) -> KernelStrategy:
-    """The kernel of the README."""
     with pytest.MonkeyPatch.context() as context:
         context.setattr(strategies, "_strategies", dict(strategies._strategies))
         return register_example(tmp_path_factory.mktemp("kernel"))

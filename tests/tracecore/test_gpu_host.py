@@ -16,13 +16,7 @@ import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import answers
 from tracecore.cuda import device as gpu_device
-from tracecore.cuda.device import (
-    DeviceMemory,
-    find_device,
-    gpu_at_hand,
-    gpu_unavailable_reason,
-    rounded_down,
-)
+from tracecore.cuda.device import DeviceMemory, find_device, gpu_at_hand, gpu_unavailable_reason, rounded_down
 from tracecore.cutouts import CutoutTables, tables_of
 from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, submit
 from tracecore.dispatch.queue import RayQueue
@@ -52,7 +46,6 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 @pytest.fixture
 def impatient(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
-    """Waits end soon."""
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
     return cuda
 
@@ -69,7 +62,6 @@ def traced(queue: RayQueue, count: int = 200, query: Query = Query.CLOSEST) -> F
 
 
 def in_thread(do: Any) -> Any:
-    """What a thread of its own returns."""
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(do()))
     thread.start()

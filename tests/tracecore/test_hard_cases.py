@@ -23,7 +23,6 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 
 def wrong(kernel: KernelStrategy, case: HardCase, device: CheckDevice) -> str | None:
-    """What is wrong with what a kernel answers."""
     with opened(kernel, case, device, timeout=60.0) as ways:
         return judged(case, ways)
 

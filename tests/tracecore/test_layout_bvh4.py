@@ -39,7 +39,6 @@ class Child(NamedTuple):
 
 
 def children(packed: PackedTree, node: int) -> list[Child]:
-    """All that are filled."""
     record = packed.arrays["nodes"][node]
     lower, upper, again = (record["planes"][:, row].T.astype(np.float64) for row in (LOWER, UPPER, LOWER_AGAIN))
     assert (again == lower).all()

@@ -30,7 +30,6 @@ class Lane(NamedTuple):
 
 
 def node_children(packed: PackedTree, node: int) -> list[Lane]:
-    """All children of a node."""
     record = packed.arrays["nodes"][node]
     found = []
     for xy, z in zip(record["xy"], record["z"], strict=True):

@@ -36,7 +36,6 @@ TRACERS: dict[str, tuple[Callable[..., Tracer], Callable[[], str | None]]] = {
 
 
 def reciprocals(device: str, values: Floats, folder: Path) -> Floats:
-    """What a device says of each value."""
     make_tracer, unavailable_reason = TRACERS[device]
     if reason := unavailable_reason():
         pytest.skip(reason)

@@ -18,7 +18,6 @@ KERNELS = ("while-while", "bvh4", "compressed-bvh8", "grouped-8")
 
 
 def moved(triangles: Floats, amount: float) -> Floats:
-    """Each triangle by a step of its own."""
     steps = np.random.default_rng(7).normal(size=(len(triangles), 1, 3)) * amount
     return (triangles + steps).astype(np.float32)
 

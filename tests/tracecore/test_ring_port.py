@@ -59,7 +59,6 @@ class KernelHost:
 
 
 def is_free(memory: RingMemory) -> bool:
-    """Whether all slots can be had."""
     try:
         memory.give_back(memory.take(memory.slots), memory.slots)
     except DeviceError:

@@ -65,10 +65,7 @@ def test_a_postponed_leaf_keeps_nobody_waiting():
     assert found.efficiency(*VISITS_AND_TESTS) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("loop", "tests", "turns"),
-    [(IF_IF, 3, 3), (TWO_TESTS, 3, 2), (NODE_THEN_LEAF, 4, 2)],
-)
+@pytest.mark.parametrize(("loop", "tests", "turns"), [(IF_IF, 3, 3), (TWO_TESTS, 3, 2), (NODE_THEN_LEAF, 4, 2)])
 def test_if_if_does_a_little_of_all_in_each_turn(loop, tests, turns):
     # The second ray's second visit is in turn 2, and so is its test: along with the first ray's if that has one left.
     found = simulate(sequences("NLTTT", "NNLT"), Lanes(loop=loop), 2)

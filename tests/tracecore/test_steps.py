@@ -22,7 +22,6 @@ TRIANGLES, RAYS = soup(60), random_rays(1, 70)
 
 
 def towards(*places):
-    """Rays down the z axis."""
     return make_rays([[x, y, 1.0] for x, y in places], [0.0, 0.0, -1.0])
 
 

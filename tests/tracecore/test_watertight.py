@@ -35,7 +35,6 @@ TRACERS: dict[str, Callable[[Floats], Tracer]] = {
 
 @pytest.fixture(params=TRACERS)
 def tracer_of(request: pytest.FixtureRequest) -> Callable[[Floats], Tracer]:
-    """Makes a tracer of some triangles."""
     if request.param == "while-while" and (reason := emulator_unavailable_reason()):
         pytest.skip(reason)
     return TRACERS[request.param]

@@ -202,7 +202,6 @@ SORT_FOUR = """
 
 
 def rays_with(t_min: npt.ArrayLike, t_max: npt.ArrayLike) -> Floats:
-    """Rays of which nothing else counts."""
     rays = make_rays(np.zeros((np.size(t_max), 3)), [0, 0, 1])
     rays[:, 3], rays[:, 7] = t_min, t_max
     return rays

@@ -34,7 +34,6 @@ def raw(name: str, expected: str, text: str | bytes, scene: str = "a.gltf", *, i
 
 
 def camera(name: str, expected: str, **lens: Any) -> Case:
-    """Returns a case of a camera with perspective."""
     given = {"yfov": 1.0, **lens}
     return gltf(f"a camera of {name}", expected, lambda file: file.node(camera=file.add("cameras", perspective=given)))
 
@@ -48,7 +47,6 @@ def parallel(name: str, expected: str, **lens: Any) -> Case:
 
 
 def light(name: str, expected: str, **values: Any) -> Case:
-    """Returns a case of a light."""
 
     def change(file: GltfBuilder) -> None:
         file.header["extensions"] = {"KHR_lights_punctual": {"lights": [{"type": "point", **values}]}}
@@ -58,7 +56,6 @@ def light(name: str, expected: str, **values: Any) -> Case:
 
 
 def material(name: str, expected: str, **values: Any) -> Case:
-    """Returns a case of a material."""
 
     def change(file: GltfBuilder) -> None:
         file.header["meshes"][0]["primitives"][0]["material"] = file.add("materials", **values)
@@ -67,7 +64,6 @@ def material(name: str, expected: str, **values: Any) -> Case:
 
 
 def node(name: str, expected: str, **values: Any) -> Case:
-    """Returns a case of a node."""
     return gltf(f"a node of {name}", expected, lambda file: file.header["nodes"][0].update(values))
 
 
@@ -105,7 +101,6 @@ def many_cameras(count: int, file: GltfBuilder) -> None:
 
 
 def chain(count: int, is_moving: bool, file: GltfBuilder) -> None:
-    """Puts as many nodes into one another."""
     first = len(file.header["nodes"])
     for k in range(count):
         file.node(k == 0, children=[first + k + 1] if k < count - 1 else [], translation=[0, 0, 0.001])
@@ -119,7 +114,6 @@ def chain(count: int, is_moving: bool, file: GltfBuilder) -> None:
 
 
 def many_materials(count: int, file: GltfBuilder) -> None:
-    """Makes as many materials, of a triangle each."""
     corners = {"POSITION": file.accessor(TRIANGLE)}
     rows = [
         {
@@ -132,7 +126,6 @@ def many_materials(count: int, file: GltfBuilder) -> None:
 
 
 def many_tints(count: int, side: int, file: GltfBuilder) -> None:
-    """Makes as many tints of a picture."""
     picture = file.picture([[[k % 255, 9, 9] for k in range(side)]] * side)
     corners = {"POSITION": file.accessor(TRIANGLE), "TEXCOORD_0": file.accessor(CORNERS)}
     rows = []
@@ -143,17 +136,14 @@ def many_tints(count: int, side: int, file: GltfBuilder) -> None:
 
 
 def position(value: Any) -> Callable[[GltfBuilder], object]:
-    """Returns what makes the positions something else."""
     return lambda file: file.header["meshes"][0]["primitives"][0]["attributes"].update(POSITION=value)
 
 
 def buffer(**values: Any) -> Callable[[GltfBuilder], object]:
-    """Returns what makes the buffer another."""
     return lambda file: file.header.update(buffers=[{"byteLength": 36, **values}])
 
 
 def glb(length: int, kind: bytes, chunk: int) -> bytes:
-    """Returns a header of GLB that promises a chunk."""
     return b"glTF" + struct.pack("<II", 2, length) + struct.pack("<I", chunk) + kind
 
 

@@ -10,7 +10,6 @@ BALL = '<shape type="sphere"/>'
 
 
 def scene(inside: str) -> str:
-    """Returns a scene."""
     return f'<scene version="3.0.0">\n{inside}\n</scene>'
 
 
@@ -23,7 +22,6 @@ def xml(name: str, expected: str, inside: str, **others: str) -> Case:
 
 
 def materials(count: int) -> str:
-    """Returns balls of as many materials."""
     rows = [
         f'<bsdf type="diffuse" id="m{k}"><rgb name="reflectance" value="{k / count}, 0.5, 0.5"/></bsdf>'
         f'<shape type="rectangle"><ref id="m{k}"/></shape>\n'
@@ -44,7 +42,6 @@ def lost_references(count: int) -> str:
 
 
 def cameras(count: int) -> str:
-    """Returns cameras that all have the same name."""
     return scene(BALL + '<sensor type="perspective" id="a"/>\n' * count)
 
 
@@ -58,12 +55,10 @@ def doubled(levels: int, tag: str, kind: str, leaf: str) -> str:
 
 
 def lens(inside: str) -> str:
-    """Returns a ball and a camera."""
     return f'{BALL}<sensor type="perspective">{inside}</sensor>'
 
 
 def film(width: str) -> str:
-    """Returns a ball and a camera with a film."""
     return lens(f'<film type="hdrfilm"><integer name="width" value="{width}"/></film>')
 
 
@@ -144,10 +139,7 @@ CASES = [
     made("600,000 elements", "elements", "a.xml", lambda: scene("<alias/>" * 600_000), is_large=True),
     files("an encoding that is none", "XML", "a.xml", {"a.xml": '<?xml version="1.0" encoding="rot-13"?><scene/>'}),
     files(
-        "an attribute of 10 MB",
-        "expected",
-        "a.xml",
-        {"a.xml": f'<scene version="{"9" * 10_000_000}">{DIGITS}</scene>'},
+        "an attribute of 10 MB", "expected", "a.xml", {"a.xml": f'<scene version="{"9" * 10_000_000}">{DIGITS}</scene>'}
     ),
     files("bytes of zero", "XML", "a.xml", {"a.xml": bytes(100_000)}),
     xml("a ball of radius 1e30", "beyond", '<shape type="sphere"><float name="radius" value="1e30"/></shape>'),

@@ -24,12 +24,10 @@ def mtl(name: str, expected: str, text: str) -> Case:
 
 
 def face(corners: int) -> str:
-    """Returns a face of so many corners."""
     return TRIANGLE + "f" + " 1 2 3" * (corners // 3) + "\n"
 
 
 def crossing(faces: int) -> str:
-    """Returns faces that cross themselves."""
     return "v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n" + "f 1 2 3 4\n" * faces
 
 
@@ -78,11 +76,7 @@ CASES = [
     obj("a million backslashes", "no triangles", "\\" * 1_000_000),
     obj("UTF-16 that is none", "UTF-16", b"\xff\xfe\x00"),
     obj("10,000 kinds of lines", IS_READ, FACE + "".join(f"k{k} 1\n" for k in range(10_000))),
-    obj(
-        "100 materials that are not there",
-        IS_READ,
-        TRIANGLE + "".join(f"usemtl m{k}\nf 1 2 3\n" for k in range(100)),
-    ),
+    obj("100 materials that are not there", IS_READ, TRIANGLE + "".join(f"usemtl m{k}\nf 1 2 3\n" for k in range(100))),
     obj("200,000 libraries that are not there", IS_READ, FACE + "mtllib " + "a " * 200_000 + "\n"),
     obj("a library that climbs out", "outside", "mtllib ../../../../../../../../../etc/passwd\n" + FACE),
     obj("a library that is a device", IS_READ, "mtllib /dev/zero\n" + FACE),

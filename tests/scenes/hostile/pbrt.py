@@ -14,7 +14,6 @@ def pbrt(name: str, expected: str, text: str, *, is_large: bool = False, **other
 
 
 def world(text: str) -> str:
-    """Returns a scene of what is in its world."""
     return f"WorldBegin\n{text}"
 
 

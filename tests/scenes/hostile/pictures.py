@@ -18,7 +18,6 @@ SKY = '[environment]\nimage = "a{}"\n'
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
-    """Returns a chunk of a PNG file."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -29,14 +28,12 @@ def png(width: int, height: int, rows: bytes, bits: int = 8, color: int = 2) -> 
 
 
 def saved(kind: str, size: tuple[int, int] = (8, 8)) -> bytes:
-    """Returns a picture of a format."""
     file = io.BytesIO()
     Image.fromarray(np.arange(3 * size[0] * size[1], dtype=np.uint8).reshape(*size, 3)).save(file, kind)
     return file.getvalue()
 
 
 def npy(array: np.ndarray) -> bytes:
-    """Returns a file of NumPy."""
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()

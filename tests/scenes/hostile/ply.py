@@ -9,7 +9,6 @@ FACES = "property list uchar int vertex_indices\n"
 
 
 def head(kind: str, vertices: object, faces: object, more: str = "") -> str:
-    """Returns a header."""
     return (
         f"ply\nformat {kind} 1.0\nelement vertex {vertices}\n{VERTICES}element face {faces}\n{FACES}{more}end_header\n"
     )
@@ -20,12 +19,10 @@ POINTS = bytes(4 * 9)
 
 
 def ply(name: str, expected: str, text: str | bytes) -> Case:
-    """Returns a case of one file."""
     return files(name, expected, "a.ply", {"a.ply": text})
 
 
 def binary(name: str, expected: str, vertices: object, faces: object, data: bytes) -> Case:
-    """Returns a case of a binary file."""
     return ply(name, expected, head(BINARY, vertices, faces).encode() + data)
 
 
@@ -35,7 +32,6 @@ def no_corners(count: int) -> bytes:
 
 
 def many_corners(count: int) -> bytes:
-    """Returns a face of so many corners."""
     text = head(BINARY, 3, 1).replace("list uchar", "list uint").encode()
     return text + POINTS + count.to_bytes(4, "little") + bytes(4 * count)
 

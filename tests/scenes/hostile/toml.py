@@ -12,7 +12,6 @@ GRID = "grid = { counts = [100, 100, 100], steps = [1, 1, 1] }\n"
 
 
 def toml(name: str, expected: str, text: str) -> Case:
-    """Returns a case of one scene."""
     return files(name, expected, "a.toml", {"a.toml": text})
 
 
@@ -30,7 +29,6 @@ def dotted(count: int) -> str:
 
 
 def triangles(count: int) -> str:
-    """Returns so many objects of a triangle each."""
     return RED + OBJECT * count
 
 

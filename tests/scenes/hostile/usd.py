@@ -18,7 +18,6 @@ def usd(name: str, expected: str, text: str, **others: str) -> Case:
 
 
 def nested(count: int, inner: str = "") -> str:
-    """Returns prims inside one another."""
     return HEADER + 'def Xform "a"\n{\n' * count + inner + "}\n" * count
 
 
