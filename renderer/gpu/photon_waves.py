@@ -37,6 +37,7 @@ from renderer.scene.projection import is_projected
 from renderer.shading.scattering import PHOTONS
 from shaders.float32 import Longs
 from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
+from tracecore.errors import KernelError
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
@@ -65,6 +66,22 @@ class StoredOnGpu(NamedTuple):
     seconds: float
     shade_seconds: float
     order_seconds: float
+
+
+class StoredPhotons(NamedTuple):
+    """Photons that lie on a GPU until others are stored.
+
+    columns: (STORE_COLUMNS, n) uint32 there, those of a path in their order.
+    photons: how many there are.
+    counters: (PHOTON_COUNTERS,) int64, see `renderer.photons.store`.
+    seconds, traced_seconds: wall time until all were stored, and in which rays were traced.
+    """
+
+    columns: Any
+    photons: int
+    counters: Longs
+    seconds: float
+    traced_seconds: float
 
 
 def why_not(scene: PackedScene, tracer: Any) -> str | None:
@@ -121,14 +138,40 @@ class PhotonWaves:
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
         self._tracer, self._task = tracer, task
+        self._scenes: dict[int, tuple[PackedScene, PackedScene]] = {}
         with tracer.vacant_gpu("cannot begin to shade photons"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            scene, made_of = with_loops(scene, photon_units())
+            self._arrays, (_, made_of) = arrays, with_loops(scene, photon_units())
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
-            self._wave = new_wave(arrays, arrays.copied(scene), task, tracer.gpu.multiprocessors * WARPS, room)
+            self._wave = new_wave(arrays, self._on_gpu(scene), task, tracer.gpu.multiprocessors * WARPS, room)
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
             traced = Traced(self._wave.traced, self._wave.answers, Query.CLOSEST)
             self._waves = Waves(tracer, arrays, shader, self._wave, [traced])
+
+    def store(self, scene: PackedScene, task: PhotonTask, photons: range) -> StoredPhotons:
+        """Returns photons that lie on the GPU: those of a range of a task, sent out by a scene that has its lights and
+        what they are sent to for itself.
+
+        Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails or the GPU has no
+        room for all photons together.
+        """
+        with self._tracer.vacant_gpu("cannot shade photons"):
+            started = time.perf_counter()
+            self._waves.use(self._wave._replace(scene=self._on_gpu(scene), task=task))
+            self._start(photons)
+            drained, traced_seconds = self._run()
+            if drained:
+                raise KernelError("a pass stores more photons than the GPU has room for (--photons says how many)")
+            counters = self._waves.fetch("counters").sum(axis=0)
+            stored = int(self._waves.fetch("filled")[0])
+        return StoredPhotons(self._wave.blocks[0], stored, counters, time.perf_counter() - started, traced_seconds)
+
+    def _on_gpu(self, scene: PackedScene) -> PackedScene:
+        """Returns a scene as it lies on the GPU."""
+        if id(scene) not in self._scenes:
+            numbered, _ = with_loops(scene, photon_units())
+            self._scenes[id(scene)] = scene, self._arrays.copied(numbered)
+        return self._scenes[id(scene)][1]
 
     @property
     def rays_at_once(self) -> int:
@@ -165,6 +208,9 @@ class PhotonWaves:
         task, photons = in_sequence(self._task, photons)
         if task != self._waves.wave.task:
             self._waves.use(self._wave._replace(task=task))
+        self._start(photons)
+
+    def _start(self, photons: range) -> None:
         self._waves.put("supply", (photons.start, photons.stop))
         self._waves.clear("active", "filled", "counters")
 

@@ -9,17 +9,18 @@ import pytest
 from lanes_on_threads import LanesOnThreads
 
 import tracecore
+from renderer.camera_paths.bounce import eye_needs
 from renderer.camera_paths.paths import EyeJob
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.path import PathDriver
-from renderer.film.layers import LAYER_BIAS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, photon_waves
+from renderer.drivers.photon import PhotonDriver
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
+from renderer.gpu import eye_waves, photon_maps, photon_waves
 from renderer.gpu.eye_kernel import shade_eye_wave
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import with_loops
-from renderer.photons.lookup import no_photons
 from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.photons.store import PHOTON_RAYS, STORE_INDEX
 from renderer.photons.tracing import trace_photons
@@ -98,14 +99,19 @@ def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
     assert ".extern .func" not in ptx, "something is called that a GPU does not have"
 
 
-def passes_by_lanes(driver, tracer):
-    """Returns images, and counters, of passes whose lanes are threads."""
-    scene, made_of = with_loops(driver.scene, eye_waves.eye_units())
-    image, taken = np.zeros((1, LAYER_END)), np.zeros(1, np.int64)
-    task, slots = driver.eye_task(0), driver._shadow_slots()
-    job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
-    wave = eye_waves.new_wave(np, job, (WARPS, slots), PASSES)
+def passes_by_lanes(driver, tracer, lookups=None):
+    """Returns images, and counters, of passes whose lanes are threads. lookups: photons of each pass."""
+    task, lookup = driver.task_of_waves()
+    image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
+    needs = eye_needs(task.diffuse, image.shape[1])
+    scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
+    job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
+    wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
+    for number, known in enumerate(lookups or ()):
+        wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
+        maps = (known.photon_map, known.parts.caustics, known.parts.direct)
+        wave.maps[number] = np.concatenate([record_of(one) for one in maps])
     lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), made_of))
     record = np.zeros(MOST_BYTES, np.uint8)
     lay_out(wave, record.ctypes.data)
@@ -113,9 +119,41 @@ def passes_by_lanes(driver, tracer):
         for warp in range(WARPS):
             lanes.run(warp, record.ctypes.data)
         if not wave.active.any() and not wave.shadows.any():
-            return wave.images, wave.counters
+            return wave
         wave.answers[:] = tracer.closest_hit(wave.traced)
-        wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+        if wave.shadows.size:
+            wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+
+
+def copied(value):
+    """Returns a named tuple with arrays of its own."""
+    if isinstance(value, tuple):
+        parts = map(copied, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def record_of(one):
+    """Returns a photon map of the host as waves have it."""
+    memory = (one.columns.ctypes.data, one.columns.shape[1], one.starts.ctypes.data)
+    return photon_maps.map_record(one.grid, memory, one.photons, one.scale)
+
+
+@pytest.mark.parametrize("layers", ["beauty", "all"])
+def test_lanes_find_the_photons_that_the_loops_find(layers):
+    snapshot = load("cornell").snapshot(0.0)
+    settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers=layers, photons=3000)
+    columns = range(LAYER_BIAS) if layers == "beauty" else [*range(LAYER_BIAS + 1), *range(LAYER_LIGHT, LAYER_END)]
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        driver, lookups = PhotonDriver(snapshot, tracer, settings), []
+        find = driver.follow_camera_paths
+        driver.follow_camera_paths = lambda *given: lookups.append(copied(given[1])) or find(*given)
+        expected = [driver.render_pass(number).reshape(SIZE[0] * SIZE[1], -1) for number in range(PASSES)]
+        wave = passes_by_lanes(driver, tracer, lookups)
+        driver.close()
+    for image, loops in zip(wave.images, expected, strict=True):
+        np.testing.assert_array_equal(image[:, columns], loops[:, columns])
+    assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
 def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
@@ -124,11 +162,11 @@ def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = PathDriver(snapshot, tracer, settings)
-        images, counters = passes_by_lanes(driver, tracer)
+        wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()
-    for image, loops in zip(images, expected, strict=True):
+    for image, loops in zip(wave.images, expected, strict=True):
         np.testing.assert_array_equal(image[:, columns], loops[:, columns])
-    assert np.count_nonzero(images[0][:, 0]) > 0
+    assert np.count_nonzero(wave.images[0][:, 0]) > 0
     rays = driver.work.rays
-    assert counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]
+    assert wave.counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]
