@@ -16,20 +16,22 @@ from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, photon_maps, photon_waves
+from renderer.gpu import eye_waves, map_kernel, photon_maps, photon_waves
 from renderer.gpu.eye_kernel import shade_eye_wave
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import with_loops
+from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.photons.store import PHOTON_RAYS, STORE_INDEX
+from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piece
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from scenes import load
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
+from tracecore.compilation.lanes import Parts
 from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
-from tracecore.workers.pool import WorkerPool
+from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
 WARPS, PHOTONS = 2, 2000
@@ -88,6 +90,46 @@ def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
         fates.escaped,
         fates.terminated,
     ]
+
+
+def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
+    photons, random = 3000, np.random.default_rng(7)
+    stored = np.zeros((STORE_COLUMNS, photons + 5), np.uint32)
+    stored[:3, :photons] = (random.random((3, photons)) ** 3).astype(np.float32).view(np.uint32)
+    stored[3:PHOTON_WORDS] = random.integers(0, 1 << 32, (3, photons + 5), np.uint32)
+    stored[STORE_INDEX, :photons] = random.permutation(photons) // 3  # three of a path, in their order
+    expected = sorted_map([Piece(stored[None], photons)], 0.05, 2.0, MapMemory(), CallingThread())
+    work = MapOnHost(stored, photons, expected.grid)
+    for stage in range(map_kernel.STAGES):
+        work.do(stage)
+    np.testing.assert_array_equal(work.columns[:PHOTON_WORDS, :photons], expected.columns[:, :photons])
+    np.testing.assert_array_equal(work.starts, expected.starts[: expected.grid.cells + 1])
+    crowds = np.diff(work.starts)
+    assert crowds.max() > 10 > 0 == crowds.min()
+
+
+class MapOnHost:
+    """Sorts photons by lanes that are threads."""
+
+    def __init__(self, stored, photons, grid):
+        self.keys, self.order = np.zeros(photons, np.int64), np.zeros(photons, np.int64)
+        self.columns, self.starts = np.zeros((PHOTON_WORDS + 1, photons), np.uint32), np.zeros(grid.cells + 1, np.int32)
+        arrays = [self.keys, self.order, self.columns, self.starts]
+        keys, order, columns, starts = (one.ctypes.data for one in arrays)
+        place, between = stored.ctypes.data, 4 * stored.shape[1]
+        self.work = map_kernel.MapWork(place, between, photons, keys, order, columns, 4 * photons, starts, grid, 0)
+        kind = Borrowed(numba.typeof(self.work))
+        self.lanes = LanesOnThreads(warp_code(map_kernel.make_map, kind, Parts((), frozenset())))
+
+    def do(self, stage):
+        """Does a step; photons are put in order by NumPy where CuPy would."""
+        record = np.zeros(MOST_BYTES, np.uint8)
+        lay_out(self.work._replace(stage=stage), record.ctypes.data)
+        elements = len(self.starts) if stage == map_kernel.FIND_STARTS else len(self.keys)
+        for warp in range(-(-elements // map_kernel.PART)):
+            self.lanes.run(warp, record.ctypes.data)
+        if stage == map_kernel.FIND_KEYS:
+            self.order[:] = np.argsort(self.keys, kind="stable")
 
 
 def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
