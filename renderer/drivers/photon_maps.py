@@ -103,7 +103,7 @@ class PhotonMapDriver(EyeDriver):
         if not requests:
             return np.concatenate(3 * [no_map()])
         if self._gpu_maps is None:
-            self._gpu_maps = PhotonMaps(self.tracer, *next(iter(requests.values())))  # type: ignore[arg-type]
+            self._gpu_maps = PhotonMaps(self.tracer, requests)  # type: ignore[arg-type]
         made = self._gpu_maps.of_pass(row, requests, self.emitted, self.cell_of(index))
         work.photons.add(made.counts)
         work.rays.photon += made.rays

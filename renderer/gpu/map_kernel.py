@@ -6,17 +6,19 @@ import numpy as np
 
 from renderer.photons.photon_map import PHOTON_WORDS, Grid, cell_of
 from renderer.photons.store import STORE_INDEX
-from renderer.simd.columns import WORD_BYTES, get3, get_int, get_word, put
+from renderer.simd.columns import WORD_BYTES, get, get3, get_int, get_word, put
 from renderer.simd.loops import each_ray
-from shaders.float32 import Int
+from shaders.float32 import INFINITY, Int
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import warp_index
+from tracecore.compilation.lanes import LANES
 
-#: What a launch does: find the keys of photons; move photons to where their keys are in order; find where cells start.
-FIND_KEYS, MOVE_PHOTONS, FIND_STARTS, STAGES = range(4)
+#: What a launch does: find between which coordinates photons lie; find their keys; move them to where their keys are in
+#: order; find where cells start.
+FIND_BOUNDS, FIND_KEYS, MOVE_PHOTONS, FIND_STARTS, STAGES = range(5)
 
-#: Elements that a warp looks at.
-PART = 1024
+#: Elements that a warp looks at, and warps that find bounds.
+PART, BOUND_WARPS = 1024, 512
 
 
 class MapWork(NamedTuple):
@@ -24,6 +26,7 @@ class MapWork(NamedTuple):
 
     stored: photons in the columns of a store, `step` bytes apart.
     photons: how many there are.
+    bounds: (BOUND_WARPS * LANES, 6) float32, the least and the greatest coordinates that each lane has seen.
     keys: (photons,) int64: the cell of each above its index.
     order: (photons,) int64, the places of the photons in the order of their keys.
     columns: of the map, `map_step` bytes apart, and behind them one of the photons' cells, int32.
@@ -33,6 +36,7 @@ class MapWork(NamedTuple):
     stored: int
     step: int
     photons: int
+    bounds: int
     keys: int
     order: int
     columns: int
@@ -45,13 +49,28 @@ class MapWork(NamedTuple):
 def make_map(work: MapWork) -> None:
     """Do a step of what a map takes, of the part of the photons or cells that this warp has."""
     first, grid = PART * warp_index(), work.grid
-    if work.stage == FIND_KEYS:
+    if work.stage == FIND_BOUNDS:
+        each_ray(find_bounds, LANES, (work, LANES * warp_index()))
+    elif work.stage == FIND_KEYS:
         each_ray(find_key, min(PART, work.photons - first), (work, first))
     elif work.stage == MOVE_PHOTONS:
         each_ray(move_photon, min(PART, work.photons - first), (work, first))
     else:
         cells = grid.shape[0] * grid.shape[1] * grid.shape[2]
         each_ray(find_start, min(PART, cells + 1 - first), (work, first))
+
+
+@inlined
+def find_bounds(i: int, data: tuple[MapWork, int]) -> None:
+    """Write between which coordinates those photons lie that a lane looks at."""
+    work, first = data
+    for axis in range(3):
+        low, high, column = INFINITY, -INFINITY, work.stored + axis * work.step
+        for place in range(first + i, work.photons, BOUND_WARPS * LANES):
+            value = get(column, place)
+            low, high = min(value, low), max(value, high)
+        put(work.bounds, 6 * (first + i) + axis, low)
+        put(work.bounds, 6 * (first + i) + 3 + axis, high)
 
 
 @inlined

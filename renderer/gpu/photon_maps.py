@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.gpu.eye_kernel import MAP
-from renderer.gpu.map_kernel import FIND_KEYS, FIND_STARTS, MOVE_PHOTONS, PART, STAGES, MapWork, make_map
+from renderer.gpu.map_kernel import (
+    BOUND_WARPS,
+    FIND_BOUNDS,
+    FIND_KEYS,
+    FIND_STARTS,
+    MOVE_PHOTONS,
+    PART,
+    STAGES,
+    MapWork,
+    make_map,
+)
 from renderer.gpu.photon_waves import PhotonWaves
 from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts
@@ -23,14 +33,18 @@ from renderer.photons.store import PHOTON_RAYS
 from renderer.scene.packed_scene import PackedScene
 from renderer.simd.columns import ELEMENTS, WORD_BYTES
 from tracecore.compilation.borrowing import Borrowed
-from tracecore.compilation.lanes import Parts
+from tracecore.compilation.lanes import LANES, Parts
 from tracecore.cuda.device import DeviceMemory, Stream
-from tracecore.cuda.device_arrays import bounds_of, lay_out, put_order
+from tracecore.cuda.device_arrays import lay_out, put_order
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.tracers.gpu import GpuTracer
 
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
 MAP_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
+
+
+#: What is traced for the maps of a pass, by their names.
+Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
 
 
 class GpuMaps(NamedTuple):
@@ -52,24 +66,23 @@ class GpuMaps(NamedTuple):
 class PhotonMaps:
     """Traces photons of passes on a tracer's GPU, and sorts them there.
 
-    scene, task: of some of the photons; of others, they have the same types.
+    requests: which photons are traced for a pass, by the names of the maps.
 
     Raises `DeviceError` where the GPU has no room, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
+    def __init__(self, tracer: GpuTracer, requests: Requests) -> None:
         self._tracer, self._memory = tracer, dict[Any, DeviceMemory]()
-        self._photons = PhotonWaves(tracer, scene, task)
+        self._photons = PhotonWaves(tracer, *max(requests.values(), key=targets_of))
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
             self._host = tracer.gpu.pinned((STAGES, WORK_BYTES), np.uint8)
+            self._bounds = tracer.gpu.pinned((BOUND_WARPS * LANES, 6), np.float32)
             self._works = DeviceMemory(tracer.gpu, STAGES * WORK_BYTES)
-            kind = Borrowed(numba.typeof(MapWork(*8 * (0,), empty_map().grid, 0)))
+            kind = Borrowed(numba.typeof(no_work()))
             self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
 
-    def of_pass(
-        self, row: int, requests: Mapping[str, tuple[PackedScene, PhotonTask]], emitted: int, cell: float
-    ) -> GpuMaps:
+    def of_pass(self, row: int, requests: Requests, emitted: int, cell: float) -> GpuMaps:
         """Returns the maps of a pass, by the names of the requests.
 
         row: whose memory they take: which of the passes under way it is.
@@ -97,26 +110,39 @@ class PhotonMaps:
         """Returns photons, which are stored in columns, in a map. owner: whose memory it takes."""
         if photons == 0:
             return no_map()
-        grid = grid_over(*bounds_of(stored, photons, self._stream), cell, most_cells(photons))
-        step = (photons + 2 * ELEMENTS - 1) & -ELEMENTS
-        columns = self._room((*owner, "columns"), MAP_BYTES * step)
-        starts = self._room((*owner, "starts"), WORD_BYTES * (grid.cells + 1))
-        keys, order = self._room("keys", 8 * photons), self._room("order", 8 * photons)
-        place, between = stored.ctypes.data, WORD_BYTES * stored.shape[1]
-        work = MapWork(place, between, photons, keys, order, columns, WORD_BYTES * step, starts, grid, 0)
-        for stage, host in enumerate(self._host):
-            lay_out(work._replace(stage=stage), host.ctypes.data)
-        self._stream.copy_up(self._works.address, self._host.ctypes.data, self._host.nbytes)
-        self._launch(FIND_KEYS, photons)
-        put_order(keys, photons, order, self._stream)
-        self._launch(MOVE_PHOTONS, photons)
-        self._launch(FIND_STARTS, grid.cells + 1)
+        work = no_work()._replace(
+            stored=stored.ctypes.data,
+            step=WORD_BYTES * stored.shape[1],
+            photons=photons,
+            bounds=self._room("bounds", self._bounds.nbytes),
+        )
+        self._launch(work, FIND_BOUNDS, PART * BOUND_WARPS)
+        self._stream.copy_down(self._bounds.ctypes.data, work.bounds, self._bounds.nbytes)
         self._stream.finish(self)
-        return map_record(grid, (columns, step, starts), photons, scale)
+        low, high = self._bounds[:, :3].min(axis=0), self._bounds[:, 3:].max(axis=0)
+        grid = grid_over(low, high, cell, most_cells(photons))
+        step = (photons + 2 * ELEMENTS - 1) & -ELEMENTS
+        work = work._replace(
+            keys=self._room("keys", 8 * photons),
+            order=self._room("order", 8 * photons),
+            columns=self._room((*owner, "columns"), MAP_BYTES * step),
+            map_step=WORD_BYTES * step,
+            starts=self._room((*owner, "starts"), WORD_BYTES * (grid.cells + 1)),
+            grid=grid,
+        )
+        self._launch(work, FIND_KEYS, photons)
+        put_order(work.keys, photons, work.order, self._stream)
+        self._launch(work, MOVE_PHOTONS, photons)
+        self._launch(work, FIND_STARTS, grid.cells + 1)
+        self._stream.finish(self)
+        return map_record(grid, (work.columns, step, work.starts), photons, scale)
 
-    def _launch(self, stage: int, elements: int) -> None:
-        work = self._works.address + stage * WORK_BYTES
-        self._kernel.start(-(-elements // PART), work, self._stream)
+    def _launch(self, work: MapWork, stage: int, elements: int) -> None:
+        """Starts a step. elements: that it looks at."""
+        lay_out(work._replace(stage=stage), self._host[stage].ctypes.data)
+        place = stage * WORK_BYTES
+        self._stream.copy_up(self._works.address + place, self._host.ctypes.data + place, WORK_BYTES)
+        self._kernel.start(-(-elements // PART), self._works.address + place, self._stream)
 
     def _room(self, name: Any, size: int) -> int:
         """Returns the address of memory that is kept under a name."""
@@ -124,6 +150,16 @@ class PhotonMaps:
             self._memory.pop(name, None)
             self._memory[name] = DeviceMemory(self._tracer.gpu, size + size // 8)
         return self._memory[name].address
+
+
+def targets_of(request: tuple[PackedScene, PhotonTask]) -> int:
+    """Returns how many targets photons are sent to."""
+    return len(request[0].photon_scene.projection.targets)
+
+
+def no_work() -> MapWork:
+    """Returns a step of what nothing takes."""
+    return MapWork(*9 * (0,), empty_map().grid, 0)
 
 
 def no_map() -> npt.NDArray[np.void]:

@@ -33,9 +33,10 @@ from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import landing_type, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.projection import is_projected
+from renderer.scene.projection import GUIDE_COLUMNS
 from renderer.shading.scattering import PHOTONS
 from shaders.float32 import Longs
+from tracecore.compilation.lanes import LANES
 from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
 from tracecore.errors import KernelError
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
@@ -90,8 +91,6 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
         return "only the tracer of a GPU has one to shade on (--device gpu)"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if is_projected(scene.photon_scene.projection):
-        return "photons are sent where they matter, which only the CPU does"
     return None
 
 
@@ -107,6 +106,7 @@ def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room
     room: for so many photons.
     """
     zeros, column = arrays.zeros, CAPACITY + PAD
+    most_targets = len(scene.photon_scene.projection.targets)
     return PhotonWave(
         scene=scene,
         task=task,
@@ -118,6 +118,7 @@ def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room
         hits=zeros((warps, HIT_FLOATS, column), np.float32),
         chunk=zeros((1,), WARP_HITS),
         launch=zeros((1,), WARP_LAUNCH),
+        guides=zeros((warps, LANES, most_targets, GUIDE_COLUMNS), np.float64),
         waiting=zeros((1, 1), np.uint32),
         waits=zeros((1,), np.int64),
         blocks=zeros((1, STORE_COLUMNS, max(room, 2 * AHEAD * warps * CAPACITY)), np.uint32),

@@ -100,18 +100,6 @@ def ordered_rows(columns: Any, count: int, key: int, words: int) -> npt.NDArray[
     return np.asarray(rows.get())
 
 
-def bounds_of(columns: Any, count: int, stream: Stream) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Returns the least and the greatest of the first elements of three columns on the device, (3,) float32 each, after
-    what a stream does before. columns: (rows, n) uint32, bits of float32."""
-    import cupy
-
-    with cupy.cuda.ExternalStream(stream.address):
-        given = _on_device(columns).view(cupy.float32)
-        found = [[one[:count].min(), one[:count].max()] for one in given[:3]]
-        low, high = (cupy.stack([pair[k] for pair in found]).get() for k in range(2))
-    return low, high
-
-
 def put_order(keys: int, count: int, order: int, stream: Stream) -> None:
     """Has a stream write the places of keys in their order; keys that are alike keep theirs.
 
