@@ -12,12 +12,10 @@ from small_scenes import lamp_in_box
 
 from renderer import cli, plugins
 from renderer.bench import comparison, kernel_benchmark, workload
-from renderer.bench.builder_benchmark import rate_table, tree_rates
 from renderer.bench.dispatch_benchmark import end_to_end
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_baseline
 from renderer.bench.table import table
-from renderer.bench.workload import RaySet, WrongRay
-from tracecore.bvh.builders import BUILDERS
+from renderer.bench.workload import RaySet
 from tracecore.kernels import strategies
 from tracecore.rays import MISS, Query, make_rays
 
@@ -196,25 +194,6 @@ def test_a_photon_run_with_wrong_hits_is_not_timed(own_kernels):
     (one,) = end_to_end(lamp_in_box(), "emulator", [name], photons=500, repeats=1, seed=0, threads=1)
     assert (one.kernel, one.dispatch, one.rate, one.busy) == (name, "emulated", 0.0, 0.0)
     assert one.wrong.startswith(f"kernel '{name}' is wrong: ray ")
-
-
-def test_rates_on_trees_count_with_right_hits_alone():
-    wrong = WrongRay(ray=3, origin=(0,) * 3, direction=(0, 0, 1), expected="hits it", found="hits nothing", differing=9)
-
-    def measured(builder):
-        facts = KernelFacts(kernel="a", nodes=7, tree_bytes=9, sah_cost=1.0)
-        one = KernelMeasurement(kernel="a", kind="ao", rays=48, rate=2.0, least=1.0, most=3.0, compared=40)
-        return [(facts, [replace(one, wrong=wrong if builder == of else None)])]
-
-    default, other = list(BUILDERS)[:2]
-    of = other
-    rates = {one.builder: one for one in tree_rates("gpu", measured)}
-    assert (rates[default].relative, rates[other].relative) == (1.0, None)
-    assert (rates[default].wrong, rates[other].wrong) == (None, str(wrong))
-    *_, last = rate_table(list(rates.values())).splitlines()
-    assert last == f"Struck out: a on the tree of {other}, ao, whose hits are wrong: {wrong}."
-    of = default
-    assert {one.relative for one in tree_rates("gpu", measured)} == {None}
 
 
 def judged(count, hits):

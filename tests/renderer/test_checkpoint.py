@@ -1,6 +1,5 @@
 """A picture goes on from its checkpoint with the same bits, and from nothing that is not its own checkpoint."""
 
-import hashlib
 import json
 import os
 import signal
@@ -31,7 +30,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.run.picture.pass_loop import expose
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import PassLimits
-from renderer.run.resuming import checkpoint_file, checkpoints, sealed_file
+from renderer.run.resuming import checkpoint_file, checkpoints
 from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
@@ -114,31 +113,6 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
     assert one["rays.total"] == other["rays.total"] == 6 * 12
     assert one["passes"] == other["passes"] == 6
     assert files(tmp_path) == [f"{stem}.{suffix}" for stem in ("a", "whole") for suffix in ("npy", "png", "png.json")]
-
-
-def test_samples_that_are_left_out_are_told_also_of_passes_before(
-    driver: type[RememberingDriver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, made = tmp_path / "a.png", RememberingDriver.render_pass
-
-    def render_pass(self: RememberingDriver, index: int) -> Radiance:
-        radiance = made(self, index)
-        if index in (1, 5):
-            radiance[1, 2:, 0] = np.inf
-        return radiance
-
-    monkeypatch.setattr(driver, "render_pass", render_pass)
-    interrupt_at(driver, 4)
-    assert render(path, "--checkpoint", "1000") == 130
-    interrupt_at(driver, -1)
-    capsys.readouterr()
-    assert render(path, "--resume") == 0
-    figures = json.loads(statistics_path(path).read_text())
-    assert figures["samples.left_out"] == 4
-    assert figures["samples.left_out_by_pass"] == [[1, 2], [5, 2]]
-    assert figures["samples.first_left_out"] == "0,1,2:1"
-    assert "note: 4 samples were left out, whose radiance" in (told := capsys.readouterr().err)
-    assert "--debug-path 0,1,2:1 shows" in told
 
 
 @pytest.mark.parametrize("other", [("--seed", "5"), ("--passes", "7"), ("--exposure", "1"), ("--filter", "tent")])
@@ -289,13 +263,6 @@ def test_a_driver_that_does_not_tell_what_it_keeps_cannot_be_resumed(
     assert "driver remembering does not tell what it keeps from pass to pass" in capsys.readouterr().err
 
 
-def test_time_that_was_spent_counts() -> None:
-    limits = PassLimits(passes=9, seconds=10.0)
-    assert limits.after(4.0) == PassLimits(passes=9, seconds=6.0)
-    assert not limits.after(11.0).allow(4, 0.0)
-    assert PassLimits(passes=9).after(11.0) == PassLimits(passes=9)
-
-
 def test_a_checkpoint_of_a_picture_that_is_right_enough_gets_no_more_passes(driver: type[RememberingDriver]) -> None:
     """As it is left where a process dies after its last pass. The films have no noise at all."""
     film, made = Film(4, 3), driver(None, None, RenderSettings(width=4, height=3))  # type: ignore[arg-type]
@@ -355,14 +322,6 @@ def test_damaged_files_are_refused(written: Path, data: st.DataObject) -> None:
     damaged.write_bytes(content)
     with pytest.raises(CheckpointError, match="is damaged, or no checkpoint of this version"):
         checkpoint_file.read(damaged, key_of)
-
-
-def test_a_whole_file_of_an_older_version_is_refused(written: Path) -> None:
-    content = written.read_bytes()[: -sealed_file.DIGEST_BYTES].replace(b"checkpoint 2", b"checkpoint 1", 1)
-    older = written.with_name("older")
-    older.write_bytes(content + hashlib.blake2b(content, digest_size=sealed_file.DIGEST_BYTES).digest())
-    with pytest.raises(CheckpointError, match="no checkpoint of this version"):
-        checkpoint_file.read(older, key_of)
 
 
 def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:

@@ -22,7 +22,6 @@ from PIL import Image
 import renderer
 import scenes
 from renderer import cli
-from renderer.commands import photons
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, Radiance, RenderSettings, Work
@@ -32,7 +31,6 @@ from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.film.picture_file import read_picture
-from renderer.interrupts import NOTHING_SAVED
 from renderer.photons.photon_file import load_photons
 from renderer.run.first_run import CompilerBar
 from renderer.run.photon_run import local_tracing, rounds
@@ -107,18 +105,6 @@ def test_a_variable_that_cannot_be_so_is_told_before_anything_is_done(
     monkeypatch.setenv("TRACECORE_COMPILE_PROCESSES", "abc")
     assert cli.main(["scene", "list"]) == 2
     assert_one_line(capsys.readouterr().err, "TRACECORE_COMPILE_PROCESSES must be a whole number", "got 'abc'")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--size", "16384x4096", "--batch-rays", "256", "--seed", str(2**64 - 1)],
-        ["--size", "1X1", "--batch-rays", "65536", "--seed", "0", "--threads", "1", "--frame", "0"],
-        ["--exposure", "-2.5", "--time", "-1e1", "--radius", "1e-3", "--spp", "1", "--dispatch", "streamed"],
-    ],
-)
-def test_bounds_are_inside(arguments: list[str]) -> None:
-    cli.make_parser().parse_args(["render", "cornell", *arguments])
 
 
 def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,15 +220,6 @@ def test_default_folder_of_a_picture(
     assert Path(option[-1] if option else "output/cornell-flat.png").is_file()
 
 
-@pytest.mark.parametrize(
-    "option", [("--json", "output/x.json"), ("--save-photons", "output/x.npz"), ("--timeline", "output/x.json")]
-)
-def test_default_folder_of_photons(option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("photons", "cornell", "--device", "cpu", "--store", "10", "--quiet", *option) == 0
-    assert Path(option[1]).is_file()
-
-
 def test_default_folder_that_cannot_be_made(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -328,24 +305,6 @@ def test_no_picture_is_written_over_its_scene(
     assert sky.read_bytes() == before
 
 
-def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
-    picture = []
-    for threads, batch in ((1, 4096), (3, 256)):
-        path = tmp_path / f"{threads}.png"
-        common = ("--size", "16x12", "--passes", "2", "--photons", "500", "--device", "cpu", "--quiet")
-        tracing = ("--threads", str(threads), "--batch-rays", str(batch))
-        assert run("render", "cornell", "-o", path, *common, *tracing) == 0
-        picture.append(path.read_bytes())
-    assert picture[0] == picture[1]
-
-
-@pytest.mark.parametrize(("options", "curve"), [((), "linear"), (("--tone-map", "reinhard"), "reinhard")])
-def test_occlusion_is_shown_as_it_is(options: tuple[str, ...], curve: str, tmp_path: Path) -> None:
-    common = ("--driver", "ao", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet")
-    assert run("render", "cornell", *common, *options, "-o", tmp_path / "a.png") == 0
-    assert json.loads(read_texts(tmp_path / "a.png")["settings"])["tone_map"] == curve
-
-
 def test_photons_are_kept_whatever_comes(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,17 +336,6 @@ def test_a_target_noise_alone_is_no_number_of_passes(
     assert figures["passes"] > DEFAULT_PASSES
     assert figures["noise"] == pytest.approx(error_after(figures["passes"]), rel=1e-5)
     assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
-
-
-def test_an_exr_with_all_layers(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
-    assert run_flat("-o", tmp_path / "a.exr", "--layers", "--passes", "3") == 0
-    with openexr.File(str(tmp_path / "a.exr"), separate_channels=True) as file:
-        planes = {name: channel.pixels for name, channel in file.channels().items()}
-    colors = [f"{layer}.{c}" for layer in ("direct", "indirect", "caustic", "albedo") for c in "RGB"]
-    assert set(planes) == {*"RGBZ", *colors, *(f"normal.{c}" for c in "XYZ"), "noise.Y", "density.Y"}
-    assert (planes["G"] == 2.0).all()
-    assert planes["noise.Y"][0, 0] == pytest.approx(math.sqrt(0.5))  # 1 against the mean of 2 and 3, times sqrt(2) / 3
 
 
 def test_frames_of_a_scene_that_stands_still_are_told(
@@ -468,17 +416,6 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
     expected = ["a.npy", "a.png", "a.png.checkpoint", "a.png.json"]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == expected
-
-
-def test_interrupt_while_the_scene_is_read(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def load(*asked: object, **options: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("scenes.load", load)
-    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
 
 
 def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
@@ -613,19 +550,6 @@ def test_no_rate_is_told_of_a_run_that_its_pilot_ends(tmp_path: Path, capsys: py
     assert "/s" not in told
 
 
-def test_report_of_a_device() -> None:
-    texts = {"scene": "box", "kernel": "bvh8", "device": "gpu", "dispatch": "resident", "limited_by": "transfer"}
-    figures = dict.fromkeys(FIELDS, 8) | texts
-    figures |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
-    figures |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
-    figures |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
-    lines = photons.report(figures).splitlines()
-    assert "rays          8 in 4.000 s: 3.00 Mrays/s, the median of 3 from 1.00 to 4.00" in lines
-    assert "waiting       25% of the threads' time" in lines
-    assert "transfer      5.00 GB/s both ways; the bus takes 25.00 GB/s up" in lines
-    assert not any(line.startswith("tracing") for line in lines)
-
-
 def test_photons_traced_again(tmp_path: Path) -> None:
     common = ("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", "--json", tmp_path / "a.json")
     figures = []
@@ -636,25 +560,6 @@ def test_photons_traced_again(tmp_path: Path) -> None:
     assert figures[1]["rays_per_second"] == sorted(figures[1]["rays_per_second_of_runs"])[1]
     for key in ("photons.stored", "photons.emitted", "rays.photon", "rays.timed"):
         assert figures[0][key] == figures[1][key]
-
-
-def test_timeline_of_photons(tmp_path: Path) -> None:
-    files = ("--json", tmp_path / "a.json", "--timeline", tmp_path / "t.json")
-    assert run("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", *files) == 0
-    figures = json.loads((tmp_path / "a.json").read_text())
-    trace = json.loads((tmp_path / "t.json").read_text())
-    batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
-    assert len(batches) == figures["coprocessor.batches"]
-    assert sum(batch["args"]["rays"] for batch in batches) == figures["rays.total"]
-
-
-def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
-    common = ("cornell", "--device", "cpu", "--store", "1000", "--quiet", "--json", tmp_path / "a.json")
-    counts = []
-    for options in ((), ("--plain",)):
-        assert run("photons", *common, *options) == 0
-        counts.append(json.loads((tmp_path / "a.json").read_text())["triangles"])
-    assert counts[1] == counts[0] + 2
 
 
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
@@ -722,14 +627,6 @@ def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cameras    front\n" in text
 
 
-def test_scene_info_of_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scene", "info", "stress:10k") == 0
-    scene = scenes.load("stress:10k")
-    stored = scene.document.stored_triangles
-    assert stored < 10_000
-    assert f"for {stored} triangles, placed\n" in capsys.readouterr().out
-
-
 def test_only_the_command_that_is_asked_for_has_arguments() -> None:
     def with_arguments(words: list[str] | None) -> set[str]:
         (known,) = (one for one in cli.make_parser(words)._actions if isinstance(one, argparse._SubParsersAction))
@@ -775,15 +672,6 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
     }
 
 
-def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    camera = ("--aperture", "0.1", "--focus", "2", "--shutter", "0.5", "--filter", "tent", "--sampler", "random")
-    assert run_flat(*camera, "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    figures = told_settings(tmp_path / "a.png")
-    expected = {"aperture": 0.1, "focus": 2.0, "shutter": 0.5, "motion_samples": 16, "pixel_filter": "tent"}
-    assert expected.items() <= figures.items()
-    assert figures["sampler"] == "random"
-
-
 def test_photons_can_be_aimed_where_the_driver_lets_choose(
     tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -802,13 +690,6 @@ def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[Flat
     figures = told_settings(tmp_path / "a.png")
     assert [figures[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
     assert [figures[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
-
-
-def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -> None:
-    scene = proposing(tmp_path, "ao")
-    assert run("render", scene, "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    figures = told_settings(tmp_path / "a.png")
-    assert (figures["photons"], figures["width"]) == (RenderSettings.photons, 6)
 
 
 def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

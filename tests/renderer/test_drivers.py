@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import deviation, opened, passes
-from eye_rays import camera_rays
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, inside_of_lamp_box, lamp_in_box, quad
 
 import scenes
 import tracecore
-from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import DRIVERS, pass_memory, pass_photons
 from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
@@ -46,38 +44,6 @@ def test_a_lamp_without_size_lights_by_the_inverse_square():
         made = passes(snapshot, driver, 1, radius=1e-6)
         expected = 0.5 / math.pi * np.array([3.0, 2.0, 1.0]) / 4.0
         np.testing.assert_allclose(made[0], np.broadcast_to(expected, made[0].shape), rtol=1e-5)
-
-
-@pytest.mark.parametrize("driver", ["path", "photon", "sppm", "path+caustics", "gather", "whitted"])
-def test_each_of_a_few_equal_lamps_is_asked_once(driver):
-    """A shadow ray for each lamp with power, so that one pass has the light of all, exactly."""
-    places = np.array([(0.5, 0.5, 2.0), (1.5, 0.0, 1.5), (-1.0, 0.5, 1.2), (0.0, -1.5, 3.0)])
-    lamps = [PointLight(position=tuple(place), intensity=(3.0, 2.0, 1.0)) for place in places.tolist()]
-    lamps.insert(2, PointLight(position=(0.5, 0.5, 0.5), intensity=(0.0, 0.0, 0.0)))
-    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=lamps, camera=STRAIGHT_DOWN)
-    away = places - (0.5, 0.5, 0.0)
-    distance = np.linalg.norm(away, axis=1)
-    expected = 0.5 / math.pi * np.array([3.0, 2.0, 1.0]) * np.sum(away[:, 2] / distance**3)
-    with opened(snapshot, driver, radius=1e-6, max_bounces=1) as made:
-        image = made.render_pass(0)
-        np.testing.assert_allclose(image, np.broadcast_to(expected, image.shape), rtol=1e-5)
-        assert made.work.rays.shadow == 4 * made.work.rays.camera
-
-
-def test_eight_shadow_rays_are_independent():
-    """Light from eight lamps at one place varies by an eighth of what one lamp as bright as all varies by."""
-    lamp = quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1))[:1]
-    variances = []
-    for count in (1, 8):
-        glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(8.0 / count, 8.0 / count, 8.0 / count))
-        snapshot = flat_snapshot(
-            np.concatenate([BIG_FLOOR, np.repeat(lamp, count, axis=0)]),
-            [Material(diffuse=(0.5, 0.5, 0.5)), glowing],
-            material_ids=np.repeat([0, 1], [2, count]),
-            camera=STRAIGHT_DOWN,
-        )
-        variances.append(passes(snapshot, "path", 10, max_bounces=1)[..., 0].var())
-    assert 0.7 < 8.0 * variances[1] / variances[0] < 1.4
 
 
 @pytest.mark.parametrize("driver", ["path", "photon"])
@@ -145,14 +111,6 @@ def test_a_lamp_with_size_is_not_in_its_own_shadow(driver, shift):
     made = passes(snapshot, driver, 20, max_bounces=1, radius=1e-3, photons=100)
     expected = 0.5 * 2.0 * mean_over_square(lambda distance2: 1.0 / (math.pi * distance2**2))
     assert np.all(deviation(made.mean(axis=(1, 2)), expected * np.ones(3), 1e-4) < 4.0)
-
-
-def test_light_with_size_is_the_same_by_shadow_rays_and_by_chance():
-    """A wide lamp close over the floor, where both strategies of the path driver matter: the radiance is albedo *
-    emission * form factor from a point, by quadrature."""
-    made = passes(square_lamp_over(SMALL_FLOOR, Material(diffuse=(0.5, 0.5, 0.5))), "path", 40)
-    factor = mean_over_square(lambda distance2: 1.0 / (math.pi * distance2**2))
-    assert np.all(deviation(made.mean(axis=(1, 2)), 0.5 * 2.0 * factor * np.ones(3)) < 4.0)
 
 
 def test_the_glass_sphere_focuses_a_caustic():
@@ -241,41 +199,6 @@ def test_the_picture_is_the_right_way_round():
     expected[3:5, 19:21] = (0.0, 1.0, 0.0)
     for image in passes(snapshot, "path", 4, width=40, height=20, max_bounces=1):
         assert np.array_equal(image, expected)
-
-
-def places_in_pixels(camera, size, *, count, seed=1):
-    """(count, pixels, 2) where in their pixels the camera rays of so many passes go through, and their depth at t_min,
-    (count, pixels)."""
-    arrays = pack_camera(camera, *size)
-    pixels = np.arange(size[0] * size[1], dtype=np.int32)
-    places, depths = [], []
-    for sequence in range(count):
-        task = EyeTask(np.uint64(seed), sequence, FOLLOW, 1, 0, 0.0)
-        rays = camera_rays(arrays, task, size)
-        directions = rays[4:7].T.astype(np.float64)
-        np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-6)
-        depth = directions @ arrays.forward
-        span = np.stack([arrays.right / (arrays.right @ arrays.right), arrays.down / (arrays.down @ arrays.down)])
-        picture = ((directions / depth[:, None]) @ span.T + 1.0) / 2.0 * size
-        places.append(picture - np.stack([pixels % size[0], pixels // size[0]], axis=1))
-        depths.append(rays[3] * depth)
-    return np.array(places), np.array(depths)
-
-
-def test_passes_fill_each_pixel_evenly():
-    camera = Camera(eye=(1.0, 2.0, 3.0), forward=(0.0, 0.6, -0.8), up=(0.0, 0.8, 0.6), vertical_fov=80.0, near=0.5)
-    places, depths = places_in_pixels(camera, (5, 4), count=64)
-    assert np.all((places > -1e-5) & (places < 1.0 + 1e-5))
-    np.testing.assert_allclose(depths, 0.5, rtol=1e-6)
-    # 16 squares in a pixel get 4 of 64 places each; chance alone would leave some with none or with ten.
-    squares = np.minimum((places * 4).astype(int), 3)
-    for pixel in range(20):
-        counts = np.bincount(squares[:, pixel, 0] * 4 + squares[:, pixel, 1], minlength=16)
-        assert np.all((counts >= 2) & (counts <= 6))
-    first = places[0]
-    assert np.all(first.std(axis=0) > 0.15)  # neighbours have offsets of their own
-    other, _ = places_in_pixels(camera, (5, 4), count=1, seed=2)
-    assert np.abs(other[0] - first).mean() > 0.15
 
 
 def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
@@ -527,16 +450,6 @@ def test_what_threads_do_adds_up_to_their_time(monkeypatch):
         assert done == pytest.approx(everything)
 
 
-@pytest.mark.parametrize("driver", ["gather", "photons-only"])
-def test_tracing_photons_is_not_making_a_map(driver):
-    """These two put photons in order of their index: seconds that counted as both would be more than there were."""
-    with opened(lamp_in_box(), driver, photons=5000, radius=0.1, threads=2) as made:
-        made.render_pass(0)
-        work, everything = made.work, made._pool.task_seconds
-        done = work.trace_seconds + work.shade_seconds + work.map_seconds + work.idle_seconds
-        assert 0.0 < work.map_seconds < done <= everything
-
-
 def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
     """What passes take is guessed before the first, and known from then on."""
     with opened(lamp_in_box(), "photon", photons=1000, max_bounces=3, radius=0.1, threads=3) as made:
@@ -582,26 +495,3 @@ def test_rays_are_counted_once_whoever_joins():
                 pass
             counts.add((made.work.rays.camera, made.work.rays.shadow, made.work.rays.bounce))
     assert len(counts) == 1
-
-
-def test_threads_and_batches_are_as_the_settings_say():
-    snapshot = flat_snapshot(closed_box(), [Material()])
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        asked, open_ports, closed = [], tracer.open_ports, []
-
-        def watched(*arguments):
-            asked.append(arguments)
-            ports = open_ports(*arguments)
-            for port in ports:
-                port.close = lambda port=port: closed.append(port)
-            return ports
-
-        tracer.open_ports = watched
-        settings = RenderSettings(width=40, height=24, threads=3, batch_rays=256)
-        driver = DRIVERS["ao"](snapshot, tracer, settings)
-        driver.render_pass(0)
-        ((threads, _, slot_rays, _),) = asked
-        assert (threads, slot_rays) == (3, 256)
-        assert tracer.statistics().batches == 2 * 4  # 960 pixels, and a ray to the sky for each
-        driver.close()
-        assert len(closed) == 3

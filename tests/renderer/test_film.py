@@ -10,7 +10,7 @@ from eye_rays import camera_rays
 
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.film.exact_sum import LARGEST, from_arrays
-from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
+from renderer.film.film import FLOOR, Film
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
 from renderer.film.pass_halves import half_of
 from renderer.scene.packed_scene import pack_camera
@@ -71,17 +71,6 @@ def test_bright_samples_are_clamped_only_where_that_is_asked_for() -> None:
     np.testing.assert_allclose(clamped.linear[0, 1], (0.0, 4.0 / 0.7152, 0.0), rtol=1e-6)
     np.testing.assert_array_equal(clamped.layers["direct"][0, 1], clamped.linear[0, 1])
     np.testing.assert_array_equal(clamped.total[0, 0], bright[0, 0])
-
-
-def test_counts_of_samples_go_on_with_the_film() -> None:
-    film, other = Film(3, 2, clamp=1.0), Film(3, 2, clamp=1.0)
-    film.add(constant(np.nan))
-    film.add(constant(2.0))
-    other.resume(film.passes, film.sums())
-    assert other.counts.impossible.tolist() == [[0, 6, 0, 0]]
-    assert other.counts.clamped == 6
-    with pytest.raises(ValueError, match="'impossible'"):
-        Film(3, 2).resume(2, film.sums() | {"impossible": np.zeros((1, 3))})
 
 
 def test_the_largest_radiance_has_room_in_the_sums_and_no_larger_one() -> None:
@@ -178,20 +167,6 @@ def test_specks_count_as_wrong_as_they_are() -> None:
     assert film.relative_noise == pytest.approx(expected, rel=0.02)
 
 
-def test_brightness_is_that_of_the_pixels_around_where_a_pixel_is_noisy() -> None:
-    edge = np.where(np.arange(12) < 6, 1.0, 4.0) * np.ones((9, 1))
-    np.testing.assert_allclose(quiet_brightness(edge, np.zeros(edge.shape)), edge)
-    np.testing.assert_allclose(quiet_brightness(edge, np.full(edge.shape, 9.0)), mean_around(edge, 2))
-
-
-def test_the_mean_around_a_pixel_is_of_the_picture_mirrored_at_its_edges() -> None:
-    values = np.random.default_rng(4).random((5, 7))
-    around = mean_around(values, 2)
-    assert around[2, 3] == pytest.approx(values[0:5, 1:6].mean())
-    assert around[0, 0] == pytest.approx(values[np.ix_([1, 0, 0, 1, 2], [1, 0, 0, 1, 2])].mean())
-    assert mean_around(values[:1, :1], 2) == pytest.approx(values[:1, :1])
-
-
 def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
     """A picture of brightness 1 in which each pass finds the inner disc brighter by -bias and by noise."""
     random = np.random.default_rng(5)
@@ -215,15 +190,6 @@ def test_deviation_is_of_noise_and_bias() -> None:
     film = bias_film(0.02, 0.0)
     assert film.relative_noise == 0.0
     assert film.relative_deviation == film.relative_bias > 0.0
-
-
-def test_bias_that_nobody_looked_at_is_not_known() -> None:
-    film = Film(3, 2)
-    for value in (0.9, 1.1):
-        film.add(constant(value))
-    assert film.relative_noise > 0.0
-    assert math.isnan(film.relative_bias)
-    assert film.relative_deviation == film.relative_noise
 
 
 def test_a_copy_stays_as_it_is():

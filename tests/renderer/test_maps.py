@@ -18,7 +18,7 @@ from shaders.lights import emit_from, powers, sample_light
 from shaders.maps import LEAST_MIRRORED, mirroring_normal
 from shaders.registry import get_shader
 from shaders.surface import emission_at
-from shaders.textures import images_of, level_of, lookup
+from shaders.textures import lookup
 from shaders.vector import frame
 
 WHITE, BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
@@ -105,25 +105,6 @@ def test_coarser_images_have_the_same_mean_down_to_one_texel(shape):
         assert mean == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0, rel=1e-5)
     assert textures.table[-1, 1:3].tolist() == [1, 1]
     assert len(textures.table) == 1 + math.floor(math.log2(max(shape)))
-
-
-def test_a_level_is_chosen_by_what_is_seen():
-    pixels = np.random.default_rng(4).integers(0, 256, (16, 16, 3))
-    textures = pack_scene(square(Material(texture=0), pixels, filter="mip")).surfaces.textures
-    for texels, image, share in ((0.0, 0, 0.0), (1.0, 0, 0.0), (4.0, 2, 0.0), (2.0**1.5, 1, 0.5), (1600.0, 4, 0.0)):
-        found = level_of(images_of(textures), 0, np.float32(texels / 16.0))
-        assert found == (image, pytest.approx(share, abs=1e-6))
-
-
-def test_a_cone_sees_as_much_as_it_is_wide_over_the_cosine():
-    snapshot = square(Material(diffuse=WHITE, texture=0), ROW * 4, filter="mip")
-    textures = pack_scene(snapshot).surfaces.textures
-    cosine, width = 0.5, 0.2
-    hit = hit_at(snapshot, (math.sqrt(1.0 - cosine**2), 0.0, cosine), width=width)
-    level = math.log2(width / cosine / math.sqrt(WIDE * HIGH) * 4)
-    finer, coarser = (np.array(lookup(textures, int(level) + step, 0.7, 0.6)) for step in (0, 1))
-    assert 0.1 < level % 1.0 < 0.9
-    assert hit.parameters.diffuse == pytest.approx(finer + (coarser - finer) * (level % 1.0), rel=1e-5)
 
 
 def distant_checkerboard(kind):

@@ -143,13 +143,6 @@ def test_a_picture_that_is_right_enough_is_done() -> None:
     assert limits.reached(film_of(4))
 
 
-def test_pictures_as_often_as_asked_for(clock: Clock) -> None:
-    recorder = Recorder()
-    recorder.interval = 0.0
-    expose_and_save(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), PassLimits(passes=3), recorder)
-    assert recorder.pictures == [1, 2, 3]
-
-
 def test_slow_saving_is_done_less_often(clock: Clock) -> None:
     class Slow(Recorder):
         def save_picture(self, film: Film) -> None:
@@ -325,19 +318,6 @@ def test_renders_in_a_thread_that_gets_no_signals() -> None:
     work.start()
     work.join(timeout=30)
     assert results == [True]
-
-
-@pytest.mark.parametrize(
-    ("terminal", "quiet", "shown"), [(True, False, True), (True, True, False), (False, False, False)]
-)
-def test_bar_is_for_terminals(
-    terminal: bool, quiet: bool, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    expose_and_save(CountingDriver(), Film(3, 2), PassLimits(passes=3), Recorder(), Told(quiet=quiet))
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert ("rendering" in captured.err) == shown
 
 
 def test_programs_are_told_by_lines_of_json(capsys):

@@ -115,15 +115,6 @@ def test_every_triangle_gets_the_light_it_got_before(kind, share):
     assert sent[:, 32:48].var(axis=0).sum() < 0.8 * usual[:, 32:48].mean(axis=0).sum() * watts  # of random photons
 
 
-@pytest.mark.parametrize("kind", ["area", "spot"])
-def test_the_mean_flux_of_photons_is_the_power_of_the_lights(kind):
-    scene = pack_scene(yard(kind))
-    flux = np.array([emitted(projected(scene, 0.5), 2000, sequence)[1].mean(axis=0) for sequence in range(32)])
-    assert flux.std() > 0.0
-    error = flux.mean(axis=1).std(ddof=1) / math.sqrt(32)
-    assert abs(flux.mean() - scene.lights.power) < 4.0 * error
-
-
 def test_a_lamp_sends_no_photon_where_there_is_nothing():
     """A caustic map needs what goes to the stone; a lamp above a floor sends the rest to the floor."""
     scene = pack_scene(room())

@@ -15,8 +15,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import trace_photons
 from renderer.run.containment import Containment
 from renderer.run.photon_run import local_tracing
-from renderer.run.photon_run import rounds as rounds_module
-from renderer.run.photon_run.rounds import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit
+from renderer.run.photon_run.rounds import PILOT_PARTS, photons_to_emit
 from renderer.run.photon_run.trace_until_stored import trace_until_stored
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.render_context import RenderContext
@@ -97,25 +96,6 @@ def test_pilot_and_rounds_are_one_run(rounds):
     np.testing.assert_allclose(total_flux(run.photons) * run.scale, watts, rtol=0.03)
 
 
-def test_a_pilot_is_neither_small_nor_large(rounds):
-    run = run_until(1)
-    assert (len(rounds), rounds[-1].stop) == (PILOT_PARTS, PILOT_PHOTONS[0])
-    assert len(run.photons) == run.work.photons.stored >= 1
-    rounds.clear()
-    run_until(1_100_000, threads=2)
-    assert rounds[PILOT_PARTS - 1].stop == PILOT_PHOTONS[1]
-
-
-def test_the_pilot_is_not_timed(monkeypatch):
-    """Of 1000 photons the pilot stores all, so that nothing is left for the clock."""
-    monkeypatch.setattr(rounds_module, "PILOT_PHOTONS", (1 << 14, 1 << 16))
-    run = run_until(1000)
-    work = run.work
-    assert work.rays.photon > 16_000
-    assert (run.rays, run.busy_seconds, work.trace_seconds, work.shade_seconds) == (0, 0.0, 0.0, 0.0)
-    assert (work.map_seconds, work.bytes_up, work.bytes_down) == (0.0, 0, 0)
-
-
 def test_the_rounds_are_timed(rounds):
     run = run_until(50_000, threads=2)
     timed = run.rays
@@ -130,22 +110,6 @@ def test_the_rounds_are_timed(rounds):
     assert run.busy_seconds == pytest.approx(run.work.trace_seconds)
     assert run.sample.shape[0] > 0
     assert len(run.logs) == 2
-
-
-def test_what_is_timed_may_be_traced_again(rounds):
-    """The photons and their counts are those of one run, the figures those of the median one."""
-    once = run_until(30_000, threads=2)
-    rounds.clear()
-    run = run_until(30_000, threads=2, repeat=4)
-    assert rounds[PILOT_PARTS:] == [rounds[PILOT_PARTS]] * 4
-    assert np.array_equal(run.photons, once.photons)
-    assert run.work.photons == once.work.photons
-    assert run.work.rays == once.work.rays
-    assert run.rays == once.rays
-    assert (run.work.bytes_up, run.work.bytes_down) == (once.work.bytes_up, once.work.bytes_down)
-    assert len(once.rates) == 1
-    assert len(run.rates) == 4
-    assert run.rays / run.seconds == pytest.approx(sorted(run.rates)[1])  # the slower of the two in the middle
 
 
 def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds):

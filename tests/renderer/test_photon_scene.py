@@ -4,24 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
+from small_scenes import closed_box, flat_snapshot, quad
 
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import BENT, MAPPED, MATERIAL_MASK, MIXED, STORES, TEXTURED, pack_aliases
-from scenes.lights import PointLight
 from scenes.model import Material, Texture
 from shaders import registry
-from shaders.octahedral import unpack_unit
-
-
-def test_facets_lie_in_their_planes():
-    snapshot = lamp_in_box()
-    records = pack_scene(snapshot).photon_scene.records
-    for record, corners in zip(records, snapshot.positions.astype(np.float64), strict=True):
-        np.testing.assert_allclose(corners @ record["normal"].astype(np.float64), record["plane"], atol=1e-6)
-        assert record["normal"] @ (0.5 - corners.mean(axis=0)) > 0.0  # the box is wound inward
-        np.testing.assert_allclose(unpack_unit(record["packed_front"]), record["normal"], atol=2e-4)
-        np.testing.assert_allclose(unpack_unit(record["packed_back"]), -record["normal"], atol=2e-4)
 
 
 def test_flags_say_what_is_special():
@@ -178,15 +166,3 @@ def test_other_triangles_are_lights_of_their_own():
     dim = Material(emission=(0.5, 1.0, 1.5))
     lights, _ = emitters(LOZENGE, [GLOW, dim], material_ids=[0, 1])
     assert lights["size"].tolist() == [0.0, 0.0]
-
-
-def test_each_triangle_is_in_one_light():
-    """Three halves in a row: the second and the third could be one light too, but the second is taken."""
-    strip = np.concatenate([LOZENGE, quad((2, 0, 1), (4, 0, 1), (5, 1, 1), (3, 1, 1))])
-    lights, _ = emitters([LOZENGE[0], LOZENGE[1], LOZENGE[0] + np.float32([1, 1, 0])])
-    assert lights["size"].tolist() == [1.0, 0.0]
-    lights, _ = emitters(strip, lights=[PointLight(position=(0.0, 0.0, 0.0), intensity=(1.0, 1.0, 1.0))])
-    assert sorted(lights["size"].tolist()) == [0.0, 1.0, 1.0]
-    point = lights[~lights["normal"].any(axis=1)]
-    assert len(point) == 1
-    assert not point["edge_1"].any()

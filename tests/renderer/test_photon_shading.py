@@ -11,7 +11,7 @@ from stored_flux import total_flux
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
-from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
+from renderer.photons.batch import new_batch
 from renderer.photons.emission import launch
 from renderer.photons.photon_map import PHOTON_FLUX, unpack_flux
 from renderer.photons.scattering import make_photons_ready
@@ -175,55 +175,6 @@ def test_rays_have_the_bsdf_of_what_they_hit(rays):
     assert np.all(words[last:] == 77)
 
 
-def test_a_batch_stays_full_until_no_photon_is_left():
-    shoot, capacity = Shooter(lamp_in_box()), 512
-    supply, store, active, sizes = np.array([0, 3_000]), PhotonStore(), 0, []
-    batch = columns(shoot.scene, capacity)
-    while True:
-        before = photons_of(batch, active)
-        active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
-        sizes.append(active)
-        photons = photons_of(batch, active)
-        assert batch.fresh[0] % ELEMENTS == 0
-        assert len(set(photons.tolist())) == active
-        stay = before[np.isin(before, photons)]  # who goes on comes first, in the same order
-        assert np.array_equal(stay, photons[: len(stay)])
-        if active == 0:
-            break
-        assert np.abs(np.linalg.norm(batch.rays[4:7, :active], axis=0) - 1.0).max() < 1e-5
-        shoot.trace(batch, active)
-    full = sizes.index(min(sizes[:-1], key=lambda size: size == capacity))
-    assert full > 5
-    assert set(sizes[:full]) == {capacity}
-    assert sizes[full:] == sorted(sizes[full:], reverse=True)
-
-
-@pytest.mark.parametrize("lights", [(LAMP,), LAMPS])
-def test_fresh_photons_are_the_same_wherever_they_begin(lights):
-    """Each photon alone, behind any number of paths that go on, in front of a whole vector and in it."""
-    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
-    expected, _ = shoot(300)
-    for capacity in (*range(9, 41, 4), 230, 255):
-        assert np.array_equal(shoot(300, (capacity,))[0], expected)
-
-
-@pytest.mark.parametrize("kept", [0, 1, 15, 16, 17, 40])
-@pytest.mark.parametrize("lights", [(LAMP,), LAMPS])
-def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
-    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
-    batch = columns(shoot.scene, 64)
-    launch(shoot.scene.photon_scene, shoot.task, batch, (kept, 100, 64 - kept))
-    first = -(-kept // ELEMENTS) * ELEMENTS
-    assert batch.fresh.tolist() == [first, 100 + first - kept]
-    assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
-    assert not batch.paths[PATH_DEPTH, kept:first].any()
-    assert np.all(batch.rays[4, :kept] == FILLED)
-    assert np.abs(np.linalg.norm(batch.rays[4:7, kept:64], axis=0) - 1.0).max() < 1e-5
-    watts = batch.paths[PATH_FLUX : PATH_FLUX + 3, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
-    strength = 4.0 * math.pi * np.sum([light.intensity for light in lights], axis=0)
-    np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_fresh_photons_fill_light_and_directions_evenly(seed):
     """Any run of them, far more so than by chance: chi-squared of random ones would be 31 +- 8."""
@@ -237,18 +188,6 @@ def test_fresh_photons_fill_light_and_directions_evenly(seed):
         counts, _ = np.histogram(share, bins=32, range=(0.0, 1.0))
         assert counts.sum() == 4096
         assert np.square(counts - 128.0).sum() / 128.0 < 8.0
-
-
-def test_only_what_is_ours_is_written():
-    shoot, store = Shooter(lamp_in_box()), PhotonStore()
-    batch, supply, active = columns(shoot.scene, 500, pad=40), np.array([0, 2_000]), 0
-    for _ in range(4):
-        active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
-        shoot.trace(batch, active)
-    assert np.all(batch.rays[[3, 7]] == FILLED)
-    assert np.all(batch.rays[:, 500 + 2 * ELEMENTS :] == FILLED)
-    assert not batch.paths[:, 500 + 2 * ELEMENTS :].any()
-    assert batch.paths.shape == (PATH_WORDS, 540)
 
 
 def test_photons_of_a_supply_are_taken_once():

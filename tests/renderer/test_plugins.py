@@ -14,15 +14,11 @@ import renderer
 import scenes
 from renderer import cli, plugins
 from renderer.drivers import DRIVERS, register_driver
-from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
 from renderer.plugins import load_installed
 from scenes.errors import SceneError
 from shaders import registry
-from shaders.bsdfs import diffuse
-from shaders.errors import ShaderError
-from shaders.registry import register_shader
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
 from tracecore.kernels import strategies
@@ -175,15 +171,6 @@ def test_a_bsdf_whose_function_does_not_compile_is_one_line(tmp_path: Path, caps
     assert "glitter" in line
 
 
-def test_a_bsdf_that_packs_something_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = BSDF.replace("KEPT", "0.5").replace("Chalk(7.0, material", "Chalk(material.diffuse, material")
-    scene, plugin = write(tmp_path, "floor.nff", NFF), write(tmp_path, "chalk.py", text)
-    arguments = ("render", str(scene), "--device", "cpu", "--quiet", "--plugin", str(plugin))
-    assert cli.main([*arguments, "-o", str(tmp_path / "a.npy")]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("tracecore: error: shader 'nff': pack must return Chalk, got Chalk(unused=(0.8, 0.8, 0.8), ")
-
-
 def test_a_shader_that_is_not_as_it_is_to_be_fails_where_it_is_registered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,23 +286,3 @@ def test_names_are_checked(name: str) -> None:
         strategies.register_strategy(replace(strategies.find_strategy(None), name=name))
     with pytest.raises(SceneError, match="expected a suffix such as"):
         scenes.register_reader(name, scenes.load)
-
-
-@pytest.mark.parametrize("name", ["", " ", "a\nb", None])
-def test_names_of_shaders_are_lines_of_text(name: str) -> None:
-    with pytest.raises(ShaderError, match="expected a shader's name"):
-        register_shader(replace(diffuse.BSDF, name=name))  # type: ignore[arg-type]
-
-
-def test_a_driver_must_be_able_to_render() -> None:
-    class Lazy:
-        name = "lazy"
-
-    with pytest.raises(UsageError, match="driver 'lazy' has no render_pass and no close"):
-        register_driver(Lazy)
-
-    class Idle(Driver):
-        name = "idle"
-
-    with pytest.raises(UsageError, match="driver 'idle' has no render_pass"):
-        register_driver(Idle)

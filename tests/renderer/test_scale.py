@@ -75,13 +75,6 @@ def test_a_scene_for_the_cpu(snapshots: list[Any]) -> None:
     assert_near(sizes, measured, [scale.scene_bytes(size, has_gpu=False) for size in sizes])
 
 
-def test_a_scene_for_a_gpu(snapshots: list[Any]) -> None:
-    trees = [find_strategy(None).build(snapshot.positions) for snapshot in snapshots]
-    measured = [bytes_of(one, pack_scene(one), tree) for one, tree in zip(snapshots, trees, strict=True)]
-    sizes = sizes_of(snapshots)
-    assert_near(sizes, measured, [scale.scene_bytes(size, has_gpu=True) for size in sizes])
-
-
 @pytest.mark.parametrize("kernel", scale.GPU_BYTES)
 def test_triangles_and_nodes_on_a_gpu(snapshots: list[Any], kernel: str) -> None:
     strategy = find_strategy(kernel)

@@ -4,8 +4,6 @@ import itertools
 import json
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -19,23 +17,14 @@ from data_files import data_text
 from PIL import Image
 from small_scenes import LAMP_BEHIND_A_WALL
 
-from renderer.commands.render import FrameReport
 from renderer.drivers import DRIVERS
 from renderer.drivers.path import PathDriver
-from renderer.film.animation import GifAnimation, animation_of
-from renderer.film.exact_sum import RunningSum
+from renderer.film.animation import animation_of
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
-from renderer.run import resolve
-from renderer.run.picture import picture_record
 from renderer.run.plan import Plan
 from renderer.run.resolve import plan_picture
-from renderer.run.sequence import exposure_pilot, frame_maker, make_sequence
 from renderer.run.sequence.exposure_pilot import PILOT_PASSES, pilot_settings
-from renderer.run.sequence.frame_maker import FrameMaker
-from renderer.run.statistics import OF_FILMS
-from renderer.scene import render_context
-from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
@@ -307,21 +296,6 @@ def test_a_frame_under_another_sky_is_not_kept(counted, tmp_path):
     assert made(f"{text}degrees = 1\n") == 1
 
 
-def test_a_frame_whose_texture_is_looked_at_otherwise_is_not_kept(counted, tmp_path):
-    Image.fromarray(np.arange(24, dtype=np.uint8).reshape(2, 4, 3)).save(tmp_path / "t.png")
-    path = tmp_path / "painted.toml"
-    text = "[materials.red]\ntexture = {{ file = 't.png'{} }}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n"
-
-    def made(look) -> int:
-        path.write_text(text.format(look))
-        counted.begun = 0
-        assert render(path, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
-        return counted.begun
-
-    looks = ["", ", wrap = 'clamp'", ", filter = 'nearest'", ", filter = 'mip'", ", linear = true"]
-    assert [made(look) for look in looks for _ in range(2)] == [1, 0] * len(looks)
-
-
 def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     """A process that dies after it has written an unfinished picture over a finished one."""
 
@@ -442,18 +416,6 @@ def test_noise_stands_still_or_not(counted, tmp_path):
     assert np.array_equal(pixels(tmp_path / "last-0002.png"), own[2])
 
 
-def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
-    shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
-    assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
-    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--frame", "1")
-    common += ("--exposure", "0")
-    assert run("render", moving, *common, "-o", tmp_path / "one.png", *shutter) == 0
-    (one,), (sharp,) = pixels(tmp_path / "one.png"), pixels(tmp_path / "a-0001.png")
-    assert np.array_equal(one, sharp)
-    assert run("render", moving, *common, "-o", tmp_path / "still.png", "--quiet") == 0
-    assert not np.array_equal(one, pixels(tmp_path / "still.png")[0])
-
-
 def test_frames_are_kept_if_the_whole_shutter_time_is_as_it_was(counted, moving, tmp_path, capsys):
     shutter = ("--shutter", "0.4", "--resume")
     assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
@@ -475,75 +437,3 @@ def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):
         animation.write()
     assert (tmp_path / "a.gif").read_bytes() == b"as it was"
     assert len(list(tmp_path.iterdir())) == 2
-
-
-#: What takes long in films of the tests below, by the key of the statistics that has it.
-SLOW: dict[str, tuple[Any, str]] = {
-    "main.start": (resolve, "plan_picture"),
-    "main.pilot": (exposure_pilot, "with_exposure"),
-    "main.tree": (TreeUpdates, "tree_for"),
-    "main.tracer": (render_context, "_open_any_tracer"),
-    "main.driver": (CountedDriver, "__init__"),
-    "main.rays": (CountedDriver, "trace_pass"),
-    "main.film": (RunningSum, "plus"),
-    "main.finish": (picture_record, "missing_light"),
-    "main.animation": (GifAnimation, "write"),
-    "main.rest": (FrameReport, "__call__"),
-    "player.playing": (Plan, "snapshot"),
-    "player.packing": (frame_maker, "pack_ahead"),
-    "player.tree": (FrameMaker, "_tree_ahead"),
-    "writer.writing": (make_sequence, "write_finished"),
-}
-
-#: Seconds that each of these takes longer, in a thread whose name begins as that of the key.
-PAUSE = 0.2
-
-
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowed(key: str, do: Callable[..., Any]) -> Callable[..., Any]:
-        def pause_and_do(*arguments: Any, **options: Any) -> Any:
-            in_main = threading.current_thread() is threading.main_thread()
-            if key == "main.rays" or in_main == key.startswith("main"):
-                time.sleep(3 * PAUSE if key == "writer.writing" else PAUSE)  # so that it is waited for
-            return do(*arguments, **options)
-
-        return pause_and_do
-
-    for key, (owner, name) in SLOW.items():
-        monkeypatch.setattr(owner, name, slowed(key, getattr(owner, name)))
-
-
-def assert_timeline(events, figures):
-    """Raises unless the spans of the three threads of a film add up to its statistics, and none overlap in a thread."""
-    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    assert list(names.values()) == ["main", "player", "writer"]
-    spans = [event | {"of": names[event["tid"]]} for event in events if event["ph"] == "X"]
-    for key in OF_FILMS:
-        if key not in ("seconds.wall", "seconds.main.rest"):  # which goes on when the statistics are written
-            found = [one["dur"] for one in spans if f"seconds.{one['of']}.{one['name']}" == key]
-            assert 1e-6 * sum(found) == pytest.approx(figures[key], abs=1e-6)
-    main = [one for one in spans if one["of"] == "main"]
-    assert main[0]["ts"] == 0.0
-    for before, after in itertools.pairwise(main):
-        assert before["ts"] + before["dur"] == pytest.approx(after["ts"], abs=1e-3)
-    (packed,) = (one for one in spans if one["name"] == "packing" and one["args"]["frame"] == 1)
-    (rays,) = (one for one in main if one["name"] == "rays" and one["args"]["frame"] == 0)
-    assert packed["ts"] < rays["ts"] + rays["dur"]  # beside one another
-
-
-@pytest.mark.usefixtures("slow")
-def test_what_the_main_thread_of_a_film_did_adds_up_to_the_wall_time(moving, counted, tmp_path):
-    """Each row has more than what a sum may be off, so that none can be missing."""
-    start = time.perf_counter()
-    assert render(moving, "0:1", tmp_path / "a.gif", "--timeline", tmp_path / "t.json") == 0
-    wall = time.perf_counter() - start
-    figures = json.loads((tmp_path / "a.gif.json").read_text())
-    assert set(OF_FILMS) == {key for key in figures if key.count(".") == 2} | {"seconds.wall"}
-    rows = {key: figures[key] for key in OF_FILMS if key.startswith("seconds.main.")}
-    assert sum(rows.values()) == pytest.approx(figures["seconds.wall"], abs=1e-6)
-    assert sum(rows.values()) == pytest.approx(wall, rel=0.05, abs=0.1)
-    short = {key: figures[key] for key in OF_FILMS if figures[key] < 0.99 * PAUSE}
-    assert short == {"seconds.main.wait_members": 0.0, "seconds.main.writing": 0.0}
-    assert len(figures["seconds.total"]) == 2
-    assert_timeline(json.loads((tmp_path / "t.json").read_text())["traceEvents"], figures)

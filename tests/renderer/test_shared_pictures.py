@@ -16,7 +16,6 @@ import renderer
 from renderer import cli, drivers
 from renderer.drivers.driver import Work
 from renderer.drivers.shares import MapShare, PhotonShare, Share
-from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.fleet import processes
 from renderer.fleet import seats as fleet_seats
@@ -345,16 +344,6 @@ def test_frames_of_a_file_have_the_exposure_of_the_film(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_frames_of_linear_light_know_their_time(tmp_path: Path) -> None:
-    exr = pytest.importorskip("OpenEXR")
-    words = ("render", "museum:10k", "--frames", "77:77", "--size", "8x6", "--passes", "1", "--driver", "path")
-    assert cli.main([*words, "--fps", "30", "--gpus", "2", "--quiet", "-o", f"{tmp_path}/a.exr"]) == 0
-    header = exr.File(f"{tmp_path}/a-0077.exr").header()
-    assert header["framesPerSecond"] == 30
-    assert (header["timeCode"].seconds, header["timeCode"].frame) == (2, 17)
-
-
-@pytest.mark.usefixtures("kept")
 def test_photons_are_shared_out(tmp_path: Path) -> None:
     words = ("photons", "cornell", "--store", "60000", "--quiet")
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
@@ -392,8 +381,3 @@ def test_motion_is_shared_by_whole_passes(tmp_path: Path) -> None:
     for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
         assert cli.main([*words, *where, "--driver", "path", "--quiet", "-o", f"{tmp_path}/{name}.npy"]) == 0
     assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "two.npy").read_bytes()
-
-
-def test_fallback_is_refused_in_python_too() -> None:
-    with pytest.raises(UsageError, match="fallback is for one process"):
-        Settings(gpus=2, fallback="cpu")

@@ -166,20 +166,3 @@ def test_on_a_terminal_a_bar_moves_with_what_is_compiled(shown: Shown, monkeypat
             made(partial(set, [one]))
         shown.awaits("4/4")
     assert "compiling run_photons, first run only" in shown.text
-
-
-def test_elsewhere_a_line_says_what_is_compiled(shown: Shown) -> None:
-    with first_run.shown(quiet=False), making("run_photons", lambda: {len, max}):
-        shown.awaits("\n")
-        made(lambda: {len})
-    assert shown.text == "tracecore: compiling run_photons for this machine, first run only, up to 2 functions\n"
-
-
-@pytest.mark.parametrize(("quiet", "seconds"), [(True, 0.0), (False, 60.0)])
-def test_what_is_there_at_once_is_not_shown(
-    quiet: bool, seconds: float, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(first_run, "PATIENCE", seconds)
-    with first_run.shown(quiet=quiet), making("run_photons"):
-        time.sleep(0.02)
-    assert capsys.readouterr().err == ""

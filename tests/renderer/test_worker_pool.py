@@ -133,17 +133,6 @@ def test_a_lane_of_several_slots_waits_for_all(pool):
     assert all(shadows == [0, MISS] for _, shadows in seen)
 
 
-def test_as_many_batches_fly_as_the_tracer_likes():
-    with PlayedTracer(WALL, threads=2, batches=5) as tracer:
-        pool = WorkerPool(tracer, batch_rays=256)
-        assert [pool.batches(slots) for slots in (1, 2, 5)] == [5, 2, 1]
-        run_shots(pool, 200)
-        assert 5 < tracer.most_rung <= 10
-        assert sorted(tracer.asked) == [(n, False) for n in range(1, 200)]
-        pool.close()
-        assert all(port.is_closed for port in tracer.ports)
-
-
 def spin_until(worker, condition):
     """A Python loop that traces the same batch until the condition holds."""
     live = np.ones(pool_batches(worker), np.int64)
@@ -258,15 +247,6 @@ def test_a_device_that_falls_silent_is_an_error():
     with PlayedTracer(WALL, threads=2, timeout=0.2, silent=True) as tracer:
         pool = WorkerPool(tracer, batch_rays=256)
         with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s.*TRACECORE_GPU_TIMEOUT"):
-            run_shots(pool, 20)
-
-
-@pytest.mark.timeout(60, method="thread")
-def test_a_device_that_dies_is_an_error_at_once():
-    with PlayedTracer(WALL, threads=2, silent=True) as tracer:
-        pool = WorkerPool(tracer, batch_rays=256)
-        threading.Timer(0.3, lambda: setattr(tracer, "dies", True)).start()
-        with pytest.raises(KernelError, match="the device has died"):
             run_shots(pool, 20)
 
 

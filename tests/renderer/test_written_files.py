@@ -29,7 +29,6 @@ from renderer.bench.page import Circumstances, Figure
 from renderer.bench.ray_file import RayFile, write_rays
 from renderer.cli import main, make_parser
 from renderer.commands import simulate
-from renderer.commands.render import output_of
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.animation import animation_of
@@ -380,21 +379,6 @@ def asked_of(*words: str, folder: Path = Path("output")) -> dict[str, Any]:
 
     arguments = make_parser().parse_args(["render", *words])
     return asked(arguments.scene, chosen_settings(Settings, arguments), folder)
-
-
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        (["cornell"], "cornell-photon"),
-        (["museum:50k", "--driver", "path"], "museum-50k-path"),
-        (["a/kitchen.aff", "--frame", "100", "--camera", "left wing"], "kitchen-photon-left_wing-frame-100"),
-        (["kitchen", "--time", "1.5"], "kitchen-photon-time-1.5"),
-        (["kitchen", "--frames", "0:9"], "kitchen-photon"),
-    ],
-)
-def test_default_names_tell_what_is_seen(words: list[str], name: str) -> None:
-    arguments = make_parser().parse_args(["render", *words])
-    assert output_of(arguments, arguments.driver) == Path(f"output/{name}.png")
 
 
 def test_what_is_asked_for_is_what_decides_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,9 +165,10 @@ def by_material(snapshot):
 # AFF
 
 
-def test_aff_of_an_animated_hierarchy(tmp_path):
-    source = scene(animated())
-    copy = written(source, tmp_path, ".aff")
+@pytest.mark.parametrize("suffix", [".aff", ".toml"])
+def test_an_animated_hierarchy_is_read_as_it_was_written(suffix, tmp_path):
+    source = scene(animated() if suffix == ".aff" else with_all_lights())
+    copy = written(source, tmp_path, suffix)
     assert copy.animation == source.animation
     assert copy.moving_triangles == source.moving_triangles
     counts = set()

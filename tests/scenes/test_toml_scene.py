@@ -18,15 +18,11 @@ from PIL import Image
 from solids import is_closed, volume
 
 from scenes import Scene, SceneFileError, Snapshot, load
-from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
 from scenes.keys.tables import Table
 from scenes.keys.values import Key
-from scenes.lights import DistantSource, PointSource, SpotLight, SpotSource
-from scenes.meshes.shapes import rectangle, sphere
-from scenes.model import PICTURES, AnimationRange, Camera, Material, Texture
-from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
-from scenes.motion.transforms import WORLD
-from scenes.playing.evaluator import scene_of
+from scenes.lights import SpotLight
+from scenes.model import PICTURES, Material
+from scenes.motion.tracks import VectorTrack
 from scenes.toml_scene import read
 from scenes.toml_scene.keys.file import SKY
 from scenes.toml_scene.keys.objects import OBJECT
@@ -591,103 +587,6 @@ def test_mutated_files_give_a_scene_or_one_line(
 # --- written and read again -------------------------------------------------------------------------------------------
 
 
-def shapes_of_keys(generator: np.random.Generator, count: int) -> np.ndarray:
-    return generator.uniform(-1.0, 1.0, (count, 3))
-
-
-def animated_document() -> Document:
-    """A document with all that one can have, of random numbers of full length."""
-    generator = np.random.default_rng(3)
-    floats = generator.normal
-    times = np.array([3.0, -1.0, 0.1, 1.7, 2.9, 2.9])
-    spline = VectorTrack(times, floats(size=(6, 3)), shapes_of_keys(generator, 6))
-    turns = RotationTrack(np.sort(times), floats(size=(6, 3)), floats(size=6) * 300.0, shapes_of_keys(generator, 6))
-    seen = VisibilityTrack(np.array([0.5, 1.5]), np.array([False, True]))
-    plain = rectangle((0.1, 0.2, 0.3), floats(size=3), floats(size=3), 1)
-    separate = replace(
-        plain,
-        normals=floats(size=(5, 3)),
-        normal_triangles=np.array([[4, 0, 1], [2, 2, 3]], dtype=np.int32),
-        uvs=floats(size=(4, 2)) * 10.0,
-        uv_triangles=np.array([[3, 1, 0], [2, 2, 1]], dtype=np.int32),
-        material=2,
-    )
-    ball = sphere(floats(size=3), 0.7, 0, 8)
-    directions = floats(size=(4, 2, 3, 3))
-    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    keyed = KeyedTriangles(np.array([0.0, 0.3, 0.3, 2.2]), floats(size=(4, 2, 3, 3)), directions, 1)
-
-    def matrix() -> np.ndarray:
-        return np.vstack([floats(size=(3, 4)), [0.0, 0.0, 0.0, 1.0]])
-
-    fixed = WORLD.inner(matrix=matrix())
-    moved = fixed.inner(track="move").inner(matrix=matrix())
-    return Document(
-        parts=[
-            Part(plain),
-            Part(ball, fixed),
-            Part(ball, moved, material=3),
-            Part(separate, moved),
-            Part(keyed, WORLD.inner(track="blink")),
-            Part(ball, WORLD.inner(matrix=matrix(), track="none")),
-            Part(plain, moved.inner()),
-            Part(plain, WORLD.inner(matrix=matrix(), track="move")),
-        ],
-        lights=[
-            PointSource(floats(size=3), (1.5, 0.1, 7.0), moved, track="move"),
-            PointSource(floats(size=3), (0.3, 1 / 3, 0.0), fades=False),
-            SpotSource(floats(size=3), floats(size=3), (1.0, 0.1, 1 / 3), 12.3, 45.6, moved, track="move"),
-            DistantSource(floats(size=3), (1.0, 2.0, 1 / 3), 0.27, moved),
-        ],
-        environment=EnvironmentSource(floats(size=(2, 3, 3)).astype(np.float32) ** 2, moved),
-        materials=[
-            Material(
-                name="same", kind="nff", diffuse=(1.2, 0.1, 0.2), specular=(0.3, 0.3, 1 / 3), exponent=12.5, ior=-1.0
-            ),
-            Material(name="same", emission=(1.0, 2.0, 3.0)),
-            Material(name='odd "name"\n\x7f\udcff é', backdrop=(0.1, 0.2, 0.3), texture=1),
-            Material(name="", kind="dielectric", transmittance=0.9, ior=1.333, transmission_map=2, bump_map=1),
-            Material(name="all", kind="metal", specular_map=0, roughness_map=3, normal_map=2, normal_scale=1 / 3),
-            Material(
-                name="measured", kind="metal", specular=(1.0, 0.9, 1 / 3), eta=(0.1, 0.2, 1 / 3), k=(3.0, 0.1, 2.0)
-            ),
-            Material(name="car", kind="principled", metalness_map=3, own={"metalness": 1 / 3, "coat": 0.1}),
-            Material(name="cloth", kind="sheen", own={"sheen": (0.1, 0.2, 1 / 3)}),
-            Material(name="screen", emission=(1.0, 1.0, 1.0), emission_map=2, cutout=0, bump_scale=1 / 7),
-        ],
-        textures=[
-            Texture(name="a.ppm", pixels=generator.integers(0, 256, (3, 2, 3), dtype=np.uint8)),
-            Texture(name="b", pixels=generator.integers(0, 256, (2, 3, 3), dtype=np.uint8), is_linear=True),
-            Texture(name="c", pixels=generator.integers(0, 256, (2, 3, 3), dtype=np.uint8), wrap="clamp", filter="mip"),
-            Texture(name="d", pixels=generator.integers(0, 256, (1, 3, 3), dtype=np.uint8), filter="nearest"),
-        ],
-        tracks={
-            "move": Track(transl=spline, rot=turns, scale=spline),
-            "blink": Track(visibility=seen),
-            "front": Track(transl=spline, rot=turns),
-            "idle": Track(),
-        },
-        cameras={
-            "side view": Camera(eye=(0.1, 0.2, 9.3), forward=(0.6, 0.0, -0.8), up=(0.0, 1.0, 0.0), vertical_fov=33.3),
-            "front": Camera(
-                eye=(1.0, 2.0, 3.0),
-                forward=(0.0, 0.0, -1.0),
-                up=(0.0, 1.0, 0.0),
-                vertical_fov=40.0,
-                near=0.1,
-                resolution=(31, 17),
-                aperture=0.03,
-                focus=2.7,
-                height=1.9,
-            ),
-        },
-        background=(0.1, 0.2, 1 / 3),
-        ambient=(0.9, 1.0, 1.1),
-        animation=AnimationRange(start=-0.5, end=2.5, frames=7),
-        settings={"driver": "path", "size": (20, 10), "radius": 0.1, "seed": 3},
-    )
-
-
 def assert_same(first: Snapshot, second: Snapshot) -> None:
     """Raises unless two snapshots agree bit by bit, but for the names of materials and the places of textures."""
     for name in ("positions", "normals", "uvs", "material_ids"):
@@ -721,19 +620,6 @@ def written(scene: Scene, folder: Path) -> Scene:
     return read(folder / "written.toml")
 
 
-def test_an_animated_scene_is_read_as_it_was_written(tmp_path: Path) -> None:
-    scene = scene_of("all of it", animated_document())
-    again = written(scene, tmp_path)
-    for time in (-0.5, 1.0, 2.1, 2.9):
-        assert_same(scene.at(time), again.at(time))
-    assert again.animation == scene.animation
-    assert again.document.settings == scene.document.settings
-    assert again.document.ambient == scene.document.ambient
-    assert again.moving_triangles == scene.moving_triangles
-    twice = written(again, tmp_path)
-    assert_same(twice.at(1.0), scene.at(1.0))
-
-
 def test_files_of_materials_are_written_beside_the_scene(read_text: Callable[[str], Scene], tmp_path: Path) -> None:
     scene = read_text(with_material('kind = "measured", file = "t.png"'))
     (path,) = (material.own["file"] for material in written(scene, tmp_path).document.materials if material.own)
@@ -748,24 +634,6 @@ def test_files_of_materials_are_those_of_the_folder(read_text: Callable[[str], S
         load(tmp_path / "scene.toml")
     scene = load(tmp_path / "scene.toml", allow_outside=True)
     assert any(path.name == "elsewhere.binary" for path in scene.files)
-
-
-def test_meshes_are_written_once_and_shared_again(tmp_path: Path) -> None:
-    scene = scene_of("all of it", animated_document())
-    parts = written(scene, tmp_path).document.parts
-    assert [id(part.shape) for part in scene.document.parts].count(id(scene.document.parts[1].shape)) == 3
-    assert parts[1].shape is parts[2].shape is parts[5].shape
-    assert len({id(part.shape) for part in parts}) == 4
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [
-        "written-0.png",
-        "written-1.png",
-        "written-2.png",
-        "written-3.png",
-        "written-environment.npy",
-        "written-meshes.npz",
-        "written.toml",
-    ]
 
 
 @pytest.mark.parametrize("name", ["cornell"])

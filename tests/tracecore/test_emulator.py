@@ -4,7 +4,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -119,14 +118,6 @@ def test_shuffles_of_all_sizes(kernels: Kernels, type_: str, value: str) -> None
     assert kernels.run(body).tolist() == [1] * 32
 
 
-def test_match(kernels: Kernels) -> None:
-    same = np.array([sum(1 << k for k in range(32) if k % 5 == i % 5) for i in range(32)])
-    assert np.array_equal(kernels.run("return __match_any_sync(ALL, (1ull << 40) * (i % 5));"), same)
-    evens = np.where(LANE % 2 == 0, same & 0x55555555, 0)
-    body = "return i % 2 ? 0 : __match_any_sync(0x55555555u, i % 5);"
-    assert np.array_equal(kernels.run(body), evens)
-
-
 BITONIC_SORT = """
     unsigned key = i * 2654435761u >> 16;
     for (unsigned size = 2; size <= 32; size *= 2) {
@@ -154,16 +145,6 @@ def test_some_lanes_may_meet_while_the_others_wait(kernels: Kernels, order: Orde
     return v + __shfl_sync(ALL, v, 0);"""
     v = np.where(LANE < 4, 10, np.where(LANE < 8, LANE + 7, LANE))
     assert np.array_equal(kernels.run(body, order=order), v + 10)
-
-
-def test_a_lane_may_meet_another_before_those_who_wait_for_it(kernels: Kernels) -> None:
-    """Lane 1 comes to its meeting with lane 0 last, while lane 0 waits for lane 2."""
-    body = """
-    unsigned v = i;
-    if (i == 0 || i == 2) v += __shfl_sync(5u, v, 2);
-    if (i < 2) v += 10 * __shfl_sync(3u, v, 0);
-    return v;"""
-    assert kernels.run(body).tolist() == [22, 21, 4, *range(3, 32)]
 
 
 def test_lanes_and_warps_take_turns_in_the_order_named(kernels: Kernels) -> None:
@@ -499,22 +480,6 @@ def test_threads_trace_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(library.Library, "emulate", together)
     with EmulatedTracer(right.triangles, threads=3) as opened:
         assert_same_bits(opened.closest_hit(right.rays), right.closest, right.rays)
-
-
-def test_launches_at_the_same_time_have_their_own_variables(kernels: Kernels) -> None:
-    body = """
-    for (int k = 0; k < 200000; ++k) {
-        mine[threadIdx.x] = launch.count;
-        __syncwarp();
-        assert(mine[threadIdx.x ^ 1] == launch.count);
-        __syncwarp();
-    }
-    return launch.count;"""
-    text = f"__shared__ unsigned mine[32];\n{ANSWER} {{{body}}}"
-    counts = (20, 25, 30)
-    with EmulatedTracer(soup(1), kernels.strategy(text)) as opened, ThreadPoolExecutor() as pool:
-        got = pool.map(opened.closest_hit, [random_rays(0, count) for count in counts])
-        assert [hits.view(np.uint32)[0, 0] for hits in got] == list(counts)
 
 
 def test_a_fault_of_the_kernel_is_an_error(kernels: Kernels) -> None:

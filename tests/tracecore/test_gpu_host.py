@@ -16,7 +16,7 @@ import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import answers
 from tracecore.cuda import device as gpu_device
-from tracecore.cuda.device import DeviceMemory, find_device, gpu_at_hand, gpu_unavailable_reason, rounded_down
+from tracecore.cuda.device import DeviceMemory, find_device, gpu_unavailable_reason, rounded_down
 from tracecore.cutouts import CutoutTables, tables_of
 from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, submit
 from tracecore.dispatch.queue import RayQueue
@@ -164,17 +164,6 @@ def test_a_launch_that_answers_a_ring_takes_the_same_calls_however_often(cuda: F
 # ------------------------------------------------------------------------------------------------------- what it tells
 
 
-def test_busy_time_is_the_union_of_the_launches(cuda: FakeCuda) -> None:
-    """Three launches, of which two overlap: 3 ms and 4 ms, not the 9 ms that they last together."""
-    cuda.intervals = [(10_000_000, 12_000_000), (11_000_000, 13_000_000), (20_000_000, 24_000_000)]
-    with open_gpu() as tracer:
-        for _ in range(3):
-            tracer.closest_hit(CASE.rays[:70])
-        found = tracer.statistics()
-    assert found.busy_seconds == pytest.approx(7e-3, rel=1e-12)
-    assert found.kernel_rays_per_second == pytest.approx(210 / 7e-3, rel=1e-12)
-
-
 @pytest.mark.parametrize("dispatch", DISPATCHES)
 def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> None:
     start = time.perf_counter()
@@ -188,27 +177,6 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
                 opened.poll()
         opened.close()
     assert 0.0 < tracer.statistics().busy_seconds <= time.perf_counter() - start
-
-
-def test_invalid_rays_are_counted(cuda: FakeCuda) -> None:
-    rays = CASE.rays[:50].copy()
-    rays[::5, 4:7] = 0.0
-    with open_gpu() as tracer:
-        tracer.closest_hit(rays)
-        assert tracer.statistics().invalid_rays == 10
-
-
-def test_limits_and_kernel_facts(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.tracers.gpu.LAUNCH_RAYS", 64)
-    with open_gpu(gpu=1) as tracer:
-        found = tracer.limits(CASE.rays[:8])
-        assert found.kernel_rays_per_second > 0.0
-        assert found.bus_bytes_per_second is not None
-        assert tracer.limits(CASE.rays[:0]).kernel_rays_per_second == 0.0
-        kernel = tracer.launch_context.kernel
-        assert (kernel.registers, kernel.shared_bytes, kernel.occupancy) == ((32, 32), 0, (1 / 16, 1 / 16))
-        assert kernel.rays_at_once(Query.ANY) == 128
-        assert gpu_at_hand().clock == 2.0
 
 
 def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
