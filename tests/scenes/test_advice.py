@@ -30,3 +30,16 @@ def test_files_beside_it(tmp_path):
 @pytest.mark.parametrize("suffix", [".fbx", ".json", ".x3d", ".lwo", ".pov", ".lxs", ".vtp"])
 def test_formats_that_are_not_read(suffix):
     assert f"{suffix} files are not read: export the scene as .glb" in refused(f"house{suffix}")
+
+
+def test_folders(tmp_path):
+    assert refused(tmp_path).startswith(f"'{tmp_path}' is a folder, and no file in it is a scene; files end in .aff")
+    for index in range(7):
+        (tmp_path / f"{index}.aff").write_text("x")
+    found = ", ".join(str(tmp_path / f"{index}.aff") for index in range(5))
+    assert refused(tmp_path) == f"'{tmp_path}' is a folder; name a file in it: {found} and 2 more"
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "x" * 5000 + ".obj", "/", "//.obj", "."])
+def test_names_that_can_be_none(name):
+    assert refused(name)

@@ -324,3 +324,7 @@ def test_kitchen(kitchen_file):
     assert (first.camera.vertical_fov, first.camera.near) == (40.0, 0.01)
     assert int((areas(first.positions) == 0).sum()) == 41
     assert np.allclose(np.linalg.norm(later.normals, axis=-1), 1.0, atol=1e-5)
+
+
+def test_zero_rotation_about_no_axis(snap):
+    assert snap("xs 1 1 1  0 0 0 0  1 0 0 { " + TRIANGLE + "}").positions[0, 0].tolist() == [1, 0, 0]

@@ -224,3 +224,9 @@ def check_sound(picture):
     camera = picture.camera
     assert np.isfinite([camera.eye, camera.forward, camera.up]).all()
     assert np.isfinite(np.array([light.position + light.intensity for light in picture.lights], dtype=np.float32)).all()
+
+
+def test_triangles_are_bounded(write, monkeypatch):
+    monkeypatch.setattr("scenes.aff.parser.MAX_TRIANGLES", 2000)
+    with pytest.raises(SceneFileError, match=r"scene\.aff:42: over 2000 triangles"):
+        load(write("s 0 0 0 1\n" * 50))

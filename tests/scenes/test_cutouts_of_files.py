@@ -7,7 +7,8 @@ import pytest
 import trimesh
 from PIL import Image
 
-from scenes import load
+from renderer import cli
+from scenes import describe, load
 from scenes.colors.srgb import decoded
 from scenes.export import export
 from scenes.model import Material
@@ -174,3 +175,12 @@ def test_an_opacity_and_a_colour_lie_alike(folder):
     (material,) = mitsuba(folder, unlike, painted).materials  # of which the mean counts
     assert material.cutout < 0
     assert material.transmittance == pytest.approx(1.0 - decoded(ALPHA).mean(), abs=0.01)
+
+
+def test_facts_and_what_is_printed(folder, capsys):
+    scene = load(folder / "a.toml")
+    assert describe(scene, scene.at(0.0)).cut_out_triangles == 3
+    assert cli.main(["scene", "info", str(folder / "a.toml")]) == 0
+    assert "; 3 cut out by pictures\n" in capsys.readouterr().out
+    assert cli.main(["scene", "info", "cornell"]) == 0
+    assert "cut out" not in capsys.readouterr().out

@@ -10,7 +10,7 @@ from driver_passes import block_means, deviation, independent_pictures, sidak_bo
 from gltf_file import GltfBuilder
 
 from renderer.drivers import DRIVERS
-from scenes import load
+from scenes import SceneError, Viewing, load
 from scenes.views.room_finder import find_room
 
 TILTED = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
@@ -215,3 +215,9 @@ def test_a_faint_light_leaves_no_black_picture(tmp_path, driver):
     assert independent_pictures(lit_square(tmp_path, 1e-3).at(0), driver, 4).mean() > 0.3
     own = independent_pictures(lit_square(tmp_path, 10.0).at(0), driver, 4)
     assert own[:, 5:7, 7:9].mean() == pytest.approx(10.0 / 4.0 / np.pi, rel=0.15)  # and its shine
+
+
+def test_what_is_up_is_not_asked_for_where_there_is_a_camera(write):
+    path = write("v from 0 0 9 at 0 0 0 up 0 1 0 angle 40 hither 1 resolution 9 9\np 3 0 0 0 1 0 0 0 1 0")
+    with pytest.raises(SceneError, match="--up-axis is for files without a camera, and 'scene' has one"):
+        load(path, Viewing(up_axis="z"))

@@ -96,3 +96,15 @@ def test_images_of_too_many_texels_are_not_read(tmp_path, monkeypatch):
     write_exr(tmp_path / "sky.exr", {"RGB": RADIANCE})
     for suffix in (".npy", ".png", ".exr"):
         assert refused(tmp_path / f"sky{suffix}") == "the image has 3x2 texels, at most 5 are read"
+
+
+def test_a_suffix_that_is_not_read(tmp_path):
+    (tmp_path / "sky.tif").write_bytes(b"II")
+    assert refused(tmp_path / "sky.tif") == (
+        "expected an environment in a file that ends in .exr, .hdr, .npy, .pfm, .rgbe, .png, .jpg, .jpeg"
+    )
+
+
+def test_exr_of_many_channels(tmp_path):
+    write_exr(tmp_path / "sky.exr", {f"c{k}": RADIANCE[..., 0].copy() for k in range(9)})
+    assert refused(tmp_path / "sky.exr") == "expected one part of at most 8 channels, got 1 of 9 in all"

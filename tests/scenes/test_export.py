@@ -561,3 +561,10 @@ def test_names_that_are_no_text(suffix, tmp_path):
         export(scene, tmp_path / f"a\udcff{suffix}", 0.0)
     assert not list(tmp_path.iterdir())
     assert tmp_path / f"a{suffix}" in export(scene, tmp_path / f"a{suffix}", 0.0).files
+
+
+def test_unknown_formats_list_those_there_are(tmp_path):
+    with pytest.raises(
+        SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb \.xml"
+    ):
+        export(scene(animated()), tmp_path / "copy.stl", 0.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scenes import load
+from scenes import SceneError, load
 from scenes.document import Document, EnvironmentSource, Part
 from scenes.export import export
 from scenes.lights import DistantSource, PointSource, SpotSource
@@ -196,3 +196,10 @@ def test_what_is_lost_is_told(exported):
         "material 'ice' no longer has a priority where solids overlap",
         "material 'gold' reflects the same share of light at all angles",
     )
+
+
+def test_kinds_of_materials_that_mitsuba_does_not_know_are_named(exported):
+    with pytest.raises(
+        SceneError, match="material 'chalk': Mitsuba has nothing like kind 'velvet'; there are: diffuse"
+    ):
+        exported(materials=[replace(CHALK, kind="velvet")], parts=squares(1))

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from gltf_file import TRIANGLE, GltfBuilder
+from gltf_file import TRIANGLE, GltfBuilder, notes_of
 
 from scenes import load
 from scenes.export import export
+from scenes.mesh_file import read_mesh_document
 
 HALF = math.sqrt(0.5)
 
@@ -179,3 +180,26 @@ def test_animations_are_exported(tmp_path, suffix):
     again = load(exported.files[0])
     for frame in (0, 3, 13, 25):
         assert np.allclose(again.at_frame(frame).positions, scene.at_frame(frame).positions, atol=1e-5)
+
+
+def test_a_second_animation_of_the_same_nodes_is_noted(tmp_path):
+    file = GltfBuilder()
+    node = file.node(mesh=file.mesh())
+    other = file.node(mesh=0)
+    file.animate(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
+    file.animate(node, "translation", [0, 5], [[0, 0, 0], [0, 9, 0]])
+    file.animate(other, "translation", [0, 2], [[0, 0, 0], [0, 0, 4]])
+    scene = load(file.write(tmp_path / "a.gltf"))
+    assert np.allclose(scene.at(1.0).positions[:, 0], [[1, 0, 0], [0, 0, 2]])
+    assert scene.animation.end == 2.0
+    assert "animations[1]" in notes_of(scene.document)
+
+
+def test_inside_another_scene_nothing_moves(tmp_path):
+    file = GltfBuilder()
+    node = file.node(mesh=file.mesh(), translation=[3, 0, 0])
+    file.animate(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
+    document = read_mesh_document(file.write(tmp_path / "a.gltf"))
+    assert not document.tracks
+    assert np.allclose(document.parts[0].transform.matrix[:3, 3], [3, 0, 0])
+    assert "animations are not played inside another scene" in notes_of(document)

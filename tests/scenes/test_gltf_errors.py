@@ -341,3 +341,9 @@ def test_binary_gltf_1(tmp_path):
     (tmp_path / "a.glb").write_bytes(b"glTF" + bytes([1, 0, 0, 0]) + bytes(40))
     with pytest.raises(SceneFileError, match=r"is binary glTF 1; glTF 2\.0 is read"):
         load(tmp_path / "a.glb")
+
+
+def test_a_picture_of_no_format_is_noted(tmp_path):
+    scene = load(changed(("images", 0, "bufferView"), 1).write(tmp_path / "a.gltf"))
+    assert not [texture for texture in scene.document.textures if "images" in texture.name]
+    assert "images[0] is no picture that is read, PNG" in notes_of(scene.document)

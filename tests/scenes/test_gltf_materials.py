@@ -276,3 +276,13 @@ def test_gold_by_specular_glossiness(tmp_path):
     (material,) = snapshot.materials
     assert (material.kind, material.specular) == ("metal", (1.0, 1.0, 1.0))
     assert snapshot.textures[material.specular_map].pixels[0, 0].tolist() == [250, 200, 100]
+
+
+def test_far_coordinates_of_mixed_ends_do_not_fill_the_memory(tmp_path):
+    file = GltfBuilder()
+    texture = file.picture(PIXELS, {"wrapS": CLAMP})
+    file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}, **PLAIN})
+    file.mesh(file.primitive({"TEXCOORD_0": np.array(CORNERS) * 1e6}, material=0))
+    (texture,) = snapshot_of(file, tmp_path).textures
+    assert texture.pixels.shape == PIXELS.shape
+    assert "repeats on both" in notes_of(load(tmp_path / "a.gltf").document)

@@ -113,3 +113,9 @@ def test_facts(read):
     assert facts["surface"] == pytest.approx(1.5)
     assert (facts["lights"], facts["emitters"]) == ((("point", 1),), 0)
     assert (facts["vertical_fov"], facts["resolution"]) == (30.0, (8, 6))
+
+
+@pytest.mark.parametrize("size", [":3", ":"])
+def test_a_scene_of_one_size(size):
+    with pytest.raises(UnknownSceneError, match=f"scene 'cornell' has one size; leave out '{size}'"):
+        load(f"cornell{size}")

@@ -58,3 +58,14 @@ def test_instances_are_stored_once_and_counted_before_they_are_made(system: Path
     (system / "meminfo").write_text(f"MemAvailable: {memory.needed_bytes(9 * one) // 1024} kB\n")
     with pytest.raises(SceneError, match=f"placed from {one:,}, take"):
         scene_of("spheres", document)
+
+
+def test_free_memory(system: Path) -> None:
+    assert memory.free_bytes() == 4882812 * 1024
+    (system / "max").write_text("max\n")
+    (system / "current").write_text("1000000000\n")
+    assert memory.free_bytes() == 4882812 * 1024
+    (system / "max").write_text("3000000000\n")
+    assert memory.free_bytes() == 2_000_000_000
+    (system / "meminfo").write_text("odd")
+    assert memory.free_bytes() == 2_000_000_000

@@ -250,3 +250,22 @@ def test_public_meshes(shared_scenes, path, count):
     picture = load(shared_scenes / path).at(0.0)
     assert len(picture.positions) == count
     assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0, atol=1e-5)
+
+
+def test_gltf_indices_out_of_range(tmp_path):
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    path = export(mesh, tmp_path / "a.glb")
+    data = path.read_bytes()
+    for kind in ("<3B", "<3H", "<3I"):
+        old, new = struct.pack(kind, 0, 1, 2), struct.pack(kind, 0, 1, 9)
+        if data.count(old) == 1:
+            assert "indices" in bad(path, data.replace(old, new))
+            return
+    pytest.fail("the indices were not found in the file")
+
+
+def test_headers_cut_off(tmp_path):
+    ball = trimesh.creation.icosphere(subdivisions=1)
+    for suffix, size in ((".stl", 50), (".glb", 15)):
+        data = export(ball, tmp_path / f"whole{suffix}").read_bytes()
+        assert ": is cut off: a header has" in bad(tmp_path / f"part{suffix}", data[:size])

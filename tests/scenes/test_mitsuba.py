@@ -567,3 +567,15 @@ def test_disk(snap):
     assert np.allclose(picture.uvs[..., 0], np.linalg.norm(picture.positions, axis=2), atol=1e-6)
     area = 0.5 * double_area_normals(picture.positions.astype(float))[:, 2].sum()
     assert area == pytest.approx(math.pi, rel=0.01)
+
+
+def test_checkerboard(snap):
+    colors = '<rgb name="color0" value="1"/><rgb name="color1" value="0"/>'
+    uv = '<transform name="to_uv"><scale x="4" y="2"/><translate x="0.5"/></transform>'
+    texture = f'<texture type="checkerboard" name="reflectance">{colors}{uv}</texture>'
+    picture = snap(f'<shape type="rectangle"><bsdf type="diffuse">{texture}</bsdf></shape>')
+    pixels = picture.textures[0].pixels[..., 0]
+    half = len(pixels) // 2
+    for rows, columns, value in ((0, 0, 255), (0, 1, 0), (1, 0, 0), (1, 1, 255)):
+        assert (pixels[rows * half :, columns * half :][:half, :half] == value).all()
+    assert np.allclose(np.ptp(picture.uvs, axis=(0, 1)), (4, 2))

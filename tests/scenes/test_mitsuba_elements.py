@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import scenes
-from scenes import SceneFileError, mitsuba
+from scenes import SceneError, SceneFileError, mitsuba
 from scenes.errors import SceneProblemsError
 from scenes.files.source_file import scene_opened
-from scenes.pictures.daylight import PlaceAndTime, sky, sky_directions, sun_position
+from scenes.pictures.daylight import PlaceAndTime, sky, sky_directions, sun_irradiance, sun_position
 
 BALL = '<shape type="sphere"/>'
 FILM = '<film type="hdrfilm"><integer name="width" value="{}"/><integer name="height" value="{}"/></film>'
@@ -533,3 +533,22 @@ def test_black_bodies(read):
     assert first[0] > first[1] > first[2]
     luminance = np.array([0.2126, 0.7152, 0.0722]) @ first
     assert 683.0 * 106.857 * luminance == pytest.approx(0.5 * 600_000.0, rel=0.02)
+
+
+def test_parameters_are_for_formats_that_have_some(tmp_path):
+    with pytest.raises(SceneError, match=r"a\.obj has no parameters; files have some that end in \.xml"):
+        scenes.load(tmp_path / "a.obj", parameters={"r": "1"})
+
+
+def test_a_serialized_mesh_that_is_not_there(tmp_path, read):
+    (tmp_path / "m.serialized").write_bytes(serialized())
+    with pytest.raises(SceneFileError, match="expected a mesh from 0 to 0, got 1"):
+        read(SERIALIZED.format('<integer name="shape_index" value="1"/>'))
+
+
+def test_a_low_sun_is_weak_and_red():
+    high, low = (sun_irradiance(np.array([math.cos(a), math.sin(a), 0.0]), 3.0) for a in (1.5, 0.1))
+    assert min(high) > 3.0 * max(low)
+    assert low[0] > 2.0 * low[2]
+    assert sun_irradiance(np.array([1.0, -0.01, 0.0]), 3.0) == (0.0, 0.0, 0.0)
+    assert 683.0 * 106.857 * np.dot(high, (0.2126, 0.7152, 0.0722)) == pytest.approx(1e5, rel=0.2)  # lux

@@ -452,3 +452,14 @@ def test_ply_files_are_read_once(scene, tmp_path):
 def test_packed_files(scene, tmp_path):
     (tmp_path / "one.pbrt.gz").write_bytes(gzip.compress(TRIANGLE.encode()))
     assert scene('Include "one.pbrt.gz"', MIRRORED, "a.pbrt.gz").document.triangles == 1
+
+
+def test_texture_coordinates_that_float32_cannot_hold(tmp_path):
+    """No reader of a format looks at them but those of OBJ and PLY."""
+    path = tmp_path / "a.pbrt"
+    path.write_text(
+        'WorldBegin Shape "trianglemesh" "point3 P" [ 0 0 0 1 0 0 0 1 0 ] "point2 uv" [ 0 0 1 0 0 1e30 ] '
+        '"integer indices" [ 0 1 2 ]'
+    )
+    with pytest.raises(SceneFileError, match=r"a\.pbrt.*texture coordinates of what begins here reach beyond 1e\+09"):
+        load(path).at(0.0)

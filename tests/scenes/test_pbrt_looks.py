@@ -422,3 +422,10 @@ def test_power_is_that_of_each_triangle_of_a_mesh(snap):
     picture = snap(f'AreaLightSource "diffuse" "float power" 5 {mesh} AttributeBegin AttributeEnd')
     glowing = np.array([picture.materials[i].emission[0] for i in picture.material_ids])
     assert math.pi * (areas(picture.positions) * glowing)[:2] == pytest.approx([5.0, 5.0], rel=1e-3)
+
+
+def test_lights_in_objects_are_dark(scene):
+    text = f'ObjectBegin "a" AreaLightSource "diffuse" {QUAD} ObjectEnd ObjectInstance "a"'
+    document = scene(text).document
+    assert not any(any(material.emission) for material in document.materials)
+    assert "what shines within an object is dark" in document.notes.lines[0]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from scenes.document import Document, KeyedTriangles, Part
+from scenes.errors import SceneError
 from scenes.facts import describe
 from scenes.meshes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays
 from scenes.meshes.shapes import rectangle, sphere
-from scenes.model import Material
+from scenes.model import Material, Texture
 from scenes.motion.tracks import Track, VisibilityTrack
 from scenes.motion.transforms import WORLD, compose, quaternion
 from scenes.plain import plain
@@ -112,3 +113,11 @@ def test_very_many_instances_are_looked_at_as_boxes(monkeypatch):
     assert sum(made) == 2  # those of the floor
     assert scene.at(0.0).camera == expected
     assert sum(made) > 300
+
+
+def test_textures_are_bounded_together(monkeypatch):
+    monkeypatch.setattr("scenes.document.MAX_ALL_PIXELS", 100)
+    document = Document()
+    assert [document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8))) for _ in range(2)] == [0, 1]
+    with pytest.raises(SceneError, match="its textures have over 100 pixels in all"):
+        document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8)))

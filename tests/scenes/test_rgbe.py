@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenes import SceneFileError
+from scenes.colors.spectra import RGB_OF_XYZ
 from scenes.pictures.environment_file import read_environment
 from scenes.pictures.rgbe import read_rgbe
 
@@ -105,3 +106,8 @@ def test_any_bytes(tmp_path_factory, noise, place):
     else:
         message = ""
     assert "\n" not in message
+
+
+def test_pictures_of_x_y_and_z(tmp_path):
+    (tmp_path / "a.hdr").write_bytes(HEADER.replace(b"rgbe", b"xyze") + b"-Y 2 +X 10\n" + flat())
+    assert np.allclose(read_rgbe(tmp_path / "a.hdr", 1000), np.maximum(COLORS @ RGB_OF_XYZ.T, 0.0), rtol=1e-6)

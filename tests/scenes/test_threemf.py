@@ -111,3 +111,18 @@ def test_off_files_that_are_none(tmp_path, text):
     (tmp_path / "a.off").write_text(text)
     with pytest.raises(SceneFileError, match=r"a.off: (is not a readable OFF file|there are no triangles)"):
         load(tmp_path / "a.off")
+
+
+def test_packages_that_are_none(tmp_path, written):
+    (tmp_path / "b.3mf").write_bytes(b"PK\3\4 nothing")
+    with pytest.raises(SceneFileError, match="is not a readable 3MF file: expected a packed folder"):
+        load(tmp_path / "b.3mf")
+    path = written(model(CORNER, f'<item objectid="1"/>{" " * (1 << 26)}'))
+    with pytest.raises(SceneFileError, match="more than can be packed into them"):
+        load(path)
+
+
+def test_colours_are_noted(written):
+    looks = '<m:colorgroup xmlns:m="y" id="4"><m:color color="#ff0000"/></m:colorgroup>'
+    told = load(written(model(looks + CORNER, '<item objectid="1"/>'))).document.notes.lines
+    assert any(line.endswith("a.3mf: colours of 3MF files are not read") for line in told)

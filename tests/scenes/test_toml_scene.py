@@ -18,6 +18,7 @@ from PIL import Image
 from solids import is_closed, volume
 
 from scenes import Scene, SceneFileError, Snapshot, load
+from scenes.files.written_file import WriteError
 from scenes.keys.tables import Table
 from scenes.keys.values import Key
 from scenes.lights import SpotLight
@@ -685,3 +686,8 @@ def test_the_error_in_the_manual_is_the_one_that_comes(read_text: Callable[[str]
     with pytest.raises(SceneFileError) as caught:
         read_text(RED + "materials.white = {}\n" + objects)
     assert caught.value.message == line
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match=r"cannot write .*: No such file"):
+        write(load("cornell"), tmp_path / "none" / "x.toml")

@@ -4,7 +4,22 @@ import math
 
 import numpy as np
 import pytest
-from usd_file import CAMERA, DARK, DRIVERS, GLOW, SKY, assert_mean, assert_seen, bound, moved, prim, quad, read, surface
+from usd_file import (
+    CAMERA,
+    DARK,
+    DRIVERS,
+    GLOW,
+    SKY,
+    assert_mean,
+    assert_seen,
+    bound,
+    moved,
+    notes_of,
+    prim,
+    quad,
+    read,
+    surface,
+)
 
 from scenes import load
 from scenes.meshes.geometry import areas, double_area_normals
@@ -461,3 +476,15 @@ def test_turns_go_all_the_way_round(tmp_path):
     scene = read(tmp_path, prim("Xform", "x", *moving, children=box), SPAN)
     assert scene.at_frame(3).positions.mean(axis=(0, 1)) == pytest.approx((0, 1, 0), abs=1e-5)
     assert scene.at_frame(9).positions.mean(axis=(0, 1)) == pytest.approx((0, -1, 0), abs=1e-5)
+
+
+def test_a_range_in_which_nothing_moves_is_one_frame(tmp_path):
+    still = ("double3 xformOp:translate.timeSamples = {\n0: (1, 0, 0),\n24: (1, 0, 0)\n}",
+             'uniform token[] xformOpOrder = ["xformOp:translate"]')  # fmt: skip
+    assert read(tmp_path, prim("Cube", "c", *still), SPAN).animation.frames == 1
+    assert read(tmp_path, prim("Cube", "c"), SPAN).animation.frames == 1
+
+
+def test_what_there_is_none_of_is_noted(tmp_path):
+    curves = prim("BasisCurves", "hair", "int[] curveVertexCounts = [2]", "point3f[] points = [(0,0,0),(1,0,0)]")
+    assert "BasisCurves" in notes_of(read(tmp_path, prim("Cube", "c") + curves))

@@ -12,6 +12,7 @@ from renderer.scene.packed_scene import texture_colors, texture_look
 from scenes import load
 from scenes.colors.srgb import decoded
 from scenes.lights import DistantLight
+from scenes.materials import vertex_colors
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.model import Camera, Mesh
 from shaders.textures import lookup, pack_textures
@@ -113,3 +114,9 @@ def test_every_driver_shows_a_linear_ramp(tmp_path, name, driver):
     seen = (pictures[(slice(None), *inner)], expected[inner])
     bound = sidak_bound(seen[1].size)
     assert deviation(*seen, tolerance=0.05 if driver == "photons-only" else 1e-5).max() < bound
+
+
+def test_a_large_mesh_has_means(monkeypatch):
+    monkeypatch.setattr(vertex_colors, "MAX_PATCHES", 1)
+    mesh, texture = with_vertex_colors(mesh_of(2), np.float64([np.eye(3), np.ones((3, 3))]))
+    assert np.allclose(seen(mesh, texture, np.eye(3))[:, 0], [[1 / 3] * 3, [1] * 3], atol=0.004)

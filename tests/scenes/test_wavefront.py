@@ -349,3 +349,10 @@ def test_a_byte_of_zero_is_found_before_all_is_read(tmp_path, monkeypatch):
         file.truncate(1 << 40)
     with pytest.raises(SceneFileError, match=r"a.obj:101: expected text, got a byte of zero"):
         load(path)
+
+
+def test_normals_under_the_name_of_heights(pictures):
+    picture, notes = dressed(pictures, "bump -bm 0.5 n.png\n")
+    (material,) = picture.materials
+    assert (material.normal_map, material.normal_scale, material.bump_map) == (0, 0.5, -1)
+    assert notes == ["m.mtl:2: the picture of bump holds normals, and is read as that of norm"]

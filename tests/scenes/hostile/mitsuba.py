@@ -147,4 +147,18 @@ CASES = [
     files("a mesh of 2^60 triangles", "at most", "a.xml", serialized(1 << 60, b"")),
     files("a mesh that is cut off", "ends within", "a.xml", serialized(1_000, b"")),
     Case("a mesh of 700 MB in 700 kB", inflated, "more than can be packed", is_large=True),
+    xml(
+        "a projector of 1e30", "scale", BALL + '<emitter type="projector"><float name="scale" value="1e30"/></emitter>'
+    ),
+    xml(
+        "an instance of itself",
+        "shapegroup",
+        f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}',
+    ),
+    xml("a merge of itself", "expected shapes", '<shape type="merge" id="a"><ref id="a"/></shape>'),
+    xml(
+        "a temperature of 1e9",
+        "temperature",
+        '<shape type="sphere"><emitter type="area"><blackbody name="radiance" temperature="1e9"/></emitter></shape>',
+    ),
 ]

@@ -98,4 +98,6 @@ CASES = [
         "in the folder",
         world('Shape "plymesh" "string filename" ["../../../../etc/passwd"]\n'),
     ),
+    pbrt("a film of 1e9 columns", "expected", 'Film "rgb" "integer xresolution" [1000000000]\n' + world(BALL)),
+    pbrt("a fov of 180", "fov", 'Camera "perspective" "float fov" [180]\n' + world(BALL)),
 ]

@@ -100,4 +100,6 @@ CASES = [
     usd("a million frames a second", IS_READ, "(\nstartTimeCode = 0\nendTimeCode = 1e9\n)\n" + CUBE),
     usd("a subset of no face", IS_READ, MESH.format("[3]", "[0, 1, 2]", POINTS).replace(
         "\n}", '\ndef GeomSubset "s"\n{\nint[] indices = [-1, 7]\nuniform token familyName = "materialBind"\n}\n}')),
+    usd("fewer corners than counts", "no triangles", MESH.format("[3, 4]", "[0, 1, 2]", POINTS)),
+    usd("a negative count", "no triangles", MESH.format("[-3, 6]", "[0, 1, 2]", POINTS)),
 ]  # fmt: skip
