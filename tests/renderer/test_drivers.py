@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import deviation, opened, passes
-from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, inside_of_lamp_box, lamp_in_box, quad
+from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, inside_of_lamp_box, lamp_in_box, quad
 
 import scenes
 import tracecore
@@ -22,6 +22,7 @@ from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
+from tracecore.workers.pool import WorkerPool
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
@@ -495,3 +496,30 @@ def test_rays_are_counted_once_whoever_joins():
                 pass
             counts.add((made.work.rays.camera, made.work.rays.shadow, made.work.rays.bounce))
     assert len(counts) == 1
+
+
+def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
+    monkeypatch.setattr(WorkerPool, "trace_seconds", 3.0)
+    with opened(lamp_in_box(), "path", max_bounces=1) as made:
+        made.render_pass(0)
+        work = made.work
+        assert work.trace_seconds == 3.0
+        assert (work.wait_seconds, work.bytes_up, work.bytes_down) == (0.0, 32 * work.rays.total, 16 * work.rays.total)
+        assert work.shade_seconds == made._pool.shade_seconds > 0.0
+
+
+def test_photons_suit_the_picture_unless_their_number_is_given():
+    for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
+        assert pass_memory.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
+    for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
+        with opened(lamp_in_box(), "photon", photons=photons) as made:
+            assert made.settings.photons == expected
+            made.render_pass(0)
+            assert made.work.photons.emitted == expected
+
+
+def test_the_furnace_glows_less_when_paths_are_cut():
+    made = passes(furnace(), "path", 8, max_bounces=2)
+    albedo, emission = np.array([0.5, 0.6, 0.75]), np.array([0.5, 0.4, 0.25])
+    # Two surfaces: the one seen, and what shadow rays bring from all others, twice.
+    assert np.all(deviation(made.mean(axis=(1, 2)), emission * (1 + albedo + albedo**2)) < 4.0)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from renderer.bench.error_benchmark import by_driver, error_of, estimated_and_true, slope
+from renderer.bench.error_benchmark import Moments, by_driver, error_of, estimated_and_true, pictures, slope
+from renderer.drivers.driver import RenderSettings
 from renderer.film.film import FLOOR, WORST_SHARE
+from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
 
 def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():
@@ -38,3 +40,20 @@ def test_estimated_noise_is_compared_with_the_error_of_one_picture():
     kept = 0.98  # of the error, without the worst hundredth of the pixels
     assert row["error"] == pytest.approx(kept * 0.05 / (1.0 + FLOOR), rel=0.03)
     assert [row[key] * row["error"] for key in ("least", "estimated", "most")] == pytest.approx([0.03, 0.05, 0.2])
+
+
+def test_moments_double():
+    moments = Moments(first=1.0, last=30.0)
+    assert [moments.after(s) for s in (0.5, 1.0, 2.5, 16.0)] == [1.0, 2.0, 4.0, 32.0]
+
+
+def test_the_last_picture_is_that_of_all_the_time():
+    settings = RenderSettings(width=8, height=6)
+    with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
+        seen = [
+            (seconds, film.passes)
+            for seconds, film in pictures(context, "path", settings, Moments(first=0.1, last=0.3))
+        ]
+    assert len(seen) >= 2
+    assert seen[-1][0] >= 0.3
+    assert [passes for _, passes in seen] == sorted({passes for _, passes in seen})

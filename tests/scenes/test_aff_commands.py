@@ -328,3 +328,9 @@ def test_kitchen(kitchen_file):
 
 def test_zero_rotation_about_no_axis(snap):
     assert snap("xs 1 1 1  0 0 0 0  1 0 0 { " + TRIANGLE + "}").positions[0, 0].tolist() == [1, 0, 0]
+
+
+def test_textured_triangle_patch(snap):
+    picture = snap("ttp t.ppm  0 0 0 0 1 0 0 0  1 0 0 0 1 0 1 0  0 1 0 0 1 0 0 0.25")
+    assert (picture.normals == [0, 1, 0]).all()
+    assert picture.uvs[0, 2].tolist() == [0, 0.25]

@@ -568,3 +568,16 @@ def test_unknown_formats_list_those_there_are(tmp_path):
         SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb \.xml"
     ):
         export(scene(animated()), tmp_path / "copy.stl", 0.0)
+
+
+def test_materials_of_obj(tmp_path):
+    """AFF's clear surfaces are glass alone to who reads MTL as this project does."""
+    snapshot = written(animated(), tmp_path, ".obj").at(0.0)
+    found = {material.name: material for material in snapshot.materials}
+    paint = MATERIALS[PAINT]
+    assert found["paint"].kind == "nff"
+    assert [getattr(found["paint"], name) for name in NUMBERS] == [getattr(paint, name) for name in NUMBERS]
+    assert (found["glass"].kind, found["glass"].ior) == ("dielectric", 1.52)
+    assert found["glass"].transmittance == pytest.approx(0.9)
+    assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, animated().textures[1].pixels)
+    assert np.array_equal(snapshot.textures[found["window"].texture].pixels, animated().textures[0].pixels)

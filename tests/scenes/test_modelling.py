@@ -5,7 +5,7 @@ import pytest
 
 from scenes.meshes.geometry import areas, corner_arrays, double_area_normals, unit
 from scenes.meshes.shapes import arc, box, curve, lathe
-from scenes.shipped.modelling import frame, joined, level, loft, moved, pose, rounded, tube, upright
+from scenes.shipped.modelling import frame, joined, level, loft, moved, pose, rounded, skin, tube, upright
 
 BALL = lathe(arc((0.0, 0.0), 2.0, (-90.0, 90.0), 16), 32, 0)
 RING = lathe(arc((1.0, 0.0), 0.25, (0.0, 360.0), 32), 64, 0)
@@ -88,3 +88,8 @@ def test_moved_and_joined_keep_shapes_and_materials():
     assert both.material == 7
     assert volume(both) == pytest.approx(volume(first) + volume(second))
     assert positions_of(both)[12:, :, 0].mean() == pytest.approx(5.0, abs=0.01)
+
+
+def test_skins_are_open():
+    ring = level(rounded(1.0, 1.0, 0.2), 0.0)
+    assert len(skin([ring, ring + [0.0, 1.0, 0.0]], 0).triangles) == 2 * len(ring)

@@ -78,3 +78,14 @@ def test_every_row_is_whole(name: str) -> None:
     row = find_strategy(name)
     assert row.source.is_file()
     assert row.citation
+
+
+def test_name_taken() -> None:
+    with pytest.raises(KernelError, match="'while-while' is registered already"):
+        register_strategy(find_strategy("while-while"))
+
+
+def test_registered_is_found_and_listed_last() -> None:
+    mine = register_strategy(replace(find_strategy("while-while"), name="mine"))
+    assert find_strategy("mine") is mine
+    assert strategy_names()[-1] == "mine"
