@@ -18,7 +18,7 @@ LONGEST = (
     "tracecore/test_kernels.py",
     "renderer/test_lanes.py",
     "renderer/test_shared_pictures.py",
-    "renderer/test_check.py",
+    "renderer/test_mitsuba_pictures.py",
     "renderer/test_custom_shaders.py",
     "renderer/test_bench_commands.py",
     "renderer/test_light_transport.py",
