@@ -5,6 +5,7 @@ import http.client
 import logging
 import os
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -415,3 +416,22 @@ def test_the_viewer_answers_its_own_page_alone(server: ViewerServer) -> None:
         assert status_of(server, "GET", f"/{token}/{path}", own) == 404
     for method in ("PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT"):
         assert status_of(server, method, f"/{token}/", own) == 501
+
+
+def test_processes_are_started_in_three_places_alone() -> None:
+    """Whoever starts one more adds it to those above."""
+    starting = re.compile(
+        r"subprocess\.(Popen|run|call|check_\w+)\(|multiprocessing|ProcessPool|os\.(system|popen|exec\w+|spawn\w+)\("
+        r"|posix_spawn|os\.fork|create_subprocess"
+    )
+    found = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if starting.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {
+        "tracecore/child_process.py",
+        "tracecore/emulator/library.py",  # g++
+        "tracecore/analysis/machine_code.py",  # nvdisasm, by the whole path of it
+    }

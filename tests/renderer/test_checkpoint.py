@@ -1,5 +1,6 @@
 """A picture goes on from its checkpoint with the same bits, and from nothing that is not its own checkpoint."""
 
+import hashlib
 import json
 import os
 import signal
@@ -30,7 +31,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.run.picture.pass_loop import expose
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import PassLimits
-from renderer.run.resuming import checkpoint_file, checkpoints
+from renderer.run.resuming import checkpoint_file, checkpoints, sealed_file
 from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
@@ -383,3 +384,11 @@ def test_what_a_signal_has_ended_goes_on_with_the_same_bits(name: str, killed: P
         assert path.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
     assert not checkpoint_file.checkpoint_path(path).exists()
     assert not checkpoint_file.path_before(checkpoint_file.checkpoint_path(path)).exists()
+
+
+def test_a_whole_file_of_an_older_version_is_refused(written: Path) -> None:
+    content = written.read_bytes()[: -sealed_file.DIGEST_BYTES].replace(b"checkpoint 2", b"checkpoint 1", 1)
+    older = written.with_name("older")
+    older.write_bytes(content + hashlib.blake2b(content, digest_size=sealed_file.DIGEST_BYTES).digest())
+    with pytest.raises(CheckpointError, match="no checkpoint of this version"):
+        checkpoint_file.read(older, key_of)

@@ -732,3 +732,14 @@ def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> N
     assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
     np.testing.assert_array_equal(read_picture(tmp_path / f"a{suffix}").image, np.ones((3, 4, 3)))
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [f"a{suffix}", f"a{suffix}.json"]
+
+
+def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
+    picture = []
+    for threads, batch in ((1, 4096), (3, 256)):
+        path = tmp_path / f"{threads}.png"
+        common = ("--size", "16x12", "--passes", "2", "--photons", "500", "--device", "cpu", "--quiet")
+        tracing = ("--threads", str(threads), "--batch-rays", str(batch))
+        assert run("render", "cornell", "-o", path, *common, *tracing) == 0
+        picture.append(path.read_bytes())
+    assert picture[0] == picture[1]

@@ -523,3 +523,28 @@ def test_the_furnace_glows_less_when_paths_are_cut():
     albedo, emission = np.array([0.5, 0.6, 0.75]), np.array([0.5, 0.4, 0.25])
     # Two surfaces: the one seen, and what shadow rays bring from all others, twice.
     assert np.all(deviation(made.mean(axis=(1, 2)), emission * (1 + albedo + albedo**2)) < 4.0)
+
+
+def test_occlusion_in_the_corner_of_two_walls_is_a_half():
+    walls = np.concatenate(
+        [quad((0, 0, 0), (9, 0, 0), (9, 9, 0), (0, 9, 0)), quad((0, 0, 0), (0, 9, 0), (0, 9, 9), (0, 0, 9))]
+    )
+    camera = Camera(eye=(1e-3, 4.5, 1.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-4)
+    made = passes(flat_snapshot(walls, [Material()], camera=camera), "ao", 40)
+    assert np.all(deviation(made.mean(axis=(1, 2)), 0.5 * np.ones(3), 2e-3) < 4.0)
+
+
+def test_eight_shadow_rays_are_independent():
+    """Light from eight lamps at one place varies by an eighth of what one lamp as bright as all varies by."""
+    lamp = quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1))[:1]
+    variances = []
+    for count in (1, 8):
+        glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(8.0 / count, 8.0 / count, 8.0 / count))
+        snapshot = flat_snapshot(
+            np.concatenate([BIG_FLOOR, np.repeat(lamp, count, axis=0)]),
+            [Material(diffuse=(0.5, 0.5, 0.5)), glowing],
+            material_ids=np.repeat([0, 1], [2, count]),
+            camera=STRAIGHT_DOWN,
+        )
+        variances.append(passes(snapshot, "path", 10, max_bounces=1)[..., 0].var())
+    assert 0.7 < 8.0 * variances[1] / variances[0] < 1.4

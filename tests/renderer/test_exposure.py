@@ -33,3 +33,8 @@ def test_without_a_curve_it_is_darker_rather_than_burnt() -> None:
     light = picture(*[0.18] * 90, *[3.0] * 10)
     mapping = metered(light, "linear")
     assert mapping.exposure == pytest.approx(-np.log2(3.0), abs=0.06)
+
+
+def test_black_does_not_count_and_black_alone_stays() -> None:
+    assert metered(picture(0.0, 0.18, 0.0), "reinhard").exposure == 0.0
+    assert metered(picture(0.0), "linear") == ToneMapping(curve="linear")

@@ -106,3 +106,8 @@ def test_what_a_ray_meets_has_the_density_of_the_cone():
         assert light_pdf(found, 0, point, direction, 1.0) == pytest.approx(expected / solid_angle)
         assert light_pdf(found, 0, point, (sine, 0.0, -direction[2]), 1.0) == 0.0
     assert light_pdf(found, 0, (0.0, 0.0, 1.39), (0.0, 0.0, -1.0), 1.0) == 0.0
+
+
+def test_a_ball_is_found_whatever_the_place_and_size():
+    for middle, radius in (((300.0, -200.0, 50.0), 0.3), ((0.0, 0.0, 0.0), 1e-4), ((1e3, 0.0, 0.0), 5e2)):
+        assert lamp_kinds(sphere(middle, radius, 4)) == [SPHERE]

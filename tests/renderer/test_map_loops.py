@@ -311,3 +311,9 @@ def test_tangents_lie_along_the_texture():
             along_u = (edges @ np.linalg.inv(to_uv))[:, 0]
             along_u -= normal * (normal @ along_u)
             assert tangent == pytest.approx(along_u / np.linalg.norm(along_u), abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 17, 100, CHUNK])
+def test_chunks_of_all_sizes(count):
+    chunk, mapped, found = looked(triangles(RICH, filter="mip"), count=count, width=1.0)
+    assert listed(chunk, mapped, "shading") == pytest.approx(normals_of(found), abs=2e-5)

@@ -349,3 +349,21 @@ def test_every_photon_on_tilted_normals_is_accounted_for():
         made.render_pass(0)
         photons = made.work.photons
     assert photons.emitted == photons.absorbed + photons.escaped + photons.terminated == 20_000
+
+
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_bytes_are_srgb_unless_they_are_linear(is_linear):
+    hit = hit_at(square(Material(diffuse=WHITE, texture=0), constant(188, 188, 188), is_linear=is_linear))
+    assert hit.parameters.diffuse[0] == pytest.approx(188 / 255 if is_linear else 0.5028864580, rel=1e-6)
+
+
+def test_the_mean_of_a_roughness_map_multiplies_roughness():
+    rough = Material(kind="metal", specular=WHITE, roughness=0.6)
+    mapped = hit_at(square(replace(rough, roughness_map=0), constant(*HALF), is_linear=True)).parameters
+    assert mapped.alpha == pytest.approx((0.6 * MEAN) ** 2, rel=1e-6)
+
+
+def test_the_nearest_texel_alone():
+    textures = pack_scene(square(Material(texture=0), ROW, filter="nearest", is_linear=True)).surfaces.textures
+    for u, byte in {0.0: 0, 0.249: 0, 0.251: 100, 0.74: 200, 0.76: 250, 1.01: 0, -0.01: 250}.items():
+        assert 255.0 * lookup(textures, 0, u, 0.5)[0] == pytest.approx(byte, abs=1e-4)

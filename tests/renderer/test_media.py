@@ -205,3 +205,18 @@ def test_points_know_which_solids_they_are_in():
     assert (np.array(found) == inside)[is_clear].all()
     in_both = inside.all(axis=1) & (np.linalg.norm(points, axis=1) < 0.8)
     assert set(stacks[in_both]) == {0x0102}  # the inner one is on top
+
+
+def test_a_bubble_with_a_priority_is_empty():
+    parts = [(plate(-0.2), GLOWING), (block(0.0, 1.0), solid(AMBER))]
+    bubble = (block(0.4, 0.7, 0.5), solid(priority=1))
+    np.testing.assert_allclose(made_by(scene(*parts, bubble), "path"), np.exp(-0.7 * AMBER), rtol=1e-4)
+    sheets = (bubble[0], solid())
+    np.testing.assert_allclose(made_by(scene(*parts, sheets), "path"), np.exp(-AMBER), rtol=1e-4)
+
+
+def test_endless_absorption_leaves_nothing():
+    """Below an endless surface of water the eye looks down."""
+    red_left = solid((0.0, 0.7, 1.5), 1.33)
+    seen = scene((plate(1.0, half=100.0), red_left), camera=from_height(0.5), background=(0.2, 0.3, 0.4))
+    np.testing.assert_allclose(made_by(seen, "path"), (0.2, 0.0, 0.0), rtol=1e-6)

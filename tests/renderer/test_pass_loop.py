@@ -329,3 +329,20 @@ def test_programs_are_told_by_lines_of_json(capsys):
     assert (first["passes"], second["passes"], first["of"]) == (1, 2, 2)
     assert first.keys() == {"event", "picture", "passes", "of", "seconds", "rays", "rays_per_second"}
     assert saved == {"event": "saved", "picture": "a.png", "passes": 2, "finished": True}
+
+
+def test_signals_held_back_are_noted() -> None:
+    with interruptible(), held_back():
+        assert not interrupted()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt), let_through():
+            pytest.fail("it came before")
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with interruptible():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN

@@ -337,3 +337,19 @@ def test_light_in_a_mirror_is_stored_at_its_share():
     angle = 4.0 * np.arctan(half * half / (1.75 * np.sqrt(1.75**2 + 2.0 * half * half)))
     expected = photons * 0.5 * angle / (4.0 * np.pi)
     assert abs(len(stored) - expected) < 4.0 * np.sqrt(expected)
+
+
+def test_a_range_is_a_part_of_the_whole():
+    shoot = Shooter(lamp_in_box())
+    whole, _ = shoot(3_000)
+    parts = [shoot(1_000, first=first)[0] for first in (0, 1_000, 2_000)]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("lights", [(LAMP,), LAMPS])
+def test_fresh_photons_are_the_same_wherever_they_begin(lights):
+    """Each photon alone, behind any number of paths that go on, in front of a whole vector and in it."""
+    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
+    expected, _ = shoot(300)
+    for capacity in (*range(9, 41, 4), 230, 255):
+        assert np.array_equal(shoot(300, (capacity,))[0], expected)

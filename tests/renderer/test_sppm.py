@@ -124,3 +124,9 @@ def test_errors_fall_as_published(driver, slope):
     made = passes(furnace(), driver, max(COUNTS), **settings)
     errors = [np.std(made[:n].mean(axis=0), axis=(0, 1)).mean() for n in COUNTS]
     assert np.polyfit(np.log(COUNTS), np.log(errors), 1)[0] == pytest.approx(slope, abs=0.05)
+
+
+def test_a_disc_without_photons_stays():
+    discs = shrunk(Discs(0, np.full(2, 0.25), np.array([0.0, 4.0])), np.zeros(2))
+    assert discs.radius2.tolist() == [0.25, 0.25]
+    assert shrunk(discs, np.array([3.0, 0.0])).radius2.tolist() == pytest.approx([0.25 * SHRINK_ALPHA, 0.25])

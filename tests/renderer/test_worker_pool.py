@@ -318,3 +318,12 @@ def test_an_interrupt_ends_a_render_in_the_midst_of_a_pass(tmp_path, threads):
     assert done.returncode == 130, done.stderr
     assert "before the first pass" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(60, method="thread")
+def test_a_device_that_dies_is_an_error_at_once():
+    with PlayedTracer(WALL, threads=2, silent=True) as tracer:
+        pool = WorkerPool(tracer, batch_rays=256)
+        threading.Timer(0.3, lambda: setattr(tracer, "dies", True)).start()
+        with pytest.raises(KernelError, match="the device has died"):
+            run_shots(pool, 20)

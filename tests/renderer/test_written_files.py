@@ -22,7 +22,7 @@ import pytest
 from data_files import data_text
 from PIL import Image
 
-from renderer.atomic_file import check_outputs, check_replaceable, write_each, write_whole
+from renderer.atomic_file import atomic_file, check_outputs, check_replaceable, write_each, write_whole
 from renderer.bench import picture_report, plot
 from renderer.bench.figure_file import write_figures
 from renderer.bench.page import Circumstances, Figure
@@ -560,3 +560,27 @@ def test_a_frame_that_is_damaged_is_not_kept(damage: Callable[[Path], object], t
     assert finished_frame(path, lambda passes: "another") is None
     damage(path)
     assert finished_frame(path, keys.__getitem__) is None
+
+
+def test_errors_of_other_files_are_not_renamed(tmp_path: Path) -> None:
+    def write() -> None:
+        with atomic_file(tmp_path / "a"):
+            (tmp_path / "input").read_bytes()
+
+    with pytest.raises(FileNotFoundError):
+        write()
+
+
+def test_neither_over_other_files_that_a_command_reads(tmp_path: Path) -> None:
+    path = tmp_path / "plugin.py"
+    path.touch()
+    for inputs in ({"plugin": [path]}, {"replay": path}, {"reference": path}):
+        with pytest.raises(UsageError, match="reads it"):
+            load_for(argparse.Namespace(scene="cornell", json=path, **inputs))
+
+
+@pytest.mark.parametrize("name", sorted({parser.prog for parser in all_parsers()}))
+def test_every_command_that_writes_files_can_be_told_what_it_replaces(name: str) -> None:
+    (parser,) = (one for one in all_parsers() if one.prog == name)
+    takes = {action.dest for action in parser._actions}
+    assert ("replace" in takes) == bool(takes & {*WRITTEN, "to"})

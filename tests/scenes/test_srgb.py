@@ -21,3 +21,9 @@ def test_srgb_is_decoded_by_the_standard(byte, linear):
 )
 def test_srgb_is_encoded_by_the_standard(linear: float, value: float) -> None:
     assert encoded(np.array([linear]))[0] == pytest.approx(value, abs=1e-6)
+
+
+def test_encoding_undoes_decoding():
+    """For all bytes to half a step and better."""
+    values = np.arange(256, dtype=np.uint8)
+    np.testing.assert_allclose(encoded(decoded(values)) * 255.0, values, atol=1e-2)

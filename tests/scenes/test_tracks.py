@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenes.motion.tracks import RotationTrack, VectorTrack, find_segment, slerp
+from scenes.motion.tracks import RotationTrack, VectorTrack, VisibilityTrack, find_segment, slerp
 from scenes.motion.transforms import compose, quaternion, rotation
 
 X, Y, Z = np.eye(3)
@@ -115,3 +115,19 @@ def test_slerp_is_even_along_the_arc():
     quarter, half = slerp(np.array([p, p]), np.array([q, -p]), np.array([0.25, 0.5]))
     assert np.allclose(quarter, quaternion(Z, 22.5))
     assert np.allclose(np.linalg.norm(half), 1.0)
+
+
+def test_full_tension_stops_at_the_keys():
+    track = vector_track(range(4), [5, 0, 1, -7], np.tile([1.0, 0.0, 0.0], (4, 1)))
+    assert track.at(1.5)[0] == pytest.approx(0.5)
+    assert track.at(1.25)[0] == pytest.approx(3 * 0.25**2 - 2 * 0.25**3)
+
+
+def test_visibility_steps_and_starts_seen():
+    track = VisibilityTrack(np.array([1.0, 2.0]), np.array([False, True]))
+    assert [track.at(t) for t in (0.0, 1.0, 1.5, 2.0, 9.0)] == [True, False, False, True, True]
+
+
+def test_steps_take_the_short_way_where_angles_start_again():
+    track = rotation_track(range(6), [Z] * 6, [0.0, 90.0, 180.0, 270.0, 0.0, 90.0])
+    assert np.allclose(rotation(track.at(3.5)), rotation(quaternion(Z, 315.0)))

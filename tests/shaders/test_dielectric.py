@@ -89,3 +89,14 @@ def test_light_runs_the_same_way_back(eta):
         back = refract((wi[0], wi[1], -wi[2]), 1.0 / eta)
         assert (back[0], back[1], -back[2]) == pytest.approx(wo, abs=1e-9)
         assert fresnel(-wi[2], 1.0 / eta) == pytest.approx(fresnel(wo[2], eta), abs=1e-9)
+
+
+def test_everything_is_reflected_at_grazing_incidence():
+    assert fresnel(1e-9, 1.5) == pytest.approx(1.0, abs=1e-7)
+
+
+def test_equal_indices_let_everything_straight_through():
+    for angle in ANGLES:
+        wo = arriving(angle)
+        assert fresnel(wo[2], 1.0) == pytest.approx(0.0, abs=1e-12)
+        assert refract(wo, 1.0) == pytest.approx((-wo[0], -wo[1], -wo[2]))

@@ -96,3 +96,12 @@ def test_powers():
     assert power(0.0, 0.0) == 1.0
     assert power(0.0, 2.0) == 0.0
     assert power(1.0, 300.0) == 1.0
+
+
+def test_quarters_of_a_turn_are_exact():
+    assert [sine_cosine(turns) for turns in (0.0, 0.25, 0.5, 0.75)] == [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+def test_angles_of_axes_are_exact():
+    assert [turns_to(x, y) for x, y in ((1, 0), (0, 1), (-1, 0), (-1, -0.0), (0, -1))] == [0, 0.25, 0.5, 0.5, -0.25]
+    assert turns_to(0.0, 0.0) == turns_to(-0.0, -0.0) == 0.0

@@ -295,3 +295,27 @@ def test_a_point_within_a_ball_gets_no_light():
         rows = arriving(lights, point, UP, 50)
         assert np.isfinite(rows).all()
         assert not rows[:, 4:8].any()
+
+
+def test_irradiance_by_two_points_is_the_sum():
+    lights = pack_lights([point_row((3.0, 0.0, 4.0), (50.0, 25.0, 0.0)), point_row((0.0, 0.0, 2.0), (1.0, 2.0, 3.0))])
+    assert_mean(irradiance(lights, BLACK, UP), (1.6 + 0.25, 0.8 + 0.5, 0.75))
+
+
+def test_irradiance_by_a_small_far_triangle_is_l_a_cos_cos_over_d_squared():
+    corners = np.array([(0.0, 0.0, 0.0), (0.0, 0.01, 0.0), (0.01, 0.0, 0.0)]) + np.array((3.0, 0.0, 4.0))
+    lights = pack_lights([triangle_row(corners, (1e6, 1e6, 1e6))])
+    expected = 1e6 * 5e-5 * 0.8 * 0.8 / 25.0
+    assert irradiance(lights, BLACK, UP).mean() == pytest.approx(expected, rel=3e-3)
+
+
+def test_the_last_number_chooses_a_light_with_power_however_the_sum_rounds():
+    strengths = np.append(np.random.default_rng(8).random(999), (0.0, 0.0))
+    lights = pack_lights([point_row(UP, (s, s, s)) for s in strengths])
+    assert choose(lights, LAST) == 998
+    assert lights.cumulative[-1] == 1.0
+
+
+def test_a_point_in_the_plane_of_a_triangle_gets_nothing():
+    light = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), (9.0, 9.0, 2.0), (0.5, 0.5, 0.5))
+    assert light.irradiance == BLACK

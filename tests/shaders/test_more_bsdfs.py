@@ -538,3 +538,30 @@ def test_white_brushed_metal_loses_what_its_page_says(roughness, anisotropy, lea
     ]  # fmt: skip
     assert least < min(kept)
     assert max(kept) < most
+
+
+def test_nff_never_sums_to_more_than_one():
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        colors, through = random.random((2, 3)), float(random.uniform(-0.5, 1.0))
+        given, exponent = colors.sum(axis=0) + max(through, 0.0), random.uniform(0.0, 255.0)
+        packed = nff.pack(material(**dict(zip(("diffuse", "specular"), map(tuple, colors), strict=True)),
+            exponent=exponent, transmittance=through))  # fmt: skip
+        assert np.sum(packed[:4], axis=0) == pytest.approx(given / max(1.0, given.max()))
+        assert min(map(min, packed[:4])) >= 0.0
+
+
+def test_lobes_are_chosen_by_what_they_would_carry():
+    red_and_blue = nff.Nff((1.0, 0.0, 0.0), BLACK, (0.0, 0.0, 1.0), BLACK, 0.0, 1.0)
+    for carried, share in (((1.0, 1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0), ((3.0, 0.0, 1.0), 0.25)):
+        seen = seen_from(slanted(0.7), carried=carried)
+        lobe = drawn(nff.BSDF, red_and_blue, seen, 10_000)[2]
+        assert np.mean(lobe == LOBE_SHARP) == pytest.approx(share, abs=0.02)
+
+
+def test_the_phong_lobe_reflects_its_color_where_it_stays_above():
+    for exponent in (0.0, 1.0, 20.0, 100.0):
+        phong = nff.Nff(BLACK, (0.5, 0.25, 1.0), BLACK, BLACK, exponent, 1.0)
+        np.testing.assert_allclose(reflected(nff.BSDF, phong, seen_from((0.0, 0.0, 1.0))), phong.phong, rtol=2e-4)
+        albedo = as_array(nff.albedo, phong, (0.0, 0.0, 1.0))
+        np.testing.assert_allclose(albedo, phong.phong, rtol=1e-6)

@@ -506,3 +506,31 @@ def test_light_of_a_ball_in_loops_is_that_of_its_cone(point):
     np.testing.assert_allclose(rows[:, 5:] * rows[:, 4:5], np.tile((1.0, 0.5, 2.0), (2000, 1)), rtol=1e-5)
     ends = np.array(point) + rows[:, :3] * rows[:, 3:4] / SHADOW_END - (1.0, 2.0, 5.0)
     np.testing.assert_allclose(np.linalg.norm(ends, axis=1), 2.0, rtol=1e-2)
+
+
+@pytest.mark.parametrize(("inner", "outer"), [(0.0, 40.0), (40.0, 40.0), (10.0, 180.0), (0.0, 0.0)])
+def test_spots_of_extreme_angles(inner, outer):
+    cosines = (math.cos(math.radians(inner)), math.cos(math.radians(outer)))
+    lights = pack_lights([point_row((9.0, 9.0, 9.0), (1.0, 1.0, 1.0)), spot_row(AXIS, AXIS, (1.0, 1.0, 1.0), cosines)])
+    assert np.isfinite(lights.probability).all()
+    if lights.probability[1] > 0.0:
+        rows = emitted(lights, 1, 2000)
+        assert np.isfinite(rows).all()
+        assert np.all(rows[:, 3:6] @ AXIS > cosines[1] - 1e-6)
+
+
+def test_a_sky_is_turned_with_its_axes():
+    sky = np.zeros((2, 4, 3), np.float32)
+    sky[0, 2] = 1.0  # up, between -z and +x of the image
+    rows = sampled(sky_lights(sky), (0.0, 0.0, 0.0), 500)
+    own = rows[:, :3] @ TURNED.T
+    assert np.all(own[:, 1] > 0.0)
+    assert np.all(own[:, 0] > 0.0)
+    assert np.all(own[:, 2] < 0.0)
+
+
+def test_a_black_sky_is_never_chosen():
+    lights = sky_lights(np.zeros((3, 6, 3), np.float32), point_row(AXIS, (1.0, 1.0, 1.0)))
+    assert lights.probability.tolist() == [1.0, 0.0]
+    assert light_pdf(lights, 1, AXIS, (0.0, 1.0, 0.0), 1.0) == 0.0
+    assert np.isfinite(lights.environment.rows).all()

@@ -9,7 +9,15 @@ import pytest
 from shaders.compilation import compiled
 from shaders.float32 import Float32
 from shaders.random import hash4, hash_key, random4, unit32
-from shaders.sampling import cosine_hemisphere, cosine_power, lambertian, power_heuristic, uniform_cone, uniform_sphere
+from shaders.sampling import (
+    cosine_hemisphere,
+    cosine_power,
+    lambertian,
+    power_heuristic,
+    uniform_cone,
+    uniform_sphere,
+    uniform_triangle,
+)
 
 DRAWS, CELLS = 300_000, 12
 SPHERE, COSINE, POWER, CONE = range(4)
@@ -148,3 +156,24 @@ def test_the_power_heuristic_squares():
     assert power_heuristic(2.0, 1.0) == pytest.approx(0.8)
     assert power_heuristic(0.0, 1.0) == 0.0
     assert power_heuristic(0.0, 0.0) == 0.0
+
+
+@compiled
+def triangle_points(pairs):
+    """(n, 2) weights of the second and third corner."""
+    points = np.empty((len(pairs), 2))
+    for i in range(len(pairs)):
+        points[i] = uniform_triangle(pairs[i, 0], pairs[i, 1])
+    return points
+
+
+@of_both_kinds
+def test_uniform_triangle(kind, assert_fits):
+    """Cells of a square grid under the diagonal hold twice the points of those that it halves."""
+    points = triangle_points(uniform_pairs(kind))
+    assert points.min() > 0.0
+    assert points.sum(axis=1).max() < 1.0 + 1e-7
+    counts = np.histogram2d(*points.T, bins=8, range=((0.0, 1.0), (0.0, 1.0)))[0]
+    below = np.add.outer(np.arange(8), np.arange(8))
+    expected = np.where(below < 7, 2.0, np.where(below == 7, 1.0, 0.0)) / 64.0
+    assert_fits(counts, expected * DRAWS, TESTS)

@@ -6,7 +6,18 @@ import numba
 import numpy as np
 import pytest
 
-from shaders.random import HALF_BITS, LOW, NO_PASS, STREAM_CAMERA, STREAM_LIGHT, pascal, philox, sobol_bits, unit
+from shaders.random import (
+    HALF_BITS,
+    LOW,
+    NO_PASS,
+    STREAM_CAMERA,
+    STREAM_LIGHT,
+    pascal,
+    philox,
+    reversed_bits,
+    sobol_bits,
+    unit,
+)
 
 
 @numba.njit
@@ -88,3 +99,8 @@ def test_each_purpose_has_points_of_its_own(other):
 def test_a_number_depends_on_no_other_pass():
     few, many = points(10, 1, 2, STREAM_LIGHT, 0), points(100, 1, 2, STREAM_LIGHT, 0)
     assert np.array_equal(few, many[:10])
+
+
+def test_bits_are_reversed():
+    for value in (0, 1, 0x80000000, 0x12345678, 0xFFFFFFFF):
+        assert int(reversed_bits(np.uint32(value))) == int(f"{value:032b}"[::-1], 2)

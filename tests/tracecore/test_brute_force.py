@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tracecore.rays import Floats, make_rays
+from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer, _minor, fma, is_valid
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -120,3 +120,20 @@ def test_rays_in_the_plane_of_a_triangle_hit_it_where_it_is() -> None:
         pad = 2.0**-19 * np.maximum(np.abs(rays[hit, 0:3]).max(axis=1), np.abs(triangle).max())[:, None]
         assert (points >= triangle.min(axis=0) - pad).all()
         assert (points <= triangle.max(axis=0) + pad).all()
+
+
+@pytest.mark.parametrize(
+    ("origin", "direction", "t_min", "t_max"),
+    [
+        ((0.75, 0.5, 1), (0, 0, -1), 0, np.inf),
+        ((0.25, 0.25, 1), (0, 0, 1), 0, np.inf),
+        ((0.25, 0.25, 1), (0, 0, -1), 1, np.inf),
+        ((0.25, 0.25, 1), (0, 0, -1), 0, 1),
+        ((-1, 0.25, 0), (1, 0, 0), 0, np.inf),
+    ],
+    ids=["beside", "behind", "at t_min", "at t_max", "in the plane"],
+)
+def test_misses_known_by_hand(origin: Floats, direction: Floats, t_min: float, t_max: float) -> None:
+    hit = BruteForceTracer(CORNER).closest_hit(make_rays([origin], [direction], t_min, t_max))
+    assert hit[0, :3].tolist() == [np.inf, 0, 0]
+    assert hit.view(np.uint32)[0, 3] == MISS

@@ -257,3 +257,16 @@ def test_nearer_children_are_visited_first(axis: int, side: float) -> None:
     distances = np.uint32(entries >> 32).view(np.float32)
     assert len(entries) == 8
     np.testing.assert_allclose(distances, np.arange(7, -1, -1) + hits[0, 0], atol=0.08)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 8, 9])
+def test_few_triangles(count: int) -> None:
+    triangles = soup(count)
+    target = on_surface(soup(max(count, 1)))
+    origin, _ = random_rays()
+    hits = assert_same_bits(triangles, make_rays(origin, target - origin.astype(np.float32)))
+    assert (prim_ids(hits) != MISS).any() == (count > 0)
+
+
+def test_no_rays() -> None:
+    assert assert_same_bits(soup(), make_rays(np.zeros((0, 3)), np.zeros((0, 3)))).shape == (0, 4)

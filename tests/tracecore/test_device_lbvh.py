@@ -27,7 +27,7 @@ from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
-from tracecore.errors import DeviceError, KernelError
+from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategies import find_strategy
@@ -354,3 +354,17 @@ class TestOnGpu:
     def test_hits(self) -> None:
         with GpuTracer(CASE.triangles, "while-while", builder="lbvh") as tracer:
             assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+
+
+def test_without_room_for_building_nothing_is_launched(cuda: FakeCuda) -> None:
+    cuda.free_bytes = 50_000
+    with pytest.raises(DeviceError, match=r"500 triangles whose tree the GPU builds take 0\.00 GB"):
+        open_gpu()
+    assert cuda.devices[0].launches == 0
+
+
+def test_a_corner_that_is_not_finite_is_refused(device: CudaDevice) -> None:
+    triangles = few(5).copy()
+    triangles[3, 1, 2] = np.nan
+    with pytest.raises(TriangleError, match="triangle 3 has a corner that is not finite"):
+        device_lbvh.build(device, triangles, LEAVES)

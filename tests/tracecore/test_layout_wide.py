@@ -13,7 +13,7 @@ from tracecore.bvh.wide import EMPTY, collapse
 from tracecore.checks.ray_cases import Floats, soup
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
-from tracecore.layout import wide
+from tracecore.layout import bvh2, bvh4, compressed8, wide
 from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, WIDTHS
 from tracecore.precision import padded
@@ -150,3 +150,18 @@ def test_every_struct_is_checked_by_the_compiler() -> None:
     headers = "".join((KERNELS / name).read_text() for name in ("wide.cuh", "packed_row.cuh"))
     asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
     assert asserted == {name for name in LAYOUTS[8].defines if name.endswith("_BYTES")}
+
+
+def test_any_number_of_threads_packs_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    triangles = soup(9000)
+    trees = {max_leaf: build(triangles, max_leaf=max_leaf) for max_leaf in (1, 4)}
+    packs = [(1, compressed8.pack), (4, bvh2.pack), (4, bvh4.pack), (4, LAYOUTS[8].pack)]
+    monkeypatch.setattr("tracecore.bvh.wide.LEVEL_PIECE", 100)
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr("tracecore.threads.usable_cores", lambda cores=cores: cores)
+        found.append([pack(trees[max_leaf], triangles) for max_leaf, pack in packs])
+    for one, other in zip(*found, strict=True):
+        assert (one.scalars, one.nodes, one.stack) == (other.scalars, other.nodes, other.stack)
+        for name in one.arrays:
+            assert one.arrays[name].tobytes() == other.arrays[name].tobytes(), name

@@ -9,6 +9,7 @@ import pytest
 
 import tracecore
 from tracecore.checks.ray_cases import box_room, random_rays
+from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.rays import Query
 
@@ -120,3 +121,25 @@ def test_the_photon_tracer_of_the_documentation_keeps_its_energy() -> None:
     assert abs(len(landed) - mean) < 4.0 * deviation
     assert (np.abs(np.abs(landed).max(axis=1) - 1.0) < 1e-3).all()
     assert len(EXAMPLE.read_text().splitlines()) <= 50
+
+
+def test_memory_that_runs_out_is_an_error_of_the_tracer() -> None:
+    def allocate(shape: tuple[int, ...], kind: Any) -> Any:
+        raise MemoryError
+
+    with pytest.raises(DeviceError, match=r"4 slots of 256 rays take 0\.0 GB"):
+        RingMemory(4, 256, allocate)
+
+
+def test_an_error_in_the_driver_leaves_nothing_in_flight() -> None:
+    def fail(tracer: tracecore.Tracer) -> None:
+        with tracer.open_queue() as queue:
+            queue.submit(random_rays(0, 10))
+            raise ZeroDivisionError
+
+    with open_on("brute") as tracer:
+        with pytest.raises(ZeroDivisionError):
+            fail(tracer)
+        with tracer.open_queue() as queue:
+            queue.submit(random_rays(0, 10))
+            assert len(queue.drain()) == 1

@@ -27,7 +27,7 @@ from tracecore.dispatch import resident
 from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
-from tracecore.dispatch.ring import RingMemory, is_flagged, say
+from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
 from tracecore.kernels.strategies import find_strategy
@@ -510,3 +510,23 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
         assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
     with find_device(0).device_lock.vacant():
         assert not served_of(other).runs
+
+
+def test_the_last_orders_are_rung_for_again() -> None:
+    case = answers("soup", 2000)
+    with serving(case.triangles) as host:
+        memory = host.memory
+        for slot in (0, 1):
+            write_order(memory, slot, case.rays[:70], NO_UV_BIT)
+            await_order(memory, slot)
+            memory.hits[slot] = -7.0
+        assert ring_again(memory.doorbells, memory.flags, (0, 2), 3, 60 * 10**9)
+        for slot in (0, 1):
+            assert int(memory.flags[slot] >> np.uint64(32)) == 4
+            assert_written(memory, slot, case.closest[:70], NO_UV_BIT)
+
+
+def test_orders_that_nobody_answers_are_not_rung_for_again() -> None:
+    memory = RingMemory(2, 256, np.zeros)
+    write_order(memory, 0, answers("soup", 2000).rays[:70])
+    assert not ring_again(memory.doorbells, memory.flags, (0, 2), 3, 10**6)

@@ -302,3 +302,9 @@ def test_many_at_once_do_not_clash(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert any(tree.is_cached for tree in trees)
     left = [path.suffix for path in kept_files(folder)]  # two that make room at a time may take each other's file away
     assert left in ([], [tree_cache.SUFFIX])
+
+
+def test_without_a_folder_trees_are_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.parent.write_text("a file")
+    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
+    assert [tree_of().is_cached for _ in range(2)] == [False, False]
