@@ -19,7 +19,7 @@ from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.plot import plot_kernels
+from renderer.bench.plot import family, plot_kernels, relative_range
 from renderer.bench.report import Pictures, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
@@ -328,3 +328,14 @@ def test_plots_and_pages_need_packages(capsys, monkeypatch, tmp_path, option, pa
     )
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
     assert f"{option} needs {package}; install it with: pip install {package}" in capsys.readouterr().err
+
+
+def test_kernels_of_one_source_are_a_family():
+    assert family("replacing-speculative-if-if") == family("if-if") != family("while-while")
+    assert family("nobody knows") == family("embree") == "others"
+
+
+def test_bars_end_where_views_or_rounds_do():
+    ao, _, photon = (FOUND.measurements[i] for i in (3, 0, 2))
+    assert relative_range(FOUND, ao) == pytest.approx((115 / 112, 114 / 111))
+    assert relative_range(FOUND, photon) == pytest.approx((0.9, 1.2))

@@ -6,7 +6,7 @@ import pytest
 from test_bench_report import HOSTILE, Page
 
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.picture_report import answer, page, race, seconds_until, target_of
+from renderer.bench.picture_report import answer, duration, page, race, seconds_until, target_of
 from renderer.bench.picture_scenes import THREAD_SECONDS
 
 ABOUT = Circumstances(
@@ -96,3 +96,7 @@ def test_the_page_stands_alone_and_names_are_text(text):
     assert HOSTILE not in text
     assert parsed.tags.count("script") == 1
     assert "$" not in text
+
+
+def test_seconds_are_written_as_people_write_them():
+    assert duration(12345.6) == "12,300 s"

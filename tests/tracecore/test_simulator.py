@@ -133,3 +133,19 @@ def test_kernels_say_how_they_are_organised(name):
     assert (own.loop == IF_IF) == name.endswith("if-if")
     assert (own.loop == TWO_TESTS) == ("compressed" in name)
     assert (own.loop == NODE_THEN_LEAF) == ("grouped" in name or "warp-bvh" in name)
+
+
+def test_items_must_fit_in():
+    with pytest.raises(ValueError, match="a warp of 8 lanes does not hold items of 16"):
+        simulate(sequences("N", lanes=16), Lanes(), 8)
+
+
+@pytest.mark.parametrize("items", [("I",), ("NI",), ("NT", "IN")])
+def test_nothing_is_inside_of_a_triangle_not_tested(items):
+    with pytest.raises(ValueError, match="INSIDE does not follow a TRIANGLE"):
+        simulate(sequences(*items), Lanes(), 2)
+
+
+def test_no_rays_need_no_steps():
+    for organisation in ORGANISATIONS:
+        assert simulate(sequences(), organisation, 8).issued.sum() == 0
