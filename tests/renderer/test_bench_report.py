@@ -1,6 +1,7 @@
 """The files of `tracecore bench`: a page that stands alone, plots, and what is refused before anything is measured."""
 
 import importlib.util
+import io
 import json
 import re
 import shlex
@@ -17,13 +18,15 @@ from renderer.bench import figure_file, view_points
 from renderer.bench import files as bench_files
 from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
+from renderer.bench.figure_file import gpu_facts
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, PeerFacts, over_baseline
 from renderer.bench.page import Circumstances, Figure
-from renderer.bench.plot import family, plot_kernels, relative_range
-from renderer.bench.report import Pictures, page
+from renderer.bench.plot import compact_svg, family, plot_kernels, relative_range
+from renderer.bench.report import Pictures, fitted, page
 from renderer.bench.table import table
 from renderer.bench.workload import WrongRay
 from tracecore.analysis.steps import StepsPerRay
+from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason
 
 HOSTILE = "<script>alert('\"&"
@@ -339,3 +342,32 @@ def test_bars_end_where_views_or_rounds_do():
     ao, _, photon = (FOUND.measurements[i] for i in (3, 0, 2))
     assert relative_range(FOUND, ao) == pytest.approx((115 / 112, 114 / 111))
     assert relative_range(FOUND, photon) == pytest.approx((0.9, 1.2))
+
+
+def test_drawings_have_two_digits_and_no_indentation():
+    drawing = b'<svg>\n   <path d="M 1.23456 -7.5"/>\n<text>1.2345</text></svg>'
+    assert compact_svg(drawing) == b'<svg>\n<path d="M 1.23 -7.5"/>\n<text>1.2345</text></svg>'
+
+
+def test_the_answer_counts_view_points_at_which_the_lead_holds():
+    found = contest(BASE, QUICK, replace(BASE, view="back", rate=90.0), replace(QUICK, view="back", rate=80.0))
+    assert "while-while, clearly faster, ahead of it at 1 of 2 view points." in answer(found)[1]
+
+
+def test_pictures_are_shrunk_until_they_fit_a_page():
+    noise = Image.effect_noise((64, 48), 100.0)
+    figure = Figure(caption="noise", content=bench_files.png(noise))
+    large, small = (fitted(Pictures(views=[figure], heat_maps=[figure]), most) for most in (10**6, 1500))
+    for pictures, size in ((large, (64, 48)), (small, (32, 24))):
+        for one in (*pictures.views, *pictures.heat_maps):
+            with Image.open(io.BytesIO(one.content)) as image:
+                assert (image.format, image.size, one.media_type) == ("WEBP", size, "image/webp")
+    assert sum(len(one.content) for one in (*small.views, *small.heat_maps)) <= 1500
+
+
+def test_the_gpu_is_known_by_its_name_and_cuda(monkeypatch):
+    monkeypatch.setattr(gpu_device, "gpu_unavailable_reason", lambda: None)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
+    monkeypatch.setattr(gpu_device, "cuda_versions", lambda: ("13.1", "13.0"))
+    assert gpu_facts() == {"GPU": "Some GPU (sm_90)", "CUDA": "13.0; driver for up to 13.1"}

@@ -3,6 +3,7 @@
 import importlib.metadata
 import platform
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,9 @@ def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         ("gpu:0", "Some GPU (sm_90)"),
         ("gpu:1", "Another GPU (sm_90)"),
     ]
+
+
+def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 1, "final", 0))
+    (finding,) = doctor.python()
+    assert (finding.mark, finding.remedy) == ("BROKEN", "use Python 3.11 or newer")

@@ -38,3 +38,9 @@ def test_without_a_curve_it_is_darker_rather_than_burnt() -> None:
 def test_black_does_not_count_and_black_alone_stays() -> None:
     assert metered(picture(0.0, 0.18, 0.0), "reinhard").exposure == 0.0
     assert metered(picture(0.0), "linear") == ToneMapping(curve="linear")
+
+
+def test_a_few_very_bright_pixels_change_little() -> None:
+    light = picture(*[0.18] * 50)
+    light[0, :20] = 1e9
+    assert metered(light, "reinhard") == ToneMapping()

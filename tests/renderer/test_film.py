@@ -208,3 +208,16 @@ def test_a_copy_stays_as_it_is():
     assert np.all(copies[0].linear == np.float32(4.0 / 3.0))
     assert np.all(film.linear == np.float32(255.0 / 8.0))
     assert np.all(copies[1].linear == np.float32(7.0 / 3.0))
+
+
+def test_empty_film_is_black() -> None:
+    film = Film(3, 2)
+    assert film.passes == 0
+    np.testing.assert_array_equal(film.linear, constant(0.0))
+
+
+def test_pass_is_not_kept_by_reference() -> None:
+    film, radiance = Film(3, 2), constant(1.0)
+    film.add(radiance)
+    radiance[:] = 5.0
+    np.testing.assert_array_equal(film.linear, constant(1.0))

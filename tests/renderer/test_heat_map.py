@@ -15,6 +15,7 @@ from renderer.bench.heat_map import (
     heat_map,
     ray_figures,
     steps_of_rays,
+    top_of,
 )
 from renderer.bench.ray_generators import RayPlan, morton_order
 from renderer.errors import UsageError
@@ -88,3 +89,26 @@ def test_what_does_not_count_is_refused():
         pytest.raises(UsageError, match="does not count its steps"),
     ):
         ray_figures(tracer, make_rays([0, 0, 0], [0, 0, 1]))
+
+
+def test_numbers_of_the_scale_are_written_as_people_write_them():
+    assert heat([0.0]).label(12345.6) == "12,300"
+
+
+def test_colours_go_from_dark_to_bright():
+    ends = colored(np.array([0.0, 1.0, 2.0]))
+    assert ends.tolist() == [[0x44, 0x01, 0x54], [0xFD, 0xE7, 0x25], [0xFD, 0xE7, 0x25]]
+    assert np.all(np.diff(colored(np.linspace(0, 1, 50)).astype(int) @ [21, 72, 7]) > 0)
+
+
+def test_scales_leave_out_a_few_pixels_and_shares_end_at_one():
+    values = np.full(1000, 10.0)
+    values[0] = 1e6
+    assert top_of(heat(values), heat([[4.0]])) == 10.0
+    assert top_of(heat([[0.2, 0.1]], is_share=True)) == 1.0
+    assert top_of(heat([[0.0]])) == 1.0
+
+
+def test_samples_of_a_pixel_come_to_their_mean():
+    figures = np.repeat(np.arange(12.0), 2) + np.tile([0.0, 1.0], 12)
+    np.testing.assert_array_equal(by_pixel(figures, replace(PLAN, samples=2)), np.arange(12.0).reshape(3, 4) + 0.5)

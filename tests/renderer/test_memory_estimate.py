@@ -3,6 +3,7 @@
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from fake_cuda import installed
 
@@ -19,9 +20,11 @@ from renderer.fleet import seats
 from renderer.fleet.seats import Seat
 from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
+from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
+from scenes.model import Texture
 from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
@@ -257,3 +260,19 @@ def test_too_much_is_refused_before_anything_is_made(tmp_path, capsys, monkeypat
     words = ["photons", "cornell", "--device", "cpu", "--store", "2000000000", "--memory", "2GB", "--quiet"]
     assert cli.main([*words, "--save-photons", str(tmp_path / "a.npz")]) == 2
     assert "use a smaller --store" in capsys.readouterr().err
+
+
+def test_textures_count_by_their_texels(cornell):
+    from dataclasses import replace
+
+    picture = Texture(name="a", pixels=np.zeros((30, 20, 3), np.uint8))
+    finer = replace(picture, filter="mip")
+    assert memory.scene_bytes(cornell)["textures"] == 0
+    assert memory.scene_bytes(replace(cornell, textures=(picture,)))["textures"] == 600 * memory.TEXEL_BYTES
+    assert memory.scene_bytes(replace(cornell, textures=(finer,)))["textures"] == 800 * memory.TEXEL_BYTES
+
+
+def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
+    kept, counted = (photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
+    assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
+    assert counted.total == photon_run_bytes(cornell, 10**11, is_kept=False).total

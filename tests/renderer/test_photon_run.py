@@ -224,3 +224,12 @@ def test_shading_on_a_gpu_is_refused_where_it_cannot_be():
     with pytest.raises(UsageError, match="--shading gpu: only the tracer of a GPU has one to shade on"):
         run_until(100, shading="gpu")
     assert run_until(100, shading="auto").shading == "cpu"
+
+
+def test_photons_to_emit_after_a_pilot_that_stored_none():
+    assert photons_to_emit([counted(100, 0)] * 4, counted(800, 0), 5) == 800
+
+
+def test_parts_that_happen_to_be_equal_prove_nothing():
+    pilot = [counted(100, 200)] * 4
+    assert photons_to_emit(pilot, counted(400, 800), 2000) == int(np.ceil(600.0 + 3.0 * np.sqrt(2.0 * 1500.0) / 2.0))

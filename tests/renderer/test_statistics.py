@@ -168,3 +168,19 @@ def test_limit_of_a_device(kernel: float, shade: float, transfer: float, limit: 
 def test_threads_that_trace_themselves_are_limited_by_what_takes_longer(shade: float, trace: float, limit: str) -> None:
     run = measured(bus=None, done=Work(shade_seconds=shade, trace_seconds=trace, bytes_up=1 << 40))
     assert limited_by(run, has_bus=False) == limit
+
+
+def test_threads_asked_for_win_over_the_tracers() -> None:
+    settings = RenderSettings(width=4, height=3, threads=1)
+    assert statistics.collect(context(), "photon", settings, measured())["threads"] == 1
+
+
+def test_without_a_bus_nothing_is_transferred() -> None:
+    settings = RenderSettings(width=4, height=3)
+    figures = statistics.collect(context("cpu"), "photon", settings, measured(bus=None))
+    assert (figures["transfer.bytes_per_second"], figures["transfer.limit_bytes_per_second"]) == (0.0, None)
+
+
+def test_a_bus_that_was_not_measured_is_not_the_limit() -> None:
+    run = measured(bus=None, done=Work(shade_seconds=1.0, bytes_up=1 << 40))
+    assert limited_by(run, has_bus=True) == "kernel"

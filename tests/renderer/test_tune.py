@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import renderer
 from renderer import cli, plugins
 from renderer.bench import tuning
 from renderer.bench.ray_generators import RayPlan
+from renderer.bench.tuning import Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.scene import tuned_kernels
@@ -320,3 +322,16 @@ def test_a_tree_with_leaves_too_large_for_the_kernel_is_built_anew() -> None:
         choice = TracerChoice(device="emulator", kernel=kernel)
         with context_of(snapshot, choice, load_seconds=0.0, tree=tree) as context:
             assert (context.tracer.tree is tree) == context.is_refitted == is_taken
+
+
+def test_the_table_marks_what_is_chosen() -> None:
+    """The median counts, and a kernel that was not measured somewhere has a dash."""
+    ring, alone = TuningContest(RayClass.COHERENT, RayWay.RING), TuningContest(RayClass.OCCLUSION, RayWay.LAUNCH)
+    rounds = {"while-while": [3.0, 1.0, 2.0], "bvh4": [9.0, 2.05, 1.5]}
+    found = [Tuned(contest=ring, rounds=rounds), Tuned(contest=alone, rounds={"bvh4": [1.25]})]
+    rows = [[part for part in re.split(" {2,}", line) if part] for line in table(found).splitlines()]
+    assert rows == [
+        ["Mrays/s", "coherent in the ring", "occlusion alone"],
+        ["while-while", "2 (1-3) *", "-"],
+        ["bvh4", "2.05 (1.5-9)", "1.25 (1.25-1.25) *"],
+    ]

@@ -13,7 +13,7 @@ from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import table
-from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, view_points
+from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, next_axis, spread, view_points
 from renderer.bench.workload import NO_VIEW
 from renderer.commands.arguments import views
 from renderer.errors import UsageError
@@ -131,3 +131,17 @@ def test_other_views_are_refused(capsys, text):
         cli.main(["bench", "cornell", "--views", text])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_has_been_seen_does_not_count_again():
+    positions = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.1, 0.0), (5.0, 0.0, 0.0)])
+    assert spread(positions, [{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {6, 7, 8}, {1}], 3) == [0, 3, 2]
+
+
+def test_the_seed_decides(box):
+    assert drawn(box, 2, seed=1) == drawn(box, 2, seed=1)
+    assert drawn(box, 2, seed=1) != drawn(box, 2, seed=2)
+
+
+def test_up_is_an_axis():
+    assert next_axis((0.1, -0.9, 0.4)).tolist() == [0.0, -1.0, 0.0]

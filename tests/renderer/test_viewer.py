@@ -17,13 +17,14 @@ from headless_browser import Browser, browser_program
 
 import renderer
 from renderer import Settings, cli
+from renderer.commands import view
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
 from renderer.viewer import server as viewer_server
 from renderer.viewer.live_picture import LivePicture, PictureRequest, Shown, mapping_facts
-from renderer.viewer.page_requests import changed, words_of
+from renderer.viewer.page_requests import changed, command_line, words_of
 from renderer.viewer.scene_show import SceneShow
-from renderer.viewer.server import ViewerServer
+from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled
 from renderer.viewer.terminal import picture_text, protocol_of
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
@@ -472,3 +473,35 @@ def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
         server.close()
     assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)
     assert str(seen[1]).endswith("--device cpu --threads 1 --passes 3")
+
+
+def test_large_pictures_are_thinned() -> None:
+    large = np.broadcast_to(np.float32(1.0), (4000, 5000, 3))
+    thin, step = sampled(large)
+    assert (thin.shape, step) == ((2000, 2500, 3), 2)
+    assert thin.shape[0] * thin.shape[1] <= MOST_SHOWN_PIXELS
+    assert sampled(LIGHT[..., 0])[0].shape == (12, 16, 1)
+
+
+def test_no_browser_is_opened_without_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert not view.has_screen()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert view.has_screen()
+
+
+def test_the_command_line_means_these_settings() -> None:
+    made = Settings(driver="path", eye=(0.1, 1 / 3, -2.0), size=(16, 12), layers=True, fov=30.0, crop=(1, 2, 3, 4))
+    words = command_line("my scene.aff", made, 5).split()
+    assert words[:4] == ["tracecore", "render", "'my", "scene.aff'"]
+    arguments = cli.make_parser().parse_args(["render", "s.aff", *words[4:]])
+    assert (
+        renderer.Settings(
+            **{name: getattr(arguments, name) for name in ("driver", "eye", "size", "layers", "fov", "crop")}
+        )
+        == made
+    )
+    assert (arguments.passes, str(arguments.output)) == (5, "picture.exr")
+    assert command_line("a", Settings(layers=True)) == "tracecore render a --layers -o picture.exr"

@@ -7,7 +7,7 @@ import pytest
 
 from tracecore.analysis.bound import bound, instructions
 from tracecore.analysis.simulator import Schedule
-from tracecore.cuda.gpus import Gpu
+from tracecore.cuda.gpus import GPUS, Gpu
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,17 @@ def test_a_bound_is_that_of_the_fuller_pipe():
     many = Costs(node=40.0, leaf=5.0, triangle=40.0, inside=20.0, ray=100.0, iteration=2.0)  # 806
     assert bound(SCHEDULE, 32, Costs(alu=few), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
     assert bound(SCHEDULE, 32, Costs(alu=many), SLOW, move=3.0) == pytest.approx(32 / (2 * 806))
+
+
+def test_wider_warps_are_fewer():
+    assert [SLOW.instruction_rate(width) for width in (16, 32, 64)] == pytest.approx([2e6, 1e6, 5e5])
+
+
+def test_nothing_to_do_takes_no_time():
+    nothing = Schedule(width=32, issued=np.zeros(7), useful=np.zeros(7), waits=np.zeros(0))
+    assert bound(nothing, 1, Costs(), SLOW) == float("inf")
+
+
+def test_gpus_differ_by_what_they_issue():
+    rates = {name: gpu.instruction_rate(32) / 1e9 for name, gpu in GPUS.items()}
+    assert rates == pytest.approx({"h200": 1045.44, "rtx-4090": 1290.24, "a100": 609.12, "gtx-285": 11.07})

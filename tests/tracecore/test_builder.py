@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracecore.bvh import binned_sah, few_triangles, lbvh, ploc, sweep_sah
-from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, build
+from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _tests_by_count, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
@@ -221,3 +221,14 @@ def test_cost_of_a_known_tree() -> None:
     box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
     tree = build(np.concatenate([box, box + np.float32([2, 0, 0])]), max_leaf=1)
     assert tree.sah_cost == pytest.approx(1 + 2 * 6 / 14)
+
+
+def test_tests_are_a_mean_of_blocks_begun_and_blocks_filled() -> None:
+    assert _tests_by_count(5, 4).tolist() == [0, 0.625, 0.75, 0.875, 1, 1.625]
+    assert np.array_equal(_tests_by_count(10**6, 1), np.arange(10**6 + 1))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_cost_is_in_blocks(size: int) -> None:
+    """Three triangles in one place are one leaf, tested two at once."""
+    assert build(np.full((3, 3, 3), 5, np.float32) + size * soup(1), triangle_block=2).sah_cost == 2

@@ -82,3 +82,8 @@ def test_what_was_tuned_goes_first() -> None:
     assert (found.name, found.reason) == ("packet-8", "auto: incoherent rays, tuned on this GPU")
     assert choose_kernel("sm_90", RayClass.INCOHERENT, RayWay.LAUNCH, tuned).name == "if-if"
     assert choose_kernel("sm_90", RayClass.OCCLUSION, tuned=tuned).name == DEFAULT_KERNEL
+
+
+def test_of_kernels_that_are_as_fast_the_first_is_chosen() -> None:
+    rates = {"if-if": 90.0, "bvh4": 97.0, "compressed-bvh8": 100.0, DEFAULT_KERNEL: 80.0}
+    assert replace(SHIPPED, rates=rates).chosen == "bvh4"

@@ -168,3 +168,9 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
 
     assert visit(0, 1) <= packed.stack
     assert sorted(seen) == list(range(count))
+
+
+def test_cost_of_points() -> None:
+    """No area to weigh by: all is visited."""
+    tree = build(np.zeros((8, 3, 3), np.float32), max_leaf=1)
+    assert sah_cost(tree, collapse(tree, width=4, max_leaf=2)) == pytest.approx(1 + 0.3 * 8)
