@@ -9,6 +9,8 @@ from data_files import data_text
 
 import tracecore
 from renderer import cli
+from renderer.bench import ray_set_benchmark
+from tracecore.benchmarks import compare_embree
 
 #: A command line, and a part of what is said of it, or nothing.
 LINES = [
@@ -42,7 +44,8 @@ def test_it_is_answered_by_one_line_and_nothing_is_written(
     def refuse(*arguments: object, **options: object) -> None:
         pytest.fail("something is traced")
 
-    monkeypatch.setattr(tracecore, "open_tracer", refuse)
+    for module in (tracecore, ray_set_benchmark, compare_embree):
+        monkeypatch.setattr(module, "open_tracer", refuse)
     monkeypatch.setattr(cli, "make_parser", lambda words: make_parser())
     before = contents(folder)
     try:
