@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
 
+#: Settings of a picture that say how fine round shapes are cut, or what surfaces are.
+LOOKING = ("size", "eye", "look_at", "up", "fov", "up_axis", "mirrors", "ambient")
+
 #: Options that most people use.
 USUAL = "store emit repeat plain device shading threads kernel seed json save_photons timeline quiet help"
 
@@ -79,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_replacing(parser)
     add_plain(parser)
     add_settings(parser, Settings, "shading", "max_bounces", "timeline", "quiet", "memory")
+    add_settings(parser, Settings, *LOOKING)
     add_tracing(parser, is_shared=True)
 
 
@@ -289,20 +293,12 @@ def _save(arguments: argparse.Namespace, _: Snapshot, photon_run: PhotonRun) -> 
 
 
 def _save_part(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: PhotonRun) -> None:
-    from renderer.run.photon_run.photon_parts import PhotonPart, StoredRange
-    from renderer.run.resuming.frame_key import photons_key
+    from renderer.run.photon_run.photon_parts import StoredRange, part_of_run
 
-    task, counts = photon_run.task, photon_run.work.photons
-    first = arguments.part.range_of(arguments.emit).start
-    seed, bounces = int(task.seed), task.max_bounces
-    PhotonPart(
-        path=arguments.save_photons,
-        key=photons_key(snapshot, task, arguments.emit),
-        emitted=arguments.emit,
-        flux_unit=task.flux_unit,
-        facts={"scene": snapshot.name, "--emit": arguments.emit, "--seed": seed, "--max-bounces": bounces},
-        ranges=(StoredRange(first, first + counts.emitted, counts.stored),),
-    ).write(photon_run.photons)
+    first, counts = arguments.part.range_of(arguments.emit).start, photon_run.work.photons
+    ranges = (StoredRange(first, first + counts.emitted, counts.stored),)
+    part = part_of_run(arguments.save_photons, snapshot, photon_run.task, arguments.emit)
+    replace(part, ranges=ranges).write(photon_run.photons)
 
 
 def _write_timeline(path: Path, photon_run: PhotonRun) -> None:

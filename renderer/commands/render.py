@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
-NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "part")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "load_photons", "checkpoint", "debug_path", "part")
 
 #: What stands for standard output, and options that keep something beside the picture.
 STANDARD_OUTPUT = Path("-")
@@ -350,7 +350,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
     from scenes.scene import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
-    read = [*files, *arguments.plugin, *filter(None, [arguments.settings])]
+    read = [*files, *arguments.plugin, *filter(None, [arguments.settings, arguments.load_photons])]
     written = [*outputs, arguments.save_settings]
     check_outputs(written, read)
     check_replaceable(written, arguments.replace)

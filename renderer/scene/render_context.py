@@ -250,10 +250,10 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
     """
     given = vars(arguments)
-    parameters = Definitions().read(given.get("define") or {})
     scene = scenes.load(
         arguments.scene if name is None else name,
-        parameters=parameters,
+        viewing_of(arguments),
+        Definitions().read(given.get("define") or {}),
         allow_outside=given.get("allow_outside", False),
         strict=given.get("strict", False),
     )
