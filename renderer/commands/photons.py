@@ -88,6 +88,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
+    from renderer.run.members.open_fleet import PHOTONS, members_ahead
+
+    members = _begin(arguments)
+    with members_ahead(members, PHOTONS):
+        return _traced(arguments, members)
+
+
+def _traced(arguments: argparse.Namespace, members: Settings) -> int:
+    """Traces and reports; returns the exit status. members: settings that say who traces."""
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet
@@ -95,7 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
 
-    members = _begin(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
@@ -187,12 +195,13 @@ def _photons_order(
 ) -> PhotonsOrder:
     """Returns what the members of a fleet need to trace."""
     from renderer.run.members.photon_member import PhotonsOrder
+    from renderer.run.members.sent_tree import SentTree
 
     return PhotonsOrder(
         snapshot=context.snapshot,
         settings=settings,
         choice=choice,
-        tree=context.tracer.tree,
+        tree=SentTree.of(context.tracer, arguments.cluster),
         is_kept=arguments.save_photons is not None,
     )
 

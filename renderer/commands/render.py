@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -205,7 +205,10 @@ def run(arguments: argparse.Namespace) -> int:
         make = _make_part
     if is_piped:
         make = _make_piped
-    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
+    from renderer.run.members.open_fleet import members_ahead
+
+    ahead = nullcontext() if arguments.dry_run else members_ahead(settings)
+    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)), ahead:
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 

@@ -33,7 +33,7 @@ from renderer.errors import UsageError
 from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
-from renderer.fleet.seats import Seat, workers_of
+from renderer.fleet.seats import Seat, device_of, workers_of
 from renderer.plugins import load_installed, load_plugin
 from renderer.settings.kinds import LOCAL
 from tracecore.child_process import start_python
@@ -437,11 +437,6 @@ def _own_seat(posting: Posting, address: str) -> Seat:
     """
     usual = next(iter(posting.places.values()))
     number, workers = posting.places.get(address, WorkerPlace(os.getpid() % usual.of, usual.of))
-    device = posting.device
-    if device in ("auto", "gpu"):
-        from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
-
-        has_gpu = device == "gpu" or gpu_unavailable_reason() is None
-        device = f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
+    device = device_of(posting.device, number)
     threads = posting.threads or max(1, usable_cores() // workers)
     return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2], neighbours=workers)

@@ -207,6 +207,7 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.Monkey
         if film.passes == 3:
             killed.append(kill_with_children(started[0].pid))
 
+    monkeypatch.setattr("renderer.run.members.open_fleet.HAS_SOCKETS", False)  # so that it is one of Dask's
     monkeypatch.setattr(cluster, "_started_worker", started_worker)
     monkeypatch.setattr("renderer.film.film.Film.add", add)
     many = renderer.render("cornell", **chosen, cluster="local:2", threads=1)

@@ -1,6 +1,7 @@
 """Processes that share out work: everything is made once, whatever becomes of the processes."""
 
 import gc
+import itertools
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
 from tracecore.cuda import topology
 
 HERE = Path(__file__).parent
-ITEMS = 40
+ITEMS, KILLS = 40, 10
 
 
 @pytest.fixture(autouse=True)
@@ -96,17 +98,20 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
 
 
 def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `tests/kill_members.py` does it with pictures."""
+    """As `tests/kill_members.py` does it with pictures. Items come until ten members are killed."""
     kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
-    monkeypatch.setitem(kill_members.SECONDS, "host", 0.1)
+    monkeypatch.setitem(kill_members.SECONDS, "host", 0.05)
     with (
-        closing(HostFleet([Seat(number, "cpu", 1) for number in range(4)])) as fleet,
-        kill_members.killing("host", 3, random.Random(0)) as killed,
+        closing(HostFleet(seats(KILLS + 1))) as fleet,
+        kill_members.killing("host", KILLS, random.Random(0)) as killed,
     ):
         fleet.open(Opening(Squares, Trouble()))
-        made = {item: square[0] for item, _, square in fleet.results(Items(range(100)))}
-    assert made == {item: float(item) ** 2 for item in range(100)}
-    assert len(killed) == len(fleet.shares.lost) == 3
+        items = itertools.takewhile(lambda item: item < 100 or len(killed) < KILLS, itertools.count())
+        supply = SimpleNamespace(take=lambda: next(items, None), left=lambda: None)
+        made = {item: square[0] for item, _, square in fleet.results(supply)}
+    assert made == {item: float(item) ** 2 for item in range(len(made))}
+    assert len(made) >= 100
+    assert len(killed) == len(fleet.shares.lost) == KILLS
 
 
 @pytest.mark.parametrize(
