@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fleet_toys import MANY, Heap, Heaps, Squares, Total, Trouble
+from fleet_toys import MANY, Heap, Heaps, Marks, Squares, Total, Trouble
 
 from renderer.errors import UsageError
 from renderer.fleet import ending, processes
@@ -26,7 +26,8 @@ from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
-from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
+from renderer.fleet.seats import Seat, seated, seats_of_gpus, seats_of_workers, shared_out
+from tracecore.cores import usable_cores
 from tracecore.cuda import topology
 
 HERE = Path(__file__).parent
@@ -188,6 +189,15 @@ def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet, mo
     assert memory_taken(fleet) == taken >= 8 * 8 * MANY
 
 
+def test_what_all_members_need_lies_in_memory_once(fleet: HostFleet) -> None:
+    """Each sees what the other one writes there; an opening that follows has memory of its own."""
+    for size in (MANY, MANY // 2):
+        fleet.open(Opening(Marks, np.zeros(size)))
+        marked = [(name, marks) for _, name, marks in fleet.results(Items(range(20)))]
+        assert {name for name, _ in marked} == {"0 (cpu)", "1 (cpu)"}
+        assert max(marks for _, marks in marked) == 20.0
+
+
 def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
     """Where nobody waits for what it makes any more."""
     fleet.open(Opening(Heaps, None))
@@ -265,6 +275,15 @@ def test_cores_are_shared_out_near_their_devices() -> None:
     assert shared_out([frozenset(), frozenset()], cores) == [low, high]
     assert shared_out([low, low], frozenset({0, 1, 2})) == [frozenset({0}), frozenset({1})]
     assert shared_out([low, low], frozenset({5})) == [frozenset({5}), frozenset({5})]
+
+
+def test_workers_of_this_host_share_its_cores_and_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = max(1, usable_cores() // 3)
+    assert seats_of_workers("local:3", "cpu", None) == [Seat(k, "cpu", own, neighbours=3) for k in range(3)]
+    assert [seat.threads for seat in seats_of_workers("local:2", "emulator", 5)] == [5, 5]
+    monkeypatch.setattr("tracecore.cuda.device.gpu_unavailable_reason", lambda index=None: None)
+    monkeypatch.setattr("tracecore.cuda.device.gpu_count", lambda: 2)
+    assert [seat.device for seat in seats_of_workers("local:3", "auto", 1)] == ["gpu:0", "gpu:1", "gpu:0"]
 
 
 def test_threads_are_shared_out() -> None:
