@@ -97,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     """Traces and reports; returns the exit status. members: settings that say who traces."""
+    from renderer.fleet.fleet import FleetError
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet
@@ -131,6 +132,8 @@ def _traced(arguments: argparse.Namespace, members: Settings) -> int:
             figures |= dict.fromkeys(statistics.OF_TIMED_RAYS)
         _write(arguments, context.snapshot, photon_run, figures)
         finished = photon_run.finished and not interrupted()
+    if photon_run.error is not None:
+        raise FleetError(f"{photon_run.error}; {_kept(arguments, figures)}") from photon_run.error
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
@@ -288,9 +291,13 @@ def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: boo
     if not arguments.quiet:
         print(report(figures))
     if not finished:
-        files = " and ".join(str(path) for path in _files(arguments))
-        saved = f"; saved in {files}" if files else ""
-        print(f"tracecore: interrupted: {figures['photons.stored']} photons are stored{saved}", file=sys.stderr)
+        print(f"tracecore: interrupted: {_kept(arguments, figures)}", file=sys.stderr)
+
+
+def _kept(arguments: argparse.Namespace, figures: Statistics) -> str:
+    """Returns, in words, what there is of a run that was not finished."""
+    files = " and ".join(str(path) for path in _files(arguments))
+    return f"{figures['photons.stored']} photons are stored{f'; saved in {files}' if files else ''}"
 
 
 def _save(arguments: argparse.Namespace, _: Snapshot, photon_run: PhotonRun) -> None:

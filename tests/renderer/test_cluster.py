@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,37 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) == checksum((np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "other")}))
     assert checksum(one) != checksum((np.arange(5), {"a": np.ones(3), "b": (np.ones(2), "text")}))
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
+
+
+def test_a_cluster_that_loses_all_its_workers_ends_the_run(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the last one that uses these workers. Where they are lost as they begin, three rounds of them are tried."""
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.05)
+    places = two._places()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(two, "_places", lambda: {"tls://127.0.0.1:9": WorkerPlace(0, 1)})
+        with pytest.raises(FleetError, match="the workers of the cluster are lost before they begin"):
+            two.open(Opening(Squares, Trouble()))
+    two.open(Opening(Squares, Trouble()))
+    with closing(two.results(Items(range(10_000)))) as results:
+        made = [next(results)[0] for _ in range(5)]
+        for process in psutil.Process().children(recursive=True):
+            if "dask_worker" in (words := " ".join(process.cmdline())) or "multiprocessing.spawn" in words:
+                process.kill()
+        with pytest.raises(FleetError, match=r"the cluster has had no workers for 0\.5 s"):
+            made += [item for item, *_ in results]
+    assert len(places) == 2
+    assert len(made) == len(set(made))
+
+
+def test_a_scheduler_that_is_lost_is_told_whatever_fails(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's client connects again, or closes after a while; then its calls fail in many ways."""
+    monkeypatch.setattr(cluster, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(two, "_client", SimpleNamespace(status="closed"))
+    with pytest.raises(FleetError, match="the scheduler of the cluster is lost"):
+        two._rejoin()
+    with pytest.raises(FleetError, match="the scheduler of the cluster is lost"):
+        list(two.results(Items(range(3))))
 
 
 def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.fleet import processes
 from renderer.fleet import seats as fleet_seats
+from renderer.fleet.fleet import FleetError
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
@@ -29,7 +30,10 @@ from renderer.run.members import fleet_driver
 from renderer.run.members.fleet_driver import shared_driver
 from renderer.run.members.open_fleet import members_ahead, open_fleet
 from renderer.run.members.pass_supply import PassSupply
+from renderer.run.members.photon_member import SharedTracing
 from renderer.run.members.sent_tree import SentTree
+from renderer.run.photon_run.photon_parts import read_photon_part
+from renderer.run.photon_run.rounds import PILOT_PHOTONS
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.run.render_call import opened
@@ -400,6 +404,26 @@ def test_photons_are_shared_out(tmp_path: Path) -> None:
     for key in ("photons.emitted", "photons.stored", "photons.absorbed", "photons.escaped", "rays.photon"):
         assert one[key] == two[key]
     assert sum(row["rays"] for row in two["members"]) == two["rays.photon"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, path = SharedTracing.trace, tmp_path / "a.photons"
+
+    def failing(tracing: SharedTracing, photons: range, expected_rays: int = 0) -> Any:
+        if photons.start > 0:
+            raise FleetError("no member of the fleet is left")
+        return trace(tracing, photons, expected_rays)
+
+    monkeypatch.setattr(SharedTracing, "trace", failing)
+    words = ["photons", "cornell", "--emit", "5000", "--part", "1/1", "--gpus", "2", "--quiet", "-o", str(path)]
+    assert cli.main(words) == 1
+    (done,) = read_photon_part(path).ranges
+    assert (done.first, done.end) == (0, PILOT_PHOTONS[0])
+    told = f"no member of the fleet is left; {done.stored} photons are stored; saved in {path}"
+    assert capsys.readouterr().err == f"tracecore: error: {told}\n"
 
 
 @pytest.mark.parametrize(
