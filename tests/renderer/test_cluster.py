@@ -191,11 +191,24 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
 
 
+def test_a_connection_that_is_cut_is_made_again(two: ClusterFleet, caplog: pytest.LogCaptureFixture) -> None:
+    """As where the network is cut for a moment, or the scheduler restarted; what was under way is made again."""
+    two.open(Opening(Squares, Trouble()))
+    client, squares = two._client, {}
+    with closing(two.results(Items(range(60)))) as results:
+        for item, _, square in results:
+            squares[item] = square[0]
+            if len(squares) == 5:
+                client.loop.add_callback(client.scheduler_comm.comm.abort)
+    assert squares == {item: float(item) ** 2 for item in range(60)}
+    assert caplog.text.count("sent again") == 1
+
+
 def test_a_cluster_that_loses_all_its_workers_ends_the_run(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the last one that uses these workers. Where they are lost as they begin, three rounds of them are tried."""
+    assert len(two._places()) == 2
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.05)
-    places = two._places()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two, "_places", lambda: {"tls://127.0.0.1:9": WorkerPlace(0, 1)})
         with pytest.raises(FleetError, match="the workers of the cluster are lost before they begin"):
@@ -208,7 +221,6 @@ def test_a_cluster_that_loses_all_its_workers_ends_the_run(two: ClusterFleet, mo
                 process.kill()
         with pytest.raises(FleetError, match=r"the cluster has had no workers for 0\.5 s"):
             made += [item for item, *_ in results]
-    assert len(places) == 2
     assert len(made) == len(set(made))
 
 

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,6 +28,7 @@ from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, seats_of_workers, shared_out
+from tracecore.child_process import start_python
 from tracecore.cores import usable_cores
 from tracecore.cuda import topology
 
@@ -196,6 +198,18 @@ def test_what_all_members_need_lies_in_memory_once(fleet: HostFleet) -> None:
         marked = [(name, marks) for _, name, marks in fleet.results(Items(range(20)))]
         assert {name for name, _ in marked} == {"0 (cpu)", "1 (cpu)"}
         assert max(marks for _, marks in marked) == 20.0
+
+
+def test_members_with_a_full_disk_and_no_memory_to_share_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
+    monkeypatch.setattr(processes, "start_python", lambda *words, **how: start_python(*words, **how, preexec_fn=full))
+    with closing(HostFleet(seats(2))) as fleet:
+        fleet.open(Opening(Heaps, None))
+        made = {heap.number: float(many.sum()) for heap, _, many in fleet.results(Items(Heap(k) for k in range(4)))}
+        assert made == {k: float(k * MANY) for k in range(4)}
+        assert not fleet.shares.lost
+        assert memory_taken(fleet) == 0
 
 
 def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
