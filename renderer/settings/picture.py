@@ -342,8 +342,8 @@ class Settings(Checked):
     )
     cluster: str | None = setting(
         ClusterAddress(),
-        "share the work with the workers of a Dask cluster: the address of its scheduler, such as "
-        "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
+        "share the work with N processes on this host, local:N, or with the workers of a Dask cluster (extra cluster), "
+        "by the address of its scheduler, such as tcp://10.0.0.1:8786",
         fallback="no cluster",
         group=TRACING,
     )
