@@ -61,7 +61,8 @@ class Waves:
     def __init__(
         self, tracer: GpuTracer, arrays: DeviceArrays, shader: Shader, wave: Any, traced: Sequence[Traced]
     ) -> None:
-        self._device, self._arrays, self._stream = tracer.gpu, arrays, Stream(tracer.gpu)
+        self._device, self._arrays = tracer.gpu, arrays
+        self._stream, self._fetching = Stream(tracer.gpu), Stream(tracer.gpu)
         kind = Borrowed(numba.typeof(wave))
         self._kernel = WarpKernel(self._device, shader.function, kind, shader.made_of, shader.scratch)
         self._launches = [
@@ -92,27 +93,30 @@ class Waves:
         """Writes an array of the wave's."""
         there, here = getattr(self.wave, name), self._pinned(name)
         here[:] = values
-        self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
+        if here.nbytes > 0:
+            self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
 
     def clear(self, *names: str) -> None:
         """Writes zeros to arrays of the wave's."""
         for name in names:
             there = getattr(self.wave, name)
-            self._stream.clear(there.ctypes.data, there.nbytes)
+            if there.nbytes > 0:
+                self._stream.clear(there.ctypes.data, there.nbytes)
 
     def fetch(self, name: str) -> Any:
         """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
-        return self._fetched(getattr(self.wave, name), self._pinned(name))
+        return self._fetched(getattr(self.wave, name), self._pinned(name), self._stream)
 
     def rows(self, name: str) -> Iterator[Any]:
-        """Yields the rows of an array of the wave's. While one is looked at, the next one comes, which overwrites the
-        one before."""
+        """Returns the rows of an array of the wave's, which nobody writes before they are all seen. While one is looked
+        at, the next one comes, which overwrites the one before; other waves may be under way."""
         there = getattr(self.wave, name)
-        here = [self._pinned(f"{name} {k}", there[0]) for k in range(2)]
+        return self._rows(there, [self._pinned(f"{name} {k}", there[0]) for k in range(2)])
 
+    def _rows(self, there: Any, here: list[Any]) -> Iterator[Any]:
         def fetched(row: int) -> Any:
             self._device.attach()
-            return self._fetched(there[row], here[row % 2])
+            return self._fetched(there[row], here[row % 2], self._fetching)
 
         with ThreadPoolExecutor(1) as thread:
             coming = thread.submit(fetched, 0)
@@ -122,23 +126,28 @@ class Waves:
                     coming = thread.submit(fetched, row + 1)
                 yield found
 
-    def _fetched(self, there: Any, here: Any) -> Any:
-        self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
-        self._stream.finish(self, here)
+    def _fetched(self, there: Any, here: Any, stream: Stream) -> Any:
+        if here.nbytes > 0:
+            stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
+        stream.finish(self, here)
         return here
 
     def _pinned(self, name: str, like: Any = None) -> Any:
         """Returns memory of the host for an array of the wave's, or for one that is like another."""
         array = getattr(self.wave, name) if like is None else like
         if (name, array.shape) not in self._host:
-            self._host[name, array.shape] = self._device.pinned(array.shape, array.dtype)
+            made = self._device.pinned(array.shape, array.dtype) if array.size else np.empty(array.shape, array.dtype)
+            self._host[name, array.shape] = made
         return self._host[name, array.shape]
 
 
-def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]]) -> tuple[PackedScene, Parts]:
+def with_loops(
+    scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]], needs: frozenset[str] = frozenset()
+) -> tuple[PackedScene, Parts]:
     """Returns a scene that knows loops of its BSDFs by their numbers, and what code for it is made of.
 
     units: by column of a BSDF's loops, the unit, and Numba's types of its arguments but for the kind.
+    needs: for what there are units beside those of the scene.
     """
     table = scene.bsdfs
     bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
@@ -146,7 +155,7 @@ def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...
     for which, (unit, arguments) in units.items():
         numbers[bsdfs, which] = range(len(loops), len(loops) + len(bsdfs))
         loops += [(which, unit, (kind, *arguments)) for kind in kinds_of(bsdfs)]
-    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs_of(scene))
+    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs | needs_of(scene))
 
 
 def needs_of(scene: PackedScene) -> frozenset[str]:
