@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 #: Arguments of commands that name files to be written, and such that name files to be read.
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
-READ = ("replay", "tls_ca", "tls_cert", "tls_key")
+READ = ("replay", "load_photons", "tls_ca", "tls_cert", "tls_key")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,8 +217,9 @@ def test_a_cluster_that_loses_all_its_workers_ends_the_run(two: ClusterFleet, mo
     with closing(two.results(Items(range(10_000)))) as results:
         made = [next(results)[0] for _ in range(5)]
         for process in psutil.Process().children(recursive=True):
-            if "dask_worker" in (words := " ".join(process.cmdline())) or "multiprocessing.spawn" in words:
-                process.kill()
+            with suppress(psutil.NoSuchProcess):
+                if "dask_worker" in (words := " ".join(process.cmdline())) or "multiprocessing.spawn" in words:
+                    process.kill()
         with pytest.raises(FleetError, match=r"the cluster has had no workers for 0\.5 s"):
             made += [item for item, *_ in results]
     assert len(made) == len(set(made))
