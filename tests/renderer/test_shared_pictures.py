@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,12 +239,11 @@ def run(*words: object) -> int:
     return cli.main([str(word) for word in ("render", "cornell", "--size", "48x32", "--quiet", *words)])
 
 
-@pytest.mark.parametrize("where", [("--gpus", 2), ("--cluster", "local:2", "--threads", 1)])
-def test_the_command_shares_a_picture_out(where: tuple[object, ...], tmp_path: Path) -> None:
+def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     """Its statistics tell how; the files have the bytes of one process's."""
     one, two = tmp_path / "one.png", tmp_path / "two.png"
     assert run("--driver", "photon", "--passes", 5, "--device", "cpu", "-o", one) == 0
-    assert run("--driver", "photon", "--passes", 5, *where, "-o", two) == 0
+    assert run("--driver", "photon", "--passes", 5, "--cluster", "local:2", "--threads", 1, "-o", two) == 0
     for suffix in (".png", ".npy"):
         assert one.with_suffix(suffix).read_bytes() == two.with_suffix(suffix).read_bytes()
     figures, expected = (json.loads(statistics_path(path).read_text()) for path in (two, one))
@@ -257,19 +258,27 @@ def test_the_command_shares_a_picture_out(where: tuple[object, ...], tmp_path: P
 
 
 def test_members_that_begin_ahead_are_taken_over_or_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[HostFleet] = []
-    monkeypatch.setattr(processes, "HostFleet", lambda *words: begun.append(HostFleet(*words)) or begun[-1])
+    begun: list[Any] = []
+    closed: list[Any] = []
+
+    def fleet_of(places: list[Seat], *_: Any) -> Any:
+        begun.append(SimpleNamespace(seats=places))
+        begun[-1].close = partial(closed.append, begun[-1])
+        return begun[-1]
+
+    monkeypatch.setattr(processes, "HostFleet", fleet_of)
     local = Settings(cluster="local:2", threads=1, device="cpu")
     with members_ahead(local):
         with open_fleet(local) as taken:
-            assert taken is begun[0]
+            assert [taken] == begun
         with open_fleet(replace(local, threads=2)) as other:
-            assert other is begun[1]
+            assert [taken, other] == begun
     with members_ahead(Settings(gpus=2)), members_ahead(Settings()):
         assert len(begun) == 2  # GPUs are looked for when all else is known to be possible
     with pytest.raises(UsageError, match="does nothing for the driver ao"):
         renderer.render("cornell", local, driver="ao", photons=9)
-    assert [fleet.process_numbers for fleet in begun] == [[], [], []]
+    assert closed == begun
+    assert len(begun) == 3
 
 
 def test_a_tree_is_packed_once_for_members_that_see_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
