@@ -42,7 +42,6 @@ from tracecore.tracers.gpu import GpuTracer
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
 MAP_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
 
-
 #: What is traced for the maps of a pass, by their names.
 Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
 

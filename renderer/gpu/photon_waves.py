@@ -154,7 +154,7 @@ class PhotonWaves:
             self._arrays, (_, made_of) = DeviceArrays(tracer.gpu), with_loops(scene, photon_units())
             warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.driver.memory_left()[0]
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
-            room = max(room, 2 * AHEAD * warps * CAPACITY) // passes
+            room = max(room // passes, 2 * AHEAD * warps * CAPACITY)
             self._all = new_wave(self._arrays, self._on_gpu(scene), task, (warps, passes), room)
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
             traced = Traced(self._all.traced, self._all.answers, Query.CLOSEST)
@@ -243,14 +243,13 @@ class PhotonWaves:
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
         stored, and the seconds in which rays were traced.
         """
-        passes = len(self._waves.wave.sequences)
-        drained, traced, room = [], 0.0, self.room - AHEAD * self.rays_at_once // passes
+        drained, traced, room = [], 0.0, self.room - AHEAD * self.rays_at_once
         is_over = False
         while not is_over:
             self._waves.launch()
             is_over = not self._waves.fetch("active").any()
             traced += self._waves.traced_seconds()
-            if int(self._waves.fetch("filled").max()) > room:
+            if not is_over and int(self._waves.fetch("filled").max()) > room:
                 drained.append(self._drained())
         return drained, traced
 
