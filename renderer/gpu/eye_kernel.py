@@ -127,17 +127,26 @@ def shade_eye_wave(wave: EyeWave) -> None:
     answers = wave.shadow_words[own]
     for slot in range(slots):
         take_answers(wave.shadow_answers, CAPACITY * (slots * own + slot), counts[slot], as_floats(answers[slot]))
-    add_lit(job, shadows, answers)
+    if add_lit(job, shadows, answers) > 0:
+        hand_over_shadows(wave, own, shadows, batch)  # what the paths have hit is asked again
+        return
     kept = advance_eye_paths(job, batch, active, wave.fresh[own], shadows)
     fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
     hand_over(as_floats(ahead[:RAY_FLOATS]), (kept + fresh, handed[0]), wave.traced, CAPACITY * own, False)
+    hand_over_shadows(wave, own, shadows, batch)
+    handed[0] = kept + fresh
+    wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
+
+
+@inlined
+def hand_over_shadows(wave: EyeWave, own: int, shadows: ShadowRays, batch: EyeBatch) -> None:
+    """Have the shadow rays of a warp traced, and count them."""
+    counts, handed, slots = shadows.counts, wave.handed[own], len(shadows.counts)
     for slot in range(slots):
         both, first = (counts[slot], handed[1 + slot]), CAPACITY * (slots * own + slot)
         hand_over(shadows.rays[slot], both, wave.shadows_traced, first, False)
         add_to(address(batch.counters) + 8 * SHADOW, counts[slot])
         handed[1 + slot] = both[0]
-    handed[0] = kept + fresh
-    wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
 
 
 @inlined
@@ -174,6 +183,8 @@ def map_of(wave: EyeWave, own: int, which: int) -> PhotonMap:
     made = wave.maps[own, which]
     low, shape = made.low, made.shape
     grid = Grid((low[0], low[1], low[2]), (shape[0], shape[1], shape[2]), made.cell, made.per_cell)
-    like = wave.job.lookup.photon_map
-    columns, starts = array_at(like.columns, made.columns, made.step), array_at(like.starts, made.starts, 0)
+    like, is_empty = wave.job.lookup.photon_map, made.photons == 0
+    step = like.columns.shape[1] if is_empty else made.step
+    columns = array_at(like.columns, address(like.columns) if is_empty else made.columns, step)
+    starts = array_at(like.starts, address(like.starts) if is_empty else made.starts, 0)
     return PhotonMap(columns, starts, grid, made.photons, made.scale)

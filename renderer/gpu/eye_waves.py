@@ -23,7 +23,7 @@ from renderer.camera_paths.bounce import eye_needs, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
-from renderer.camera_paths.task import GATHER, asks_photons
+from renderer.camera_paths.task import ASKING, GATHER
 from renderer.camera_paths.vertices import rules_type, show_bases
 from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
 from renderer.gpu.ray_rows import CAPACITY, PAD
@@ -42,7 +42,7 @@ from tracecore.tracers.gpu import GpuTracer
 WARPS = 9
 
 #: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
-PATHS_TOGETHER = 1 << 24
+PATHS_TOGETHER = 1 << 21
 
 #: What each pass has of a wave for itself.
 OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")
@@ -74,7 +74,8 @@ def no_maps() -> npt.NDArray[np.void]:
 class EyePasses(NamedTuple):
     """Passes that a GPU has traced.
 
-    images: yields (width * height, columns) float64 for each of them, which the next but one overwrites.
+    images: yields (width * height, columns) float64 for each of them, which the next but one overwrites; they are there
+        until the next passes but one.
     found: (passes, pixels or 0) int64, photons that were found for pixels with radii.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
@@ -99,8 +100,6 @@ def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
         return "a final gather asks what irradiance is known nearby, which only the CPU does"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if scene.photon_scene.flags & SHEET:
-        return "the scene has sheets that shadow rays go through, which only the CPU follows"
     return None
 
 
@@ -122,17 +121,19 @@ class EyeWaves:
             needs = eye_needs(job.task.diffuse, job.image.shape[1])
             scene, made_of = with_loops(job.scene, eye_units(job.task.diffuse), needs)
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
-            fitting = int(IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
+            fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
             job = arrays.copied(job._replace(scene=scene))
             fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
             warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
-            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), self.most_passes)
-            self._all = wave
+            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), 2 * self.most_passes)
+            #: Of two groups of passes, of which one is fetched while the other is under way, where the last one is.
+            self._all, self._first = wave, 0
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
             if slots > 0:
-                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
+                asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
+                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
@@ -143,7 +144,9 @@ class EyeWaves:
         waves, passes, traced = self._waves, len(given), 0.0
         with self._tracer.vacant_gpu("cannot shade eye paths"):
             started = time.perf_counter()
-            waves.use(self._all._replace(**{name: getattr(self._all, name)[:passes] for name in OF_PASSES}))
+            self._first = self.most_passes - self._first
+            under_way = slice(self._first, self._first + passes)
+            waves.use(self._all._replace(**{name: getattr(self._all, name)[under_way] for name in OF_PASSES}))
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
             waves.put("maps", np.stack([one.maps for one in given]))
@@ -161,17 +164,20 @@ class EyeWaves:
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
             found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-        return EyePasses(self._images(), found, sums, seconds, traced)
+            images = waves.rows("images")
+        return EyePasses(fetched_images(images), found, sums, seconds, traced)
 
-    def _images(self) -> Iterator[Doubles]:
-        with cuda_errors("cannot fetch a picture"):
-            yield from self._waves.rows("images")
+
+def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
+    """Yields images that come from a GPU."""
+    with cuda_errors("cannot fetch a picture"):
+        yield from images
 
 
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
     arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
-    units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if asks_photons(diffuse) else {})
+    units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if diffuse in ASKING else {})
     return {which: (one, arguments) for which, one in units.items()}
 
 

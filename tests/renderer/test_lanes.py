@@ -2,6 +2,7 @@
 made of."""
 
 import re
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -27,7 +28,9 @@ from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piec
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import SHEET
 from scenes import load
+from scenes.model import Material
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
 from tracecore.compilation.lanes import LANES, Parts
@@ -35,27 +38,27 @@ from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
 from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
-WARPS, PHOTONS = 2, 2000
+WARPS, PHOTONS = 2, 1200
 
 #: Width and height of a picture, and its passes: more than the warps have room for at once.
 SIZE, PASSES = (40, 24), 2
 
 
 class Kitchen:
-    """Is the kitchen, with several BSDFs, textures, bent normals and lights that send some photons to mirrors and glass,
-    and the code of its photons for a warp."""
+    """Is the kitchen, with several BSDFs, textures, bent normals and lights that aim some photons, and the code of
+    its photons for a warp."""
 
     def __init__(self):
         self.snapshot = load("kitchen").snapshot(0.0)
         self.scene = projected(pack_scene(self.snapshot), 0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
-        self.wave = photon_waves.new_wave(np, numbered, self.task, WARPS, PHOTONS)
-        self.wave.supply[1] = PHOTONS
+        self.wave = photon_waves.new_wave(np, numbered, self.task, (WARPS, PASSES), 16 * PHOTONS)
+        self.wave.supply[:, 1], self.wave.sequences[:] = PHOTONS, range(PASSES)
         self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), made_of)
 
     def traced_by_lanes(self, tracer):
-        """Returns photons in order, and counters, of waves whose lanes are threads."""
+        """Yields photons in order, and counters, of passes whose lanes are threads."""
         lanes, record = LanesOnThreads(self.code), np.zeros(MOST_BYTES, np.uint8)
         lay_out(self.wave, record.ctypes.data)
         while True:
@@ -64,9 +67,9 @@ class Kitchen:
             if not self.wave.active.any():
                 break
             self.wave.answers[:] = tracer.closest_hit(self.wave.traced)
-        stored = self.wave.blocks[0, :, : self.wave.filled[0]]
-        order = np.argsort(stored[STORE_INDEX], kind="stable")
-        return stored[:PHOTON_WORDS, order].T, self.wave.counters.sum(axis=0)
+        for number, (block, filled) in enumerate(zip(self.wave.blocks, self.wave.filled, strict=True)):
+            order = np.argsort(block[STORE_INDEX, :filled], kind="stable")
+            yield block[:PHOTON_WORDS, order].T, self.wave.counters[number::PASSES].sum(axis=0)
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +79,17 @@ def kitchen():
 
 def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
     with tracecore.open_tracer(kitchen.snapshot.positions, device="cpu", threads=1) as tracer:
-        stored, counters = kitchen.traced_by_lanes(tracer)
+        passes = list(kitchen.traced_by_lanes(tracer))
         pool = WorkerPool(tracer, threads=1)
-        expected = trace_photons(kitchen.scene, kitchen.task, pool, range(PHOTONS))
+        tasks = [kitchen.task._replace(sequence=number) for number in range(PASSES)]
+        loops = [trace_photons(kitchen.scene, task, pool, range(PHOTONS)) for task in tasks]
         pool.close()
+    for (stored, counters), expected in zip(passes, loops, strict=True):
+        is_the_same(stored, counters, expected)
+
+
+def is_the_same(stored, counters, expected):
+    """Asserts that lanes stored the photons that loops did."""
     assert len(expected.stored) > PHOTONS > expected.counts.aimed > PHOTONS // 5
     np.testing.assert_array_equal(stored, expected.stored)
     assert counters[PHOTON_RAYS] == expected.rays
@@ -174,7 +184,7 @@ def passes_by_lanes(driver, tracer, lookups=None):
             return wave
         wave.answers[:] = tracer.closest_hit(wave.traced)
         if wave.shadows.size:
-            wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+            wave.shadow_answers[:] = tracer.closest_hit(wave.shadows_traced)  # in scenes with sheets it matters which
 
 
 def copied(value):
@@ -187,6 +197,8 @@ def copied(value):
 
 def record_of(one):
     """Returns a photon map of the host as waves have it."""
+    if one.photons == 0:
+        return photon_maps.no_map()
     memory = (one.columns.ctypes.data, one.columns.shape[1], one.starts.ctypes.data)
     return photon_maps.map_record(one.grid, memory, one.photons, one.scale)
 
@@ -208,12 +220,20 @@ def test_lanes_find_the_photons_that_the_loops_find(layers):
     assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
+def with_sheet(snapshot):
+    """Returns vases of which one lets light straight through."""
+    clear = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.7, ior=1.0)
+    first = next(k for k, material in enumerate(snapshot.materials) if material.kind == "plastic")
+    return replace(snapshot, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)])
+
+
 def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
-    snapshot = load("vases").snapshot(0.0)  # metals, plastics, glass that absorbs, the sky
+    snapshot = with_sheet(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = PathDriver(snapshot, tracer, settings)
+        assert driver.scene.photon_scene.flags & SHEET
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()

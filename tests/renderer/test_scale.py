@@ -7,13 +7,14 @@ import numpy.typing as npt
 import pytest
 import scale
 from pages import ROOT
-from scale import Size
+from scale import Machines, Size
 
 import scenes
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_memory import image_bytes, pass_bytes
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.shares import MOST_RUN
 from renderer.film.film import Film
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import Words
@@ -152,6 +153,30 @@ def photons_in_blocks(count: int) -> Words:
     places = np.random.default_rng(1).random((count // chunk, 3, chunk), np.float32)
     blocks[:, :3] = places.view(np.uint32)
     return blocks
+
+
+def test_memory_of_a_picture_does_not_grow_with_all_its_photons() -> None:
+    few, many = Size(photons=10**7), Size(photons=10**12)
+    assert scale.picture_bytes(few) == scale.picture_bytes(many)
+    assert scale.one_map_bytes(many) > 1000 * scale.one_map_bytes(few)
+    assert many.passes == 250_000
+
+
+def test_seconds_are_shared_by_members_but_not_those_of_the_network_and_the_film() -> None:
+    size = Size(photons=10**12)
+    alone, shared = (scale.picture_seconds(size, machines) for machines in (Machines(1, 1), Machines(16, 4)))
+    assert alone.network == alone.sent == alone.merging == 0.0
+    assert shared.members == pytest.approx(alone.members / 64)
+    assert shared.film < alone.film < alone.members
+    assert shared.network < shared.film < shared.members
+    assert shared.sent * 60 * shared.members == pytest.approx(shared.network * scale.NETWORK_RATE)  # of 60 elsewhere
+    assert shared.network == pytest.approx(size.passes / MOST_RUN * 96 * size.pixels * 15 / 16 / scale.NETWORK_RATE)
+    many = scale.picture_seconds(size, Machines(256, 4))
+    assert many.members < many.merging < many.network / 10 < many.film / 10
+    larger = scale.picture_seconds(Size(photons=10**12, pass_photons=10 * size.pass_photons), Machines(256, 4))
+    assert larger.network < many.network  # though these passes are too few to be added up
+    assert scale.run_seconds(size, Machines(1, 4)) == pytest.approx(scale.run_seconds(size, Machines(1, 1)) / 4)
+    assert scale.building_seconds(2_000_000) > 2 * scale.building_seconds(1_000_000)
 
 
 def test_the_page_has_the_tables_of_the_model() -> None:
