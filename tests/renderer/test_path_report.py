@@ -138,6 +138,7 @@ def test_a_pixel_must_be_in_the_picture(pixel: tuple[int, int] | int) -> None:
 
 def test_the_command_prints_a_path_and_writes_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = f"render cornell --driver path --device cpu --size 16x12 --debug-path 3,1,8:6 -o {tmp_path}/a.png"
+    words += " --shading gpu"  # of the same bits; threads tell the path
     assert cli.main(words.split()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "seed 3, pass 1, pixel 8:6 of cornell, driver path"
