@@ -261,7 +261,7 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.run.picture.part_file import SUFFIX
     from renderer.run.render_call import render_plan
     from renderer.run.resolve import plan_picture
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
 
     path: Path | None = arguments.output
     if path is not None and path.suffix.lower() != SUFFIX:
@@ -288,7 +288,7 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
 def _checkpoint_told(path: Path) -> Iterator[None]:
     """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
     from renderer.fleet.fleet import FleetError
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
     from tracecore.errors import DeviceError, KernelError
 
     try:
@@ -358,7 +358,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
 
     passes = f"{picture.passes} pass" if picture.passes == 1 else f"{picture.passes} passes"
     if not picture.is_finished:

@@ -58,11 +58,6 @@ class Exposure(NamedTuple):
     counts: SampleCounts = NOTHING_COUNTED
     carried: Mapping[str, Doubles] | None = None
 
-    def looked_at(self) -> "Exposure":
-        """Returns the same for somebody who keeps the sums."""
-        one, other = self.halves
-        return self._replace(halves=(one.looked_at(), other.looked_at()), features=self.features.looked_at())
-
 
 class Film:
     """Adds passes, by sums that are exact (`exact_sum`): the same passes give the same bits in any order, and so do
@@ -87,7 +82,9 @@ class Film:
         """Returns a film that stays as this one is now, and does not go on."""
         copied = Film(self.width, self.height, 0, first=self._first)
         copied.seconds = self.seconds
-        self._exposed = self._exposed.looked_at()
+        (one, other), features = self._exposed.halves, self._exposed.features
+        kept = (RunningSum(one.now), RunningSum(other.now))  # whose memory is not written to again
+        self._exposed = self._exposed._replace(halves=kept, features=RunningSum(features.now))
         copied._exposed = self._exposed._replace(carried=None)
         return copied
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.film.bands import by_bands
-from renderer.film.exact_sum import LARGEST
+from renderer.film.exact_sum import LARGEST, by_bands
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, LAYER_DENSITY, LAYER_LIGHT
 from renderer.film.tone_mapping import luminance
 

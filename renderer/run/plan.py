@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, RenderSettings
-from renderer.drivers.unseen_light import unseen_light_note
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
-from renderer.film.tone_mapping import ToneMapping
-from renderer.film.white_point import Chromaticity, chromaticity_of
+from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
 from renderer.fleet.seats import members_here
 from renderer.run.memory import Estimate, Sharing, picture_bytes
-from renderer.run.motion import Motion
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.part_of import PartOf
 from renderer.settings.picture import (
@@ -40,6 +37,7 @@ from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:
     from renderer.film.film import Film
+    from renderer.run.motion import Motion
 
 #: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
@@ -215,7 +213,11 @@ class Plan:
 
     def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
-        note = None if self.settings.quiet else unseen_light_note(self.driver, snapshot, DRIVERS)
+        if self.settings.quiet:
+            return
+        from renderer.drivers.unseen_light import unseen_light_note
+
+        note = unseen_light_note(self.driver, snapshot, DRIVERS)
         if note is not None:
             log.warning("note: %s", note)
 
@@ -225,6 +227,8 @@ class Plan:
         chosen = self.settings
         if chosen.shutter is None:
             return None
+        from renderer.run.motion import Motion
+
         return Motion(
             shutter=chosen.shutter,
             samples=chosen.motion_samples or DEFAULT_MOTION_SAMPLES,

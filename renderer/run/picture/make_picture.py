@@ -22,7 +22,6 @@ from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.picture.progress import Told
 from renderer.run.plan import Plan
 from renderer.run.resuming.checkpoints import Checkpoints
-from renderer.run.resuming.frame_key import frame_key
 from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
@@ -42,7 +41,12 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
     start, chosen = time.perf_counter(), plan.settings
     settings = plan.driver_settings(context.snapshot)
     is_to_a_file = path is not None and target_of(path) is not None  # and no device or pipe
-    key_of = partial(frame_key, plan, context.snapshot)
+
+    def key_of(passes: int) -> str:
+        from renderer.run.resuming.frame_key import frame_key
+
+        return frame_key(plan, context.snapshot, passes)
+
     checkpoints = Checkpoints(path if is_to_a_file and not is_frame else None, chosen, key_of)
     with closing(PassSource(context, plan, settings, is_contained=True)) as source, held_back():
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, plan.first_pass)

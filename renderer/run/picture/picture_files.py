@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.run import statistics
-from renderer.run.picture.part_file import write_film
 from renderer.run.picture.pass_loop import Saving
-from renderer.run.resuming.checkpoint_file import checkpoint_path
+from renderer.run.resuming.checkpoints import checkpoint_path
 from renderer.settings.picture import TRACING, Settings
 from renderer.settings.setting import settings_of
 from scenes.files.written_file import target_of
@@ -144,6 +143,8 @@ class PictureFiles:
             for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
         if self.path is not None and self.record.plan.part is not None:
+            from renderer.run.picture.part_file import write_film
+
             write_film(self.path, self.record, film)
         elif self.record.plan.pipe is not None:
             self.record.plan.pipe.write(self.picture.png)

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from renderer.film.exposure import metered
-from renderer.film.tone_mapping import Linear, ToneMapping, adapted
+from renderer.film.tone_mapping import Linear, ToneMapping, adapted, metered
 from renderer.run.plan import Plan
 from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.settings.picture import UNSHARED, Settings

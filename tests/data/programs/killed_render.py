@@ -3,11 +3,11 @@ import signal
 import sys
 
 from renderer import cli
-from renderer.run.resuming import checkpoint_file, checkpoints
+from renderer.run.resuming import checkpoints
 
 
 def write_and_die(*arguments):
-    checkpoint_file.write(*arguments)
+    checkpoints.write(*arguments)
     os.kill(os.getpid(), number)
 
 
