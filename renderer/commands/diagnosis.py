@@ -191,7 +191,7 @@ def _kernel(arch: str) -> Finding:
 
 def _chosen_kernels() -> Finding:
     """Returns what --kernel auto has traced by which kernel on the current GPU, and by what that was chosen."""
-    from renderer.scene.chosen_kernel import kernel_of_gpu
+    from renderer.scene.render_context import kernel_of_gpu
     from tracecore.kernels.choice import AUTO, RayClass
 
     chosen = [kernel_of_gpu(None, rays) for rays in RayClass]

@@ -209,7 +209,7 @@ class Plan:
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
         chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
-        return chosen.building_only if self.settings.is_shared else chosen
+        return chosen.on_cpu if self.settings.is_shared else chosen
 
     def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""

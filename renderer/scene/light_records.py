@@ -68,7 +68,7 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     """Returns the records of lights, of which balls are one."""
     records = in_lines(len(lights.rows), LIGHT_RECORD)
     for piece in pieces(len(records)):
-        set_records(records[piece], lights.rows[piece], lights.probability[piece])
+        _set_records(records[piece], lights.rows[piece], lights.probability[piece])
     densities = records["density"][lights.probability > 0.0]
     has_others = bool((densities == ONE_BY_ONE).any())
     if has_others:
@@ -82,7 +82,7 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     )
 
 
-def set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
+def _set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
     """Writes the records of some rows."""
     columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
     kinds = columns[LIGHT_KIND]

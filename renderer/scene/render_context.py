@@ -16,17 +16,17 @@ import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
 from scenes.model import Camera, Material, Snapshot
 from scenes.scene import Scene
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
+from tracecore import device_and_index
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
-from tracecore.kernels.choice import RayClass
+from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL, KernelChoice, RayClass, choose_kernel
 from tracecore.layout.ahead import pack_ahead
 from tracecore.rays import Floats
 
@@ -194,13 +194,8 @@ class TracerChoice:
         )
 
     @property
-    def building_only(self) -> Self:
-        """Returns the choice of a process that only builds the tree, while others trace."""
-        return type(self)(device="cpu", threads=self.threads, builder=self.builder)
-
-    @property
-    def fallen_back(self) -> Self:
-        """Returns the choice of what traces where this one fails."""
+    def on_cpu(self) -> Self:
+        """Returns the choice of what traces where this one fails, and of a process that only builds the tree."""
         return type(self)(device="cpu", threads=self.threads, builder=self.builder)
 
     def pack_ahead(self, tree: BinaryTree, triangles: Floats) -> None:
@@ -295,7 +290,7 @@ def context_of(
     tree = None if tree is None else _fitting(tree, kernel.name)
     tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
-        choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
+        choice, tree, kernel = choice.on_cpu, None, ONLY_ONE
     with _closed_in_the_end(tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
@@ -339,17 +334,7 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
     Returns it, and how many devices could not be used.
     """
     try:
-        return _open_tracer(snapshot, choice, tree), 0
-    except DeviceError as error:
-        if choice.fallback is None:
-            raise
-        log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
-        return _open_tracer(snapshot, choice.fallen_back, None), 1
-
-
-def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
-    try:
-        return tracecore.open_tracer(
+        tracer = tracecore.open_tracer(
             snapshot.positions,
             device=choice.device,
             kernel=choice.kernel,
@@ -362,6 +347,12 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
         )
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error
+    except DeviceError as error:
+        if choice.fallback is None:
+            raise
+        log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
+        return _open_any_tracer(snapshot, choice.on_cpu, None)[0], 1
+    return tracer, 0
 
 
 def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
@@ -373,3 +364,39 @@ def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     from tracecore.kernels.strategies import find_strategy, strategy_names
 
     return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None
+
+
+#: The choice of a device that has one kernel.
+ONLY_ONE = KernelChoice(None, "the only one of the device")
+
+
+def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -> KernelChoice:
+    """Returns the kernel that rays are traced by in batches.
+
+    device, kernel, ray_class: as those of `TracerChoice`.
+    Raises `DeviceError` where there is no such device; one that cannot be used is told when a tracer is opened.
+    """
+    name, index = device_and_index(device)
+    if kernel is not None and kernel != AUTO:
+        return KernelChoice(kernel, "named")
+    if name == "emulator":
+        return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: the default, as the emulator's rates tell of no GPU")
+    if name in ("auto", "gpu"):
+        from tracecore.cuda.device import gpu_unavailable_reason
+
+        if (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None:
+            return kernel_of_gpu(index, ray_class)
+    return ONLY_ONE
+
+
+def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice:
+    """Returns the kernel that is chosen for rays on a GPU that can be used.
+
+    index: of the GPU, None for the current one.
+    ray_class: what most rays are like, None for rays of all kinds.
+    """
+    from renderer.scene.tuned_kernels import TunedGpu, tuned_for
+    from tracecore.cuda.device import device_architecture, gpu_name
+
+    gpu = TunedGpu(gpu_name(index), device_architecture(index))
+    return choose_kernel(gpu.architecture, ray_class, tuned=tuned_for(gpu))

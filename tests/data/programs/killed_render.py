@@ -6,8 +6,11 @@ from renderer import cli
 from renderer.run.resuming import checkpoints
 
 
+write = checkpoints.write
+
+
 def write_and_die(*arguments):
-    checkpoints.write(*arguments)
+    write(*arguments)
     os.kill(os.getpid(), number)
 
 
