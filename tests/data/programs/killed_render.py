@@ -5,7 +5,6 @@ import sys
 from renderer import cli
 from renderer.run.resuming import checkpoints
 
-
 write = checkpoints.write
 
 
