@@ -16,8 +16,7 @@ from contextlib import contextmanager, nullcontext
 from importlib import import_module
 
 from renderer.commands import COMMANDS
-from renderer.commands.completion import PrintCompletion
-from renderer.commands.parser import Parser
+from renderer.commands.parser import Parser, PrintCompletion
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.plain_text import line, plainly_printed, told_in_json
 from renderer.version import __version__

@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from scenes.advice import missing_file, unknown_scene
-from scenes.document import Document
+from scenes.document import Document, Scene
 from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
 from scenes.files.source_file import scene_opened, suffix_of
 from scenes.meshes.geometry import has_area
 from scenes.model import Mesh
 from scenes.playing.evaluator import viewed
-from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
-from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
+from scenes.views.default_view import AS_THE_FILE_SAYS, Viewing
 from tracecore.on_demand import OnDemand
 
 log = logging.getLogger("scenes")

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import Definitions, FlagOrNames
-from renderer.settings.part_of import PartOf, read_part_of
-from renderer.settings.path_name import PathName, read_path_name
+from renderer.settings.kinds import Definitions, FlagOrNames, PartOf, PathName, read_part_of, read_path_name
 from renderer.settings.picture import TRACING, UNSHARED, Settings
 from renderer.settings.setting import Setting, settings_of
 from renderer.settings.settings_file import FRAME_KINDS

@@ -135,7 +135,7 @@ def _version(package: str) -> str | None:
 
 def compile_cache() -> list[Finding]:
     """Examines the folder where machine code is kept between runs."""
-    from tracecore.compilation.cache_folder import cache_folder, cache_root, has_cached_code
+    from tracecore.compilation.private_folder import cache_folder, cache_root, has_cached_code
 
     folder, wanted = cache_folder("renderer").path, cache_root().resolve()
     state = "filled" if has_cached_code("renderer") else "empty: the first run compiles"

@@ -347,7 +347,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
     """Raises `UsageError` where a file that is to be written is one that the scene or the command reads, or is there
     and may not be replaced. Then all is known to be possible, and what is asked for goes to --save-settings."""
     from renderer.atomic_file import check_outputs, check_replaceable
-    from scenes.scene import Scene
+    from scenes.document import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
     read = [*files, *arguments.plugin, *filter(None, [arguments.settings])]

@@ -15,7 +15,7 @@ from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_o
 from renderer.fleet.seats import members_here
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
-from renderer.settings.part_of import PartOf
+from renderer.settings.kinds import PartOf
 from renderer.settings.picture import (
     DEFAULT_FILTER,
     DEFAULT_MOTION_SAMPLES,
@@ -30,9 +30,9 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
+from scenes.document import Scene
 from scenes.keys.proposals import MAX_PIXELS
 from scenes.model import Snapshot
-from scenes.scene import Scene
 from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import check_scene, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
 from renderer.settings.threads import bounded_threads
+from scenes.document import Scene
 from scenes.files.written_file import target_of
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
-from scenes.scene import Scene
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot

@@ -40,8 +40,8 @@ from shaders.lights import (
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, NO_TEXTURES, Look, TextureArrays, pack_textures
 from shaders.vector import Color
-from tracecore.ahead import Ahead
 from tracecore.arrays import pieces
+from tracecore.layout.ahead import Ahead
 from tracecore.rays import Floats
 
 #: Filters by the names that textures have for them.

@@ -1,4 +1,6 @@
-"""This module holds the kinds of values that settings alone have; `scenes.keys.values` has those of scene files too."""
+"""This module holds the kinds of values that settings alone have, `scenes.keys.values` those of scene files too; and
+what else a command line names: a part of the passes, and one path of a picture.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from renderer.errors import UsageError
 from scenes.keys.proposals import MAX_SIDE
 from scenes.keys.values import Kind, Number, Text, Whole, each, is_number
 
@@ -228,3 +231,71 @@ class FlagOrNames(Kind):
     def parse(self, text: str) -> tuple[str, ...]:
         """Returns the names of a word such as depth,normal."""
         return tuple(text.split(","))
+
+
+#: K/N, and most parts.
+PART, MOST_PARTS = re.compile(r"(\d{1,7})/(\d{1,7})", re.ASCII), 1_000_000
+
+
+class PartOf(NamedTuple):
+    """Says which part of a picture's passes, or of a run's photons, is made: part `number`, from 1 on, of `parts` that
+    are as large.
+    """
+
+    number: int
+    parts: int
+
+    def __str__(self) -> str:
+        """Returns the part as `read_part_of` reads it."""
+        return f"{self.number}/{self.parts}"
+
+    def range_of(self, count: int) -> range:
+        """Returns the indices of the passes or photons of the part. count: of all of them."""
+        return range(count * (self.number - 1) // self.parts, count * self.number // self.parts)
+
+
+def read_part_of(text: str) -> PartOf:
+    """Reads K/N. Raises `ValueError` where it says something else."""
+    found = PART.fullmatch(text)
+    part = found and PartOf(*map(int, found.groups()))
+    if not part or not 1 <= part.number <= part.parts <= MOST_PARTS:
+        raise ValueError(f"expected K/N with K from 1 to N, such as 3/64, and N at most {MOST_PARTS}")
+    return part
+
+
+#: Seed, pass, and pixel as X:Y or as one number. Longer numbers are out of bounds.
+WORDS = re.compile(r"(\d{1,20}),(\d{1,7}),(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
+
+MOST_SEED, MOST_PASS = 2**64 - 1, 10**6 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathName:
+    """Says which path is meant.
+
+    seed: of the picture.
+    pass_index: 0-based.
+    pixel: column and row from the top left, or row * width + column.
+    """
+
+    seed: int
+    pass_index: int
+    pixel: tuple[int, int] | int
+
+    def pixel_index(self, width: int, height: int) -> int:
+        """Returns row * width + column. Raises `UsageError` for a pixel that is not in the picture."""
+        x, y = self.pixel if isinstance(self.pixel, tuple) else (self.pixel % width, self.pixel // width)
+        if not (x < width and y < height):
+            raise UsageError(f"pixel {x}:{y} is not in a picture of {width}x{height} pixels, which count from 0:0")
+        return y * width + x
+
+
+def read_path_name(text: str) -> PathName:
+    """Returns the path that SEED,PASS,X:Y or SEED,PASS,NUMBER names. Raises `ValueError` for other texts."""
+    words = WORDS.fullmatch(text)
+    if words is None:
+        raise ValueError("expected SEED,PASS,X:Y or SEED,PASS,NUMBER")
+    seed, index, first = (int(word) for word in words.groups()[:3])
+    if seed > MOST_SEED or index > MOST_PASS:
+        raise ValueError(f"expected a seed up to {MOST_SEED} and a pass up to {MOST_PASS}")
+    return PathName(seed=seed, pass_index=index, pixel=first if words[4] is None else (first, int(words[4])))

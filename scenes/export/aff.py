@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.aff.commands import CAMERA, SMALLEST_NEAR
-from scenes.document import Document, KeyedTriangles, LightSource, Part, triangle_count
+from scenes.document import Document, KeyedTriangles, LightSource, Part, Scene, triangle_count
 from scenes.export.decomposition import levels
 from scenes.export.keyed import with_keys
 from scenes.export.pictures import evened, write_pictures
@@ -29,7 +29,6 @@ from scenes.model import Camera, Color, Doubles, Material, Mesh
 from scenes.motion.tracks import Track, VectorTrack
 from scenes.motion.transforms import Transform
 from scenes.playing.evaluator import SceneEvaluator
-from scenes.scene import Scene
 from scenes.views.default_view import look_at
 
 BLACK: Color = (0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
-from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import MAX_TRIANGLES
 from scenes.gltf import new_name
 from scenes.materials.microfacets import BLACK, multiplied
 from scenes.materials.vertex_colors import with_vertex_colors

@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.files.limits import MAX_FAULTS
+from scenes.files.source_file import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY
 from scenes.pbrt.camera import camera, exposure, film_size, handedness

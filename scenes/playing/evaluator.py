@@ -16,6 +16,8 @@ from scenes.document import (
     LightSource,
     Origin,
     Part,
+    Scene,
+    TrianglePiece,
     join_loose,
     rest_of,
 )
@@ -41,7 +43,10 @@ from scenes.playing.placing import (
     UNIT_BOX,
     PartRun,
     Placed,
+    Pose,
+    TrackTime,
     box_triangles,
+    camera_at,
     check_range,
     check_uvs,
     has_uvs,
@@ -49,10 +54,16 @@ from scenes.playing.placing import (
     runs_of,
 )
 from scenes.playing.tessellation import tessellated
-from scenes.playing.track_times import Pose, TrackTime, camera_at
-from scenes.scene import Scene, TrianglePiece
-from scenes.views.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
-from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
+from scenes.views.default_view import (
+    AS_THE_FILE_SAYS,
+    DEFAULT_CAMERA,
+    Subject,
+    Viewing,
+    completed,
+    is_complete,
+    material_of,
+    triple,
+)
 
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from scenes.document import Document, Part, join_loose
 from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.model import Camera, Doubles, Mesh
-from scenes.playing.track_times import TrackTime, camera_at
-from scenes.views.viewing import Viewing
+from scenes.playing.placing import TrackTime, camera_at
+from scenes.views.default_view import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
 MAX_ERROR = 0.25

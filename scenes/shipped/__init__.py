@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.errors import UnknownSceneError
 from scenes.files.source_file import scene_opened
-from scenes.scene import Scene
 
 #: Where the files are.
 FOLDER = Path(__file__).parent

@@ -16,7 +16,7 @@ from scenes.errors import SceneFileError
 from scenes.files.marks import write_arrays
 from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
-from scenes.keys.quantities import MAX_NUMBER
+from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
 
 SUFFIX = ".npz"

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
-from scenes.files.limits import MAX_TRIANGLES
-from scenes.files.source_file import OUTSIDE, may_be_read, suffix_of
+from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh

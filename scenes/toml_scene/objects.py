@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from scenes.document import Document, Origin, part_of, triangle_count
-from scenes.files.limits import MAX_PARTS
+from scenes.files.source_file import MAX_PARTS
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.toml_scene.keyed import keyed_of
+from scenes.toml_scene.keyframes import keyed_of
 from scenes.toml_scene.keys.objects import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart, TriangleCount
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
+from scenes.document import BentMesh, Document, EnvironmentSource, LightSource, Scene
 from scenes.files.marks import WRITTEN_BY, write_array
 from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
@@ -19,7 +19,6 @@ from scenes.model import PICTURES, Texture, own_files
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack
 from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
-from scenes.scene import Scene
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 

@@ -5,7 +5,9 @@ room, see `scenes.views.room_finder`, it is seen from within, or from before the
 
 Light comes from all around and, more of it, from a wide lamp above, to the left of whoever looks, so that rough metal
 and glass have something to reflect. In a closed room a lamp hangs in its middle and one above the eye; in one with an
-opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
+opening opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
+
+`Viewing` says how somebody wants to look at a scene, where that is not left to its file.
 
 Meshes glow for many reasons. What of a mesh file glows is a lamp where it is brighter than white under the default
 light, and lamps light the file, together with its sky, where they send out enough; else it has the default light too,
@@ -24,6 +26,7 @@ import numpy as np
 
 from scenes.colors.palette import mean_color
 from scenes.document import Document, EnvironmentSource, LightSource, Part
+from scenes.errors import SceneError
 from scenes.lights import DistantSource, PointLight, PointSource, SpotLight
 from scenes.materials.microfacets import multiplied
 from scenes.meshes.geometry import areas, double_area_normals, unit
@@ -309,3 +312,45 @@ def lamp_in(room: Room, positions: Floats, upward: Doubles) -> PointSource:
     place = room.center + 0.6 * min(height, float(np.median(room.distances))) * upward
     intensity = math.pi * float(np.median(surroundings(place, positions).distances)) ** 2
     return PointSource(place, (intensity, intensity, intensity))
+
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewing:
+    """Holds what is asked for; None leaves it to the file.
+
+    camera: the name of the camera to look through; None for the first.
+    eye, target: the places to look from and to look at, world units.
+    up: a direction of any length.
+    vertical_fov: degrees; it gives an orthographic camera perspective.
+    size: width and height of the picture in pixels.
+    up_axis: "y" or "z", what is up in a file that has no camera.
+    """
+
+    camera: str | None = None
+    eye: Triple | None = None
+    target: Triple | None = None
+    up: Triple | None = None
+    vertical_fov: float | None = None
+    size: tuple[int, int] | None = None
+    up_axis: str | None = None
+
+    def seen(self, camera: Camera) -> Camera:
+        """Returns the camera placed and turned as it is asked for. Raises SceneError where that leaves it open how it
+        is turned."""
+        if self.vertical_fov is not None:
+            camera = replace(camera, vertical_fov=self.vertical_fov, height=None)
+        if self.eye is None and self.target is None and self.up is None:
+            return camera
+        eye = np.array(camera.eye if self.eye is None else self.eye)
+        target = eye + np.array(camera.forward) if self.target is None else np.array(self.target)
+        forward, up = look_at(eye, target, np.array(camera.up if self.up is None else self.up))
+        if not up.any():
+            raise SceneError("the camera looks along its up, or nowhere: choose --eye, --look-at and --up otherwise")
+        return replace(camera, eye=triple(eye), forward=triple(forward), up=triple(up))
+
+
+#: What is left to the file in all.
+AS_THE_FILE_SAYS = Viewing()

@@ -47,11 +47,11 @@ from renderer.scene.render_context import READ, WRITTEN, load_for
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes import load
+from scenes.document import Scene
 from scenes.errors import SceneError
 from scenes.export import WRITERS, export
 from scenes.files.marks import is_own
 from scenes.files.written_file import WriteError
-from scenes.scene import Scene
 
 resource = pytest.importorskip("resource", reason="no limits on files here")
 

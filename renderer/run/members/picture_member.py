@@ -27,8 +27,8 @@ from tracecore.dispatch.tracer import TracerStatistics
 if TYPE_CHECKING:
     from renderer.fleet.seats import Seat
     from renderer.settings.picture import Settings
+    from scenes.document import Scene
     from scenes.model import Snapshot
-    from scenes.scene import Scene
     from tracecore.bvh.tree import BinaryTree
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scenes.keys.place import KindError
-from scenes.keys.quantities import point
-from scenes.keys.tables import ListOf, Table, Units, read_key
+from scenes.keys.tables import ListOf, Table, Units, point, read_key
 from scenes.keys.values import Choice, Key, Kind, Text, Whole
 from scenes.toml_scene.keys.placing import TRANSFORM_KEYS
 from scenes.toml_scene.keys.shapes import SHAPES

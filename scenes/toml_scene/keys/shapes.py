@@ -4,8 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scenes.keys.quantities import IN_FILE, degrees, flat_point, length, point, positive_length
-from scenes.keys.tables import ListOf, Points, Table, Triple
+from scenes.keys.tables import (
+    IN_FILE,
+    ListOf,
+    Points,
+    Table,
+    Triple,
+    degrees,
+    flat_point,
+    length,
+    point,
+    positive_length,
+)
 from scenes.keys.values import Flag, Key, Kind, Number, Text, Whole
 from scenes.meshes.geometry import MAX_COORDINATE
 from scenes.toml_scene.keys.placing import time
