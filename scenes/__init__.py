@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scenes.loading import READERS, load, register_reader, shipped_scenes
     from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
     from scenes.shipped import ShippedScene
-    from scenes.views.default_view import Viewing
+    from scenes.views.viewing import Viewing
 
 __all__ = [
     "READERS",
@@ -49,7 +49,7 @@ _HOMES = {
     "scenes.model": ("AnimationRange", "Camera", "Environment", "Material", "Mesh", "Snapshot", "Texture"),
     "scenes.document": ("Scene",),
     "scenes.shipped": ("ShippedScene",),
-    "scenes.views.default_view": ("Viewing",),
+    "scenes.views.viewing": ("Viewing",),
 }
 
 

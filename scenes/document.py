@@ -125,6 +125,11 @@ class Part:
     loose: bool = False
     curve: Curve | None = None
 
+    @property
+    def own_material(self) -> int:
+        """Returns the index of its material."""
+        return self.shape.material if self.material is None else self.material
+
 
 def part_of(
     shape: Shape | Curve, transform: Transform = WORLD, origin: Origin = BY_CODE, material: int | None = None
@@ -247,6 +252,23 @@ class Document:
         if self.pixels > MAX_ALL_PIXELS:
             raise SceneError(f"its textures have over {MAX_ALL_PIXELS} pixels in all")
         return len(self.textures) - 1
+
+    @property
+    def has_light(self) -> bool:
+        """Returns whether it has a light, a surface that is there to light it, or light from all around."""
+        if self.lights or self.environment is not None:
+            return True
+        return self.is_lit_by_glow and self.glows
+
+    @property
+    def glows(self) -> bool:
+        """Returns whether a surface sends out light."""
+        return any(any(self.materials[part.own_material].emission) for part in self.parts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Returns whether it has a camera and, without a look at its triangles, light."""
+        return bool(self.cameras) and self.has_light and (self.is_lit_by_glow or not self.lights)
 
     @property
     def has_curves(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from scenes.advice import missing_file, unknown_scene
 from scenes.document import Document, Scene
 from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
 from scenes.files.source_file import scene_opened, suffix_of
@@ -15,7 +14,7 @@ from scenes.meshes.geometry import has_area
 from scenes.model import Mesh
 from scenes.playing.evaluator import viewed
 from scenes.shipped import SHIPPED, ShippedScene
-from scenes.views.default_view import AS_THE_FILE_SAYS, Viewing
+from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.on_demand import OnDemand
 
 log = logging.getLogger("scenes")
@@ -111,6 +110,8 @@ def load(
             return viewed(row.built(size if colon else None), viewing)
     reader = READERS.get(suffix_of(path))
     if reader is None:
+        from scenes.advice import unknown_scene
+
         raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
     try:
         with scene_opened(path, allow_outside=allow_outside) as files:
@@ -118,6 +119,8 @@ def load(
     except SceneFileError as error:
         if os.path.lexists(path):
             raise
+        from scenes.advice import missing_file
+
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error

@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import Definitions, FlagOrNames, PartOf, PathName, read_part_of, read_path_name
+from renderer.settings.kinds import (
+    FRAME_KINDS,
+    Definitions,
+    FlagOrNames,
+    PartOf,
+    PathName,
+    read_part_of,
+    read_path_name,
+)
 from renderer.settings.picture import TRACING, UNSHARED, Settings
 from renderer.settings.setting import Setting, settings_of
-from renderer.settings.settings_file import FRAME_KINDS
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")

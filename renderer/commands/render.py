@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,12 +25,11 @@ from renderer.commands.arguments import (
 )
 from renderer.commands.parser import Parser, in_two_levels
 from renderer.commands.settings_options import add_settings_files, save_settings, settings_in_file
-from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
+from renderer.settings.kinds import FRAME_KINDS, FRAME_SEEDS
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
 from renderer.settings.setting import settings_of
-from renderer.settings.settings_file import FRAME_KINDS, FRAME_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,7 +204,12 @@ def run(arguments: argparse.Namespace) -> int:
         make = _make_part
     if is_piped:
         make = _make_piped
-    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
+    kept: AbstractContextManager[None] = nullcontext()
+    if settings.verify is not None:
+        from renderer.commands.wrong_rays import wrong_ray_kept
+
+        kept = wrong_ray_kept(arguments, output_of(arguments, settings.driver))
+    with kept:
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 

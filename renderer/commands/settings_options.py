@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from renderer.commands.arguments import chosen_settings
+from renderer.settings.kinds import FRAME_KINDS
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
-from renderer.settings.settings_file import FRAME_KINDS, read_settings, settings_text
 
 
 def add_settings_files(container: argparse._ActionsContainer) -> None:
@@ -31,6 +31,10 @@ def settings_in_file(words: Sequence[str]) -> dict[str, Any]:
 
     Raises `scenes.SceneError` for a file that cannot be read.
     """
+    if not any(word.startswith("--settings") for word in words):
+        return {}
+    from renderer.settings.settings_file import read_settings
+
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--settings", type=Path)
     try:
@@ -56,6 +60,7 @@ def save_settings(arguments: argparse.Namespace) -> None:
         return
     from renderer.atomic_file import write_whole
     from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.settings.settings_file import settings_text
 
     check_folder(path, arguments.replace)
     make_default_folder([path])

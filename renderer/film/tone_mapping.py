@@ -25,7 +25,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from scenes.colors.spectra import RGB_OF_XYZ
 from scenes.colors.srgb import encoded
 
 Linear = npt.NDArray[np.float32]
@@ -68,6 +67,8 @@ def adaptation(white: Chromaticity) -> Doubles:
     """Returns the matrix, (3, 3) float64, by which linear sRGB is multiplied so that a chromaticity becomes that of the
     screen's white, D65. white: its x and y.
     """
+    from scenes.colors.spectra import RGB_OF_XYZ
+
     x, y = white
     from_white = BRADFORD @ np.array([x / y, 1.0, (1.0 - x - y) / y])
     to_screen = BRADFORD @ np.linalg.solve(RGB_OF_XYZ, np.ones(3))

@@ -279,19 +279,14 @@ def limited_by(measured: MeasuredRun, *, has_bus: bool) -> str:
         done |= {"map": work.map_seconds, "python": work.python_seconds}
     if not has_bus:
         done["kernel"] = work.trace_seconds
-        return longest(done)
+        return max(done, key=done.__getitem__)
     needed = {
         "kernel": ratio(measured.rays, limits.kernel_rays_per_second),
         "transfer": ratio(work.bytes_up, limits.bus_bytes_per_second or 0.0),
-        longest(done): sum(done.values()),
+        max(done, key=done.__getitem__): sum(done.values()),
     }
-    limit = longest(needed)
+    limit = max(needed, key=needed.__getitem__)
     return limit if needed[limit] >= BUSY * measured.seconds > 0.0 else "queue"
-
-
-def longest(seconds: Mapping[str, float]) -> str:
-    """Returns the name of what takes longest."""
-    return max(seconds, key=lambda name: seconds[name])
 
 
 def ratio(part: float, whole: float) -> float:

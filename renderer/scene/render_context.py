@@ -21,7 +21,7 @@ from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
 from scenes.document import Scene
 from scenes.model import Camera, Material, Snapshot
-from scenes.views.default_view import AS_THE_FILE_SAYS, Viewing
+from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore import device_and_index
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer

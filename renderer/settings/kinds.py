@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from renderer.errors import UsageError
 from scenes.keys.proposals import MAX_SIDE
-from scenes.keys.values import Kind, Number, Text, Whole, each, is_number
+from scenes.keys.values import Choice, Kind, Number, Text, Whole, each, is_number
 
 #: Sizes of memory: their form, what units stand for, and the bounds.
 BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])?B?")
@@ -183,6 +183,21 @@ class FrameRange(Kind):
         if not (found and found[0] >= 0 and last <= self.most and found.step > 0):
             raise self.wrong(value)
         return found
+
+
+#: The largest number of a frame.
+MAX_FRAME = 10**9
+
+#: Random numbers of frames: the same in all, or own ones.
+FRAME_SEEDS = ("same", "own")
+
+#: Kinds of options that sequences have beside the settings of a picture.
+FRAME_KINDS: dict[str, Kind] = {
+    "frames": FrameRange(MAX_FRAME),
+    "frame_seeds": Choice(FRAME_SEEDS),
+    "fps": Number(0.1, 1000),
+    "film_noise": Number(1e-6, 10),
+}
 
 
 class Definitions(Kind):

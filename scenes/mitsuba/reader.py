@@ -30,8 +30,8 @@ from scenes.mitsuba.surfaces import MitsubaSurfaces
 from scenes.mitsuba.textures import HALF, MitsubaPattern, MitsubaTextures
 from scenes.model import Camera, Doubles, Material, Mesh, Texture
 from scenes.motion.transforms import IDENTITY, WORLD
-from scenes.playing.evaluator import DEFAULT_CAMERA
-from scenes.views.default_view import VERTICAL_FOV, triple
+from scenes.views.default_view import VERTICAL_FOV
+from scenes.views.viewing import DEFAULT_CAMERA, triple
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")

@@ -20,7 +20,7 @@ from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
-from scenes.playing.evaluator import DEFAULT_CAMERA
+from scenes.views.viewing import DEFAULT_CAMERA
 
 #: Blocks may be nested so deep.
 MAX_DEPTH = 10_000

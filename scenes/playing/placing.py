@@ -17,7 +17,7 @@ from scenes.meshes.geometry import MAX_COORDINATE, JoinedMeshes, MeshCopies, in_
 from scenes.model import Camera, Doubles, Floats, Mesh
 from scenes.motion.tracks import Track, matrices_at
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.views.default_view import triple
+from scenes.views.viewing import triple
 
 #: Triangles that are placed at a time.
 MAX_RUN = 1 << 15

@@ -21,7 +21,7 @@ from scenes.document import Document, Part, join_loose
 from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.model import Camera, Doubles, Mesh
 from scenes.playing.placing import TrackTime, camera_at
-from scenes.views.default_view import Viewing
+from scenes.views.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
 MAX_ERROR = 0.25
@@ -58,7 +58,7 @@ def tessellated(document: Document, viewing: Viewing) -> Document:
 
 def are_lamps(document: Document, parts: Sequence[Part]) -> npt.NDArray[np.bool_]:
     """Returns whether parts glow: (n,) bool."""
-    indices = [part.shape.material if part.material is None else part.material for part in parts]
+    indices = [part.own_material for part in parts]
     return np.array([max(document.materials[index].emission) > 0.0 for index in indices], np.bool_)
 
 

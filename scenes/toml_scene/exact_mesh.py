@@ -18,16 +18,14 @@ from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
 from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
+from scenes.toml_scene.mesh_files import EXACT, Arrays
 
-SUFFIX = ".npz"
 MAX_FILE_BYTES = 1 << 32
 #: Values and indices of a mesh, and how many numbers a value has.
 MESH_FIELDS = (("vertices", "triangles", 3), ("normals", "normal_triangles", 3), ("uvs", "uv_triangles", 2))
 KEYED_FIELDS = ("times", "positions", "normals")
 #: How far from 1 the length of a unit normal may be.
 UNIT_TOLERANCE = 1e-6
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:
@@ -54,7 +52,7 @@ def read_meshes(path: Path) -> dict[str, Arrays]:
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # archives raise many kinds
-        raise SceneFileError(path, None, f"is not a readable {SUFFIX} file: {reason(error)}") from error
+        raise SceneFileError(path, None, f"is not a readable {EXACT} file: {reason(error)}") from error
     return meshes
 
 

@@ -4,15 +4,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from scenes.document import Document, KeyedTriangles, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import Transform
-from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
-from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
 from scenes.toml_scene.placing import AxisFrame
+
+#: Names of files of exact meshes (`scenes.toml_scene.exact_mesh`) end so; and what such a file has of a mesh.
+EXACT = ".npz"
+Arrays = dict[str, npt.NDArray[Any]]
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".off", ".3mf", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.
@@ -78,6 +82,8 @@ class MeshFiles:
 
     def exact(self, path: Path, mesh: str, place: Place) -> ObjectPart:
         """Returns a mesh from a file of exact ones, which hold no materials."""
+        from scenes.toml_scene.exact_mesh import read_meshes, shape_of  # not where there are no such files
+
         if path not in self._arrays:
             self._arrays[path] = read_meshes(path)
         if mesh not in self._arrays[path]:

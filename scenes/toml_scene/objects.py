@@ -11,7 +11,6 @@ from scenes.files.source_file import MAX_PARTS
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.toml_scene.keyframes import keyed_of
 from scenes.toml_scene.keys.objects import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart, TriangleCount
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
@@ -107,6 +106,8 @@ class Objects:
         """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
+            from scenes.toml_scene.keyframes import keyed_of  # not where nothing moves
+
             return ObjectPart(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
             made = BUILDERS[values["shape"]](values, material, place)

@@ -16,16 +16,15 @@ from scenes.lights import SOURCES
 from scenes.materials.metals import METALS
 from scenes.meshes.geometry import unit
 from scenes.model import AnimationRange, Camera, Floats, Material, Texture
+from scenes.motion.tracks import Track
 from scenes.motion.transforms import quaternion, rotation
-from scenes.pictures.gradient_sky import GradientSky
 from scenes.playing.evaluator import scene_of
-from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys.file import FILE_KEYS
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
-from scenes.views.default_view import look_at, triple
+from scenes.views.viewing import look_at, triple
 
 MAX_FILE_BYTES = 64_000_000
 #: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
@@ -86,18 +85,23 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     hierarchy = GroupTree(values["group"], frame, place.inside("group"))
     for index, group in enumerate(values["group"]):
         hierarchy.transform(group["name"], place.inside("group").item(index))
+    settings = {name: value for name, value in values["render"].items() if value is not None}
+    if "radius" in settings:
+        settings["radius"] *= frame.units
     document = Document(
         cameras={
             name: camera_of(row, frame, place.inside("cameras").inside(name)) for name, row in values["cameras"].items()
         },
-        tracks={name: track_of(row, place.inside("tracks").inside(name)) for name, row in values["tracks"].items()},
+        tracks=tracks_of(values["tracks"], place.inside("tracks")),
         background=scene["background"],
         ambient=scene["ambient"],
         animation=AnimationRange(**values["animation"]),
-        settings=settings_of(values["render"], frame),
+        settings=settings,
     )
     if not frame.is_world:
         for name in document.cameras.keys() & document.tracks.keys():
+            from scenes.toml_scene.keyframes import turned_track
+
             document.tracks[name] = turned_track(document.tracks[name], frame.matrix, UP_TURNS[frame.up])
     add_materials(document, values["materials"], place.inside("materials"))
     Objects(document, hierarchy, frame, place.inside("object")).add_all(values["object"])
@@ -108,12 +112,13 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     return document
 
 
-def settings_of(values: dict[str, Any], frame: AxisFrame) -> dict[str, Any]:
-    """Returns the options that the file proposes, lengths in metres."""
-    settings = {name: value for name, value in values.items() if value is not None}
-    if "radius" in settings:
-        settings["radius"] *= frame.units
-    return settings
+def tracks_of(rows: dict[str, Any], place: Place) -> dict[str, Track]:
+    """Makes the tracks of a file, by their names."""
+    if not rows:
+        return {}
+    from scenes.toml_scene.keyframes import track_of  # not where nothing moves
+
+    return {name: track_of(row, place.inside(name)) for name, row in rows.items()}
 
 
 def check_tracks(values: dict[str, Any], frame: AxisFrame, place: Place) -> None:
@@ -264,4 +269,6 @@ def sky_of(values: dict[str, Any], frame: AxisFrame, place: Place) -> Floats:
     sun = np.round(rotation(UP_TURNS[frame.up])[:3, :3]) @ values["sun"]
     if not sun.any():
         raise place.inside("sun").error("expected a direction of some length, got 0, 0, 0")
+    from scenes.pictures.gradient_sky import GradientSky  # not where there is none
+
     return GradientSky(**{**values, "sun": unit(sun)}).radiance()

@@ -12,7 +12,7 @@ from scenes import SceneFileError, load
 from scenes.document import Document
 from scenes.meshes.geometry import areas
 from scenes.ply import read_ply
-from scenes.views.default_view import Viewing
+from scenes.views.viewing import Viewing
 
 FORMATS = ("ascii", "binary_little_endian", "binary_big_endian")
 CODES = {"uchar": "B", "char": "b", "ushort": "H", "short": "h", "int": "i", "uint": "I", "float": "f", "double": "d"}

@@ -13,7 +13,7 @@ from scenes.document import Document
 from scenes.materials.microfacets import metallic
 from scenes.mesh_file import read_mesh_document
 from scenes.meshes.geometry import areas
-from scenes.views.default_view import Viewing
+from scenes.views.viewing import Viewing
 from scenes.wavefront import read_obj
 from scenes.wavefront.mtl import options_and_name, read_mtl
 

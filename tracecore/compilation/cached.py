@@ -5,6 +5,9 @@ changes. Here the folder has a hash over all compiled sources in its name (`trac
 a file of machine code that is damaged or cannot be written is as if it were not there.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined"
+
 import functools
 import hashlib
 import linecache

@@ -12,6 +12,9 @@ and removed by the optimiser again if it can see that they cancel out. A scene h
 of such functions takes half of the time without them.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call, call-overload"
+
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any
