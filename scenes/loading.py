@@ -80,6 +80,16 @@ def note_unseen(document: Document) -> None:
         document.notes.add(message, document.parts[0].origin.path)
 
 
+def _reader_of(path: Path, name: str) -> Callable[..., Scene]:
+    """Returns the reader of a file. Raises UnknownSceneError, about a name, where there is none."""
+    reader = READERS.get(suffix_of(path))
+    if reader is None:
+        from scenes.advice import unknown_scene
+
+        raise UnknownSceneError(unknown_scene(name, [row.name for row in SHIPPED], READERS))
+    return reader
+
+
 def load(
     name_or_path: str | Path,
     viewing: Viewing = AS_THE_FILE_SAYS,
@@ -108,11 +118,7 @@ def load(
     for row in SHIPPED:
         if row.name == name:
             return viewed(row.built(size if colon else None), viewing)
-    reader = READERS.get(suffix_of(path))
-    if reader is None:
-        from scenes.advice import unknown_scene
-
-        raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
+    reader = _reader_of(path, str(name_or_path))
     try:
         with scene_opened(path, allow_outside=allow_outside) as files:
             scene = reader(path, parameters) if parameters else reader(path)

@@ -12,7 +12,6 @@ from renderer.drivers.driver import Driver, RenderSettings
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
-from renderer.fleet.seats import members_here
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.kinds import PartOf
@@ -129,7 +128,8 @@ class Plan:
         if chosen.exposure is None:  # the lights of scenes that are no files are made for 0
             is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file
             filled["exposure"] = "auto" if is_of_file and self.driver.curve != "linear" else 0.0
-        object.__setattr__(self, "settings", replace(chosen, **filled))
+        if filled:
+            object.__setattr__(self, "settings", replace(chosen, **filled))
         object.__setattr__(self, "curve", chosen.tone_map or self.driver.curve)
         object.__setattr__(self, "layers", layers_wanted(chosen))
         object.__setattr__(self, "white_point", chromaticity_of(white) if isinstance(white, float) else white)
@@ -194,16 +194,25 @@ class Plan:
 
         is_frame: whether it is one of a sequence.
         """
-        sharing = Sharing(members_here(self.settings.gpus, self.settings.cluster), is_frame)
+        sharing = Sharing(self._members, is_frame)
         return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), self.settings.passes, sharing)
 
     def settings_of_each(self, snapshot: Snapshot) -> RenderSettings:
         """Returns the settings of the driver in each process that makes passes of a snapshot's picture."""
         chosen, settings = self.settings, self.driver_settings(snapshot)
-        members = members_here(chosen.gpus, chosen.cluster)
+        members = self._members
         if members == 0 or (chosen.cluster is not None and settings.threads is not None):
             return settings
         return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
+
+    @property
+    def _members(self) -> int:
+        """Returns how many other processes of this host make passes."""
+        if not self.settings.is_shared:
+            return 0
+        from renderer.fleet.seats import members_here
+
+        return members_here(self.settings.gpus, self.settings.cluster)
 
     @property
     def choice(self) -> TracerChoice:

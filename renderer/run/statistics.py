@@ -303,15 +303,13 @@ def write(path: Path, statistics: Statistics) -> None:
 
 def plain(statistics: Statistics) -> Statistics:
     """Returns statistics as they are read from their file again."""
-    return {key: _plain(value) for key, value in statistics.items()}
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, numbers.Real):
-        return value
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    return float(value) if math.isfinite(value) else None
+    found = dict(statistics)
+    for key, value in statistics.items():
+        if isinstance(value, numbers.Integral):
+            found[key] = int(value)
+        elif isinstance(value, numbers.Real):
+            found[key] = float(value) if math.isfinite(value) else None
+    return found
 
 
 def explain(others: Sequence[str] = ()) -> str:

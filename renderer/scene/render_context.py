@@ -12,17 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.scene.cutouts import cutouts_of
 from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
 from scenes.document import Scene
-from scenes.model import Camera, Material, Snapshot
+from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
-from tracecore import device_and_index
+from tracecore import Cutouts, device_and_index
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
@@ -71,6 +73,7 @@ class SceneView:
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
         """Returns the view that --frame or --time, --camera, and all else that a command has of a camera choose."""
+        define = getattr(arguments, "define", None)
         return cls(
             frame=arguments.frame,
             time=arguments.time,
@@ -81,7 +84,7 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
-            define=Definitions().read(getattr(arguments, "define", None) or {}),
+            define=Definitions().read(define) if define else {},
             allow_outside=getattr(arguments, "allow_outside", False),
             strict=getattr(arguments, "strict", False),
         )
@@ -400,3 +403,32 @@ def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice
 
     gpu = TunedGpu(gpu_name(index), device_architecture(index))
     return choose_kernel(gpu.architecture, ray_class, tuned=tuned_for(gpu))
+
+
+#: The least byte of alpha or of brightness where a surface is there: one half of 255, rounded up.
+THERE = 128
+
+#: Weights of red, green and blue in thousandths: ITU-R BT.709.
+BRIGHTNESS = np.array([213, 715, 72])
+
+
+def cutouts_of(snapshot: Snapshot) -> Cutouts | None:
+    """Returns the cut-outs of a snapshot's triangles; None if all are solid."""
+    if not any(material.is_cut_out for material in snapshot.materials) or not (cut_out := snapshot.cut_out).any():
+        return None
+    pictures = np.array([material.cutout for material in snapshot.materials])[snapshot.material_ids]
+    used, masks = np.unique(pictures[cut_out], return_inverse=True)
+    mask_ids = np.full(len(pictures), -1, np.int64)
+    mask_ids[cut_out] = masks
+    return Cutouts(masks=[mask_of(snapshot.textures[picture]) for picture in used], mask_ids=mask_ids, uvs=snapshot.uvs)
+
+
+def mask_of(texture: Texture) -> npt.NDArray[np.bool_]:
+    """Returns where a surface with this picture is there, (height, width) bool.
+
+    Brightness is that of the bytes as they are, since such pictures hold shares and no colours.
+    """
+    if texture.alpha is not None:
+        return texture.alpha >= THERE
+    mask: npt.NDArray[np.bool_] = texture.pixels @ BRIGHTNESS >= THERE * BRIGHTNESS.sum()
+    return mask

@@ -23,7 +23,6 @@ from scenes.document import (
     rest_of,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.materials.microfacets import multiplied
 from scenes.memory import check_memory
 from scenes.meshes.geometry import corner_uvs, small_uvs, unit
 from scenes.model import (
@@ -134,10 +133,14 @@ class SceneEvaluator:
     def materials(self) -> tuple[Material, ...]:
         """Returns the materials, the same at all times, with backdrop and ambient in the ambient light of an AFF file,
         whose numbers stand for radiance as those of its other lights do."""
-        ambient = self.document.ambient
+        materials, ambient = self.document.materials, self.document.ambient
+        if not any(any(one.backdrop) or any(one.ambient) for one in materials):
+            return tuple(materials)
+        from scenes.materials.microfacets import multiplied
+
         return tuple(
             replace(one, backdrop=multiplied(one.backdrop, ambient), ambient=multiplied(one.ambient, ambient))
-            for one in self.document.materials
+            for one in materials
         )
 
     def moves(self, part: Part) -> bool:
@@ -194,8 +197,9 @@ class SceneEvaluator:
         """Makes the snapshot of a time without its triangles. Each camera is moved by the track of its name, if any."""
         if not math.isfinite(time):
             raise SceneError(f"expected a finite time, got {time}")
-        tracks = self.document.tracks
-        cameras = {name: camera_at(camera, tracks.get(name), time) for name, camera in self.document.cameras.items()}
+        cameras = dict(self.document.cameras)
+        for name in cameras.keys() & self.document.tracks.keys():
+            cameras[name] = camera_at(cameras[name], self.document.tracks[name], time)
         camera = next(iter(cameras.values()))
         return Snapshot(
             name=self.name,
@@ -250,11 +254,6 @@ class SceneEvaluator:
                 boxes[run.numbers] = own
         return boxes
 
-    def check(self, time: float) -> None:
-        """Raises what `snapshot` raises of a time, without making the triangles of all places."""
-        self.boxes_at(time)
-        self.view_at(time)
-
     def subject_at(self, time: float) -> "Subject":
         """Returns what a camera and light are chosen by: the triangles, or, where very many of them are of shapes that
         stand in several places, the boxes around these."""
@@ -294,6 +293,8 @@ class SceneEvaluator:
 
     def lights_at(self, time: float) -> tuple[Light, ...]:
         """Returns the lights that shine at a time."""
+        if not self.document.lights:
+            return ()
         view = EvaluatedLights(self, time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found
             lights = [(source, source.light_at(view)) for source in self.document.lights]
@@ -379,7 +380,8 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
         evaluator = None  # so that all triangles are held once at most
         joined = tessellated(joined, viewing)
     evaluator = evaluator or SceneEvaluator(name, joined)
-    evaluator.check(document.animation.start)
+    evaluator.boxes_at(document.animation.start)  # raises what `snapshot` raises, without all triangles
+    evaluator.view_at(document.animation.start)
     return Scene(
         name=name,
         snapshot=evaluator.snapshot,

@@ -207,10 +207,8 @@ class TrackTime:
         return self._known[transform]
 
 
-def camera_at(camera: Camera, track: Track | None, time: float) -> Camera:
+def camera_at(camera: Camera, track: Track, time: float) -> Camera:
     """Returns a camera where its track has it at a time."""
-    if track is None:
-        return camera
     if track.transl is not None:
         camera = replace(camera, eye=triple(track.transl.at(time)))
     if track.rot is not None:

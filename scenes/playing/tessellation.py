@@ -100,8 +100,10 @@ def widths_in_pixels(
     for index, part in enumerate(parts):
         places.setdefault(id(part.transform), []).append(index)
     seen = np.zeros(len(parts))
+    track = document.tracks.get(name)
     for time in moments(document):
-        camera = viewing.seen(camera_at(document.cameras[name], document.tracks.get(name), time))
+        camera = document.cameras[name]
+        camera = viewing.seen(camera if track is None else camera_at(camera, track, time))
         moment = TrackTime(document.tracks, time)
         for indices in places.values():
             matrix = moment.pose(parts[indices[0]].transform).matrix

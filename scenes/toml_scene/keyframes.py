@@ -50,7 +50,7 @@ def own_corners(key: dict[str, Any], triangles: Any, files: MeshFiles, place: Pl
     if vertices is None:
         raise place.error("expected one of vertices and file, got neither")
     indices = indices_of({"triangles": triangles}, "triangles", len(vertices), place)
-    files.count.add(len(indices), place)
+    files.count(len(indices), place)
     if normals is None:
         return vertices[indices], np.zeros((len(indices), 3, 3))
     if len(normals) != len(vertices):

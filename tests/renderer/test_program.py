@@ -14,8 +14,7 @@ import pytest
 from renderer import __main__, cli
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
-from renderer.settings.threads import THREADS_PER_CORE, bounded_threads
-from tracecore.cores import usable_cores
+from tracecore.cores import THREADS_PER_CORE, bounded_threads, usable_cores
 
 
 @pytest.fixture(autouse=True)

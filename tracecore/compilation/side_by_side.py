@@ -36,6 +36,8 @@ def prepare(calls: Sequence[Call]) -> None:
     """
     _postponed.update(one for one in calls if one.unit.need not in (None, *_needs))
     left = [one for one in calls if not one.is_ready() and one not in _postponed]
+    if not left:
+        return
     with helped([one for one in left if not one.is_on_disk()]):
         for one in busy_last(left):
             one.prepare()

@@ -91,12 +91,18 @@ class PictureFacts:
         return asdict(replace(self, film_time=None))
 
     def picture(self, film: Film, figures: Statistics, first_hits: Mapping[str, Floats]) -> Picture:
-        """Returns the picture so far, which stays as it is when the film goes on.
+        """Returns the picture so far, which stays as it is when the film goes on. It is shown with the exposure that
+        was asked for, or with what suits it.
 
         figures: its statistics, as `Picture` has them.
         first_hits: layers of the middles of pixels, by name.
         """
-        mapping = self.mapping(film)
+        exposure, white = self.exposure, self.white_point
+        if exposure is None or isinstance(exposure, str):
+            linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
+            mapping = replace(metered(linear, self.curve), white_point=white)
+        else:
+            mapping = ToneMapping(exposure=exposure, curve=self.curve, white=self.white, white_point=white)
         return Picture(
             film=copy.copy(film),
             texts=self.texts(film.passes, mapping),
@@ -109,14 +115,6 @@ class PictureFacts:
             window=self.window,
             film_time=self.film_time,
         )
-
-    def mapping(self, film: Film) -> ToneMapping:
-        """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
-        exposure, white = self.exposure, self.white_point
-        if exposure is None or isinstance(exposure, str):
-            linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
-            return replace(metered(linear, self.curve), white_point=white)
-        return ToneMapping(exposure=exposure, curve=self.curve, white=self.white, white_point=white)
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
