@@ -19,12 +19,14 @@ from renderer.commands.arguments import (
     add_replacing,
     add_scene,
     add_setting,
+    add_settings_files,
     argument_type,
     chosen_settings,
     path_name,
+    save_settings,
+    settings_in_file,
 )
 from renderer.commands.parser import Parser, in_two_levels
-from renderer.commands.settings_options import add_settings_files, save_settings, settings_in_file
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
 from renderer.settings.kinds import FRAME_KINDS, FRAME_SEEDS

@@ -30,7 +30,7 @@ from renderer.settings.picture import (
     resolved,
 )
 from scenes.document import Scene
-from scenes.keys.proposals import MAX_PIXELS
+from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.cores import usable_cores
 

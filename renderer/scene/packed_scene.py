@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.scene.lamps import join_spheres
-from renderer.scene.light_records import LightRecords, pack_light_records
+from renderer.scene.light_records import LightRecords, join_spheres, pack_light_records
 from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import (
     BsdfTable,
@@ -82,7 +81,7 @@ class PackedScene(NamedTuple):
         comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
-    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.lamps`).
+    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.light_records`).
     light_records: what shadow rays read of the lamps.
     """
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from renderer.errors import UsageError
-from scenes.keys.proposals import MAX_SIDE
-from scenes.keys.values import Choice, Kind, Number, Text, Whole, each, is_number
+from scenes.keys.values import MAX_SIDE, Choice, Kind, Number, Text, Whole, each, is_number
 
 #: Sizes of memory: their form, what units stand for, and the bounds.
 BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])?B?")

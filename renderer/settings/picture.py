@@ -22,8 +22,7 @@ from renderer.settings.kinds import (
     White,
 )
 from renderer.settings.setting import Checked, proposed, setting, settings_of
-from scenes.keys.proposals import PROPOSALS
-from scenes.keys.values import Choice, Flag, Number, Text, Vector, Whole
+from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Whole
 
 MIN_BATCH, MAX_BATCH = 256, 65536
 

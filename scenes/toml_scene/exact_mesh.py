@@ -18,7 +18,7 @@ from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
 from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
-from scenes.toml_scene.mesh_files import EXACT, Arrays
+from scenes.toml_scene.keys.objects import EXACT
 
 MAX_FILE_BYTES = 1 << 32
 #: Values and indices of a mesh, and how many numbers a value has.
@@ -26,6 +26,8 @@ MESH_FIELDS = (("vertices", "triangles", 3), ("normals", "normal_triangles", 3),
 KEYED_FIELDS = ("times", "positions", "normals")
 #: How far from 1 the length of a unit normal may be.
 UNIT_TOLERANCE = 1e-6
+
+Arrays = dict[str, npt.NDArray[Any]]
 
 
 def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:

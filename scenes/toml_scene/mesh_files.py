@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
@@ -12,11 +10,11 @@ from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import Transform
+from scenes.toml_scene.keys.objects import EXACT
 from scenes.toml_scene.placing import AxisFrame
 
-#: Names of files of exact meshes (`scenes.toml_scene.exact_mesh`) end so; and what such a file has of a mesh.
-EXACT = ".npz"
-Arrays = dict[str, npt.NDArray[Any]]
+if TYPE_CHECKING:
+    from scenes.toml_scene.exact_mesh import Arrays
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".off", ".3mf", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.

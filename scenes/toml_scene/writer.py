@@ -21,7 +21,7 @@ from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import write_meshes
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.toml_scene.mesh_files import EXACT
+from scenes.toml_scene.keys.objects import EXACT
 
 
 def write(scene: Scene, path: Path) -> None:

@@ -41,7 +41,7 @@ from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIME
 from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
 from renderer.version import __version__
 from scenes.errors import SceneFileError
-from scenes.keys.proposals import MAX_PIXELS
+from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer

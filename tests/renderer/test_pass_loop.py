@@ -19,8 +19,7 @@ from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run.picture import pass_loop
-from renderer.run.picture.pass_loop import Saving, expose, expose_and_save
-from renderer.run.picture.progress import Told
+from renderer.run.picture.pass_loop import Saving, Told, expose, expose_and_save
 from renderer.run.plan import PassLimits
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

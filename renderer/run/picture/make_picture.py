@@ -15,11 +15,10 @@ from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.interrupts import held_back
-from renderer.run.picture.pass_loop import expose, expose_and_save
+from renderer.run.picture.pass_loop import Told, expose, expose_and_save
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_files import PictureFiles, write_others
 from renderer.run.picture.picture_record import PictureRecord
-from renderer.run.picture.progress import Told
 from renderer.run.plan import Plan
 from renderer.run.resuming.checkpoints import Checkpoints
 from scenes.files.written_file import target_of

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scenes.keys.proposals import MAX_SIDE, PROPOSALS, RADIUS
 from scenes.keys.tables import (
     IN_FILE,
     MAX_RADIANCE,
@@ -25,7 +24,7 @@ from scenes.keys.tables import (
     read_key,
     reflectance,
 )
-from scenes.keys.values import Choice, Key, Kind, Number, Size, Text, Whole
+from scenes.keys.values import MAX_SIDE, PROPOSALS, RADIUS, Choice, Key, Kind, Number, Size, Text, Whole
 from scenes.lights import SOURCES
 from scenes.model import FOV_AXES
 from scenes.toml_scene.keys.materials import MATERIAL, sentence
