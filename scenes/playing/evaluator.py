@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scenes.document import (
     Document,
-    KeyedTriangles,
     LightSource,
     Origin,
     Part,
@@ -21,6 +20,7 @@ from scenes.document import (
     TrianglePiece,
     join_loose,
     rest_of,
+    triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
 from scenes.memory import check_memory
@@ -47,7 +47,6 @@ from scenes.playing.placing import (
     check_range,
     check_uvs,
     has_uvs,
-    placed_parts,
     runs_of,
 )
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing, triple
@@ -81,7 +80,10 @@ class SceneEvaluator:
         check_memory(document.triangles, document.stored_triangles)
         self.name = name
         self.document = document
-        self.placed = list(placed_parts(document.parts))
+        ends = list(accumulate((triangle_count(part.shape) for part in document.parts), initial=0))
+        self.placed = [
+            Placed(part, number, slice(*ends[number : number + 2])) for number, part in enumerate(document.parts)
+        ]
         self.triangles = document.triangles
         self._moment = TrackTime(document.tracks, math.nan)
         moving = [item for item in self.placed if self.moves(item.part)]
@@ -92,7 +94,7 @@ class SceneEvaluator:
         for shape, origin in {
             id(item.part.shape): (item.part.shape, item.part.origin) for item in self.placed
         }.values():
-            if not isinstance(shape, KeyedTriangles):
+            if has_uvs(shape):
                 check_uvs(rest_of(shape), origin)
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import TypeGuard, cast
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import BentMesh, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
+from scenes.document import BentMesh, KeyedTriangles, Origin, Part, Shape, rest_of
 from scenes.errors import SceneFileError
 from scenes.meshes.geometry import MAX_COORDINATE, JoinedMeshes, MeshCopies, in_range
 from scenes.model import Camera, Doubles, Floats, Mesh
@@ -86,15 +86,6 @@ class PartRun:
 def has_uvs(shape: Shape) -> TypeGuard[Mesh | BentMesh]:
     """Returns whether a shape has texture coordinates."""
     return not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None
-
-
-def placed_parts(parts: Iterable[Part]) -> Iterator[Placed]:
-    """Yields parts with where their triangles are, one after the other."""
-    total = 0
-    for number, part in enumerate(parts):
-        count = triangle_count(part.shape)
-        yield Placed(part, number, slice(total, total + count))
-        total += count
 
 
 def runs_of(items: Iterable[Placed]) -> Iterator[PartRun]:

@@ -81,7 +81,7 @@ class Cached(MergedFunction):
 
     def has_any_code(self) -> bool:
         """Returns whether there is code of it on disk, for whatever arguments."""
-        return self._cache.has_any_entry()
+        return any(name.startswith(self._cache.prefix) for name in self._folder.names())
 
     def load(self) -> None:
         """Loads what code of it there is on disk, for whatever arguments, so that the first call need not: once
@@ -223,13 +223,14 @@ class CodeCache(NullCache):
     which source and processor, and for which signature, so that no index is needed.
 
     folder: where the files are.
+    prefix: of the names of all files of the function.
     """
 
     def __init__(self, function: Callable[..., Any], folder: PrivateFolder) -> None:
         self._function, self._folder = function, folder
         self._read: dict[str, tuple[Any, Any]] = {}
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        self._prefix = f"{name}-{function.__code__.co_firstlineno}."
+        self.prefix = f"{name}-{function.__code__.co_firstlineno}."
 
     @property
     def cache_path(self) -> str:
@@ -252,7 +253,7 @@ class CodeCache(NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Writes the code for a signature, if it can be written; else the next run compiles again."""
         if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
-            warnings.warn(f"{self._prefix} cannot be kept: it has addresses of this process", NumbaWarning, 2)
+            warnings.warn(f"{self.prefix} cannot be kept: it has addresses of this process", NumbaWarning, 2)
             return
         with suppress(OSError):
             self._folder.write_checked(self._name(sig, data.codegen), dumps((sig, reduced(data))))
@@ -274,10 +275,6 @@ class CodeCache(NullCache):
                 yield sig
                 self._read = {}
 
-    def has_any_entry(self) -> bool:
-        """Returns whether there is a file for whatever signature."""
-        return any(name.startswith(self._prefix) for name in self._folder.names())
-
     def _content(self, name: str) -> tuple[Any, Any]:
         """Returns the signature in a file, and what is kept of its code."""
         content: tuple[Any, Any] | None = self._read.get(name)
@@ -290,7 +287,7 @@ class CodeCache(NullCache):
         """Returns how names of files begin that are for this machine, and for the source as it is."""
         code, cells = self._function.__code__, self._function.__closure__ or ()
         around = dumps(tuple(cell.cell_contents for cell in cells)) if cells else b""
-        return f"{self._prefix}{_hash(str(codegen.magic_tuple()), _source(code.co_filename), code.co_code, around)}."
+        return f"{self.prefix}{_hash(str(codegen.magic_tuple()), _source(code.co_filename), code.co_code, around)}."
 
 
 @functools.cache

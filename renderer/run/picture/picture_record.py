@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from renderer.film.film import Film
     from renderer.film.tone_mapping import Chromaticity
     from renderer.run.picture.pass_source import PassSource
-    from renderer.run.plan import Plan
     from renderer.run.statistics import Statistics
     from renderer.scene.first_hits import Floats
     from renderer.scene.render_context import RenderContext
-    from scenes.model import Snapshot
 
 #: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
 NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged")
@@ -139,21 +137,6 @@ class PictureFacts:
         }
 
 
-def _more(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
-    """Returns what is told of a picture where it differs from what is usual."""
-    camera, motion, chosen = snapshot.camera, plan.motion, plan.settings
-    more: dict[str, Any] = {}
-    if camera.aperture > 0.0:
-        more |= {"aperture": camera.aperture, "focus": camera.focus}
-    if motion is not None:
-        more |= {"shutter": motion.shutter, "motion_samples": motion.samples}
-    if chosen.denoise:
-        more |= {"denoise": True}
-    if chosen.clamp is not None:
-        more |= {"clamp": chosen.clamp}
-    return more
-
-
 class PictureRecord:
     """Records how a picture is being made, from when its driver has been made.
 
@@ -188,18 +171,28 @@ class PictureRecord:
         plan, driver = self.plan, self.source.driver
         settings, crop = driver.settings, driver.settings.crop
         left_out = (*NOT_TOLD, *(["crop"] if crop is None else []))
+        camera, motion, chosen = self._snapshot.camera, plan.motion, plan.settings
+        more: dict[str, Any] = {}  # that is not as usual
+        if camera.aperture > 0.0:
+            more |= {"aperture": camera.aperture, "focus": camera.focus}
+        if motion is not None:
+            more |= {"shutter": motion.shutter, "motion_samples": motion.samples}
+        if chosen.denoise:
+            more |= {"denoise": True}
+        if chosen.clamp is not None:
+            more |= {"clamp": chosen.clamp}
         return PictureFacts(
             scene=self._snapshot.name,
             driver=driver.name,
             settings={name: value for name, value in asdict(settings).items() if name not in left_out},
             time=self._snapshot.time,
-            more=_more(plan, self._snapshot),
-            exposure=plan.settings.exposure,
+            more=more,
+            exposure=chosen.exposure,
             curve=plan.curve,
             white=plan.white,
             white_point=plan.white_point,
             layer_names=plan.layers,
-            is_denoised=plan.settings.denoise,
+            is_denoised=chosen.denoise,
             window=crop and Window(*crop[:2], settings.width, settings.height),
             film_time=plan.film_time,
         )
