@@ -36,9 +36,9 @@ from renderer.camera_paths.paths import (
     state_after,
     state_through,
 )
-from renderer.camera_paths.photon_light import add_photon_light
+from renderer.camera_paths.photon_light import KNOWN_IRRADIANCE, PHOTON_LAYERS, PHOTON_LIGHT, add_photon_light
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.task import FOLLOW, NOTHING
+from renderer.camera_paths.task import GATHER, asks_photons
 from renderer.camera_paths.vertices import (
     EVEN,
     Rules,
@@ -55,7 +55,7 @@ from renderer.camera_paths.vertices import (
     show_bases,
     width_at,
 )
-from renderer.film.layers import DIRECT_LIGHT, add_radiance
+from renderer.film.layers import DIRECT_LIGHT, LAYER_BIAS, add_radiance
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
@@ -81,7 +81,6 @@ from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
 from renderer.simd.columns import WORD_BYTES, as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
 from renderer.simd.loops import each, each_ray, whole
 from renderer.simd.packing import list_indices, pack_columns
-from renderer.simd.ways import call_on_cpu
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
@@ -90,6 +89,7 @@ from shaders.vector import Color, along, chosen, dot, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
+from tracecore.compilation.side_by_side import need
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS, RAY_FLOATS
@@ -170,7 +170,7 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     if flags & GLOWS:
         add_glow(job, chunk, list_indices(address(chunk.kind), (GLOWS, GLOWS), hits, address(chunk.rare)))
     if rules.asks:
-        call_on_cpu(ask_photons, (bounce, chunk, hits))
+        ask_photons(bounce, chunk, hits)
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
         keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
@@ -258,17 +258,32 @@ def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
     return kept
 
 
-def make_eye_paths_ready(table: BsdfTable, diffuse: int, has_features: bool = False) -> None:
-    """Has the loops of the BSDFs of a scene be there, before eye paths call them.
+def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
+    """Returns for what eye paths have units (`Unit.need`).
 
     diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
-    has_features: whether features are looked at too (`renderer.camera_paths.loops`).
+    columns: of the image (`renderer.film.layers`).
     """
+    is_there = {
+        PHOTON_LIGHT: asks_photons(diffuse),
+        PHOTON_LAYERS: asks_photons(diffuse) and columns > LAYER_BIAS,
+        KNOWN_IRRADIANCE: diffuse == GATHER,
+    }
+    return frozenset(name for name, there in is_there.items() if there)
+
+
+def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> None:
+    """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them.
+
+    diffuse, columns: see `eye_needs`.
+    """
+    for name in sorted(eye_needs(diffuse, columns)):
+        need(name)
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, rules_type(), types.int64)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths}
-    loops |= {} if diffuse in (FOLLOW, NOTHING) else {SHOW: show_bases}
-    loops |= {ALBEDO: show_albedos} if has_features else {}
+    loops |= {SHOW: show_bases} if asks_photons(diffuse) else {}
+    loops |= {ALBEDO: show_albedos} if columns > LAYER_BIAS + 1 else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
     make_shaders_ready(table, AT_POINT, chunk)
 

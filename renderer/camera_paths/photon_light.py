@@ -26,8 +26,7 @@ from renderer.photons.searching import Search, SearchPlaces, find_all
 from renderer.scene.media import EMPTY_STACK
 from renderer.shading.chunks import Long
 from renderer.simd.columns import column
-from renderer.simd.loops import each, whole
-from shaders.compilation import called
+from renderer.simd.loops import each, each_alone, whole
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
 from shaders.vector import Color, Vec3, along, dot, in_double, largest, mean, multiply, scale, subtract
@@ -35,6 +34,9 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
+
+#: What units are for: light of photons, layers of it, and irradiance known nearby.
+PHOTON_LIGHT, PHOTON_LAYERS, KNOWN_IRRADIANCE = "photon light", "layers of photon light", "known irradiance"
 
 #: By how much the inner disc of a bias estimate is smaller than that of the search.
 INNER_RADIUS = math.sqrt(0.5)
@@ -65,7 +67,7 @@ class PhotonLight(NamedTuple):
     radiance: Color
 
 
-@unit(types.none)
+@unit(types.none, need=PHOTON_LIGHT)
 def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, shadows: ShadowRays) -> None:
     """Add the light that photons bring the vertices of a chunk.
 
@@ -78,14 +80,10 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
     add_all_found(job, job.lookup.photon_map, chunk, search, hits)
     caustics = job.lookup.parts.caustics
     if job.task.diffuse == PARTLY and caustics.photons > 0:
-        for i in range(hits):  # where diffuse reflection is followed
-            search.radius[i] = Float32(radius_of(job, chunk, i)) if chunk.follow[i] > ZERO else -ONE
+        each_alone(ask_radius_of_followed, hits, (job, chunk, search))
         add_all_found(job, caustics, chunk, search, hits)
     if job.task.diffuse == GATHER:
-        for i in range(hits):
-            is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
-            if is_far and largest(column(chunk.weight, i)) > ZERO:
-                add_known_light(job, chunk, i, shadows)
+        add_known_lights(job, chunk, hits, shadows)
 
 
 @inlined
@@ -94,9 +92,23 @@ def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
     long; and the surfaces between the vertices and the eye."""
     each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
     if len(job.lookup.radii) > 0:
-        for i in range(hits):
-            if search.radius[i] >= ZERO:
-                search.radius[i] = -ONE if chunk.follow[i] > ZERO else Float32(radius_of(job, chunk, i))
+        each_alone(ask_radius_of_pixel, hits, (job, chunk, search))
+
+
+@inlined
+def ask_radius_of_pixel(i: int, data: tuple[EyeJob, EyeChunk, Search]) -> None:
+    """Write the radius of a search that is asked for, where pixels have radii: none where diffuse reflection is
+    followed."""
+    job, chunk, search = data
+    if search.radius[i] >= ZERO:
+        search.radius[i] = -ONE if chunk.follow[i] > ZERO else Float32(radius_of(job, chunk, i))
+
+
+@inlined
+def ask_radius_of_followed(i: int, data: tuple[EyeJob, EyeChunk, Search]) -> None:
+    """Write the radius of a search for caustics: none but where diffuse reflection is followed."""
+    job, chunk, search = data
+    search.radius[i] = Float32(radius_of(job, chunk, i)) if chunk.follow[i] > ZERO else -ONE
 
 
 @inlined
@@ -122,15 +134,17 @@ def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
 def add_all_found(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, hits: int) -> None:
     """Add the light that the photons of a map bring the vertices of a chunk, within the radii that were asked for."""
     places = SearchPlaces(address(chunk.position), address(chunk.normal), address(chunk.shading))
-    for k in range(find_all(photon_map, search, places, hits)):
-        add_found_light(job, photon_map, chunk, search, k)
+    each_alone(add_found_light, find_all(photon_map, search, places, hits), (job, photon_map, chunk, search))
 
 
 @inlined
-def add_found_light(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, k: int) -> None:
-    """Add the light that photons bring vertex k of the list of those that have some to the picture and, where they are
-    asked for, to the bias and to the layers."""
+def add_found_light(k: int, data: tuple[EyeJob, PhotonMap, EyeChunk, Search]) -> None:
+    """Add the light that photons bring vertex k of the list to the picture and, where they are asked for, to the bias
+    and to the layers. data: also has the map that they are of, and what was found."""
+    job, photon_map, chunk, search = data
     i, photons = Long(search.found[k]), Long(search.photons[k])
+    if photons == 0:
+        return
     image, pixel, radius = job.image, Long(chunk.pixel[i]), radius_of(job, chunk, i)
     if len(job.lookup.found) > 0:
         job.lookup.found[pixel] += photons
@@ -140,12 +154,22 @@ def add_found_light(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search:
     add_color(image, pixel, LAYER_BEAUTY, radiance)
     light = PhotonLight(place_of(chunk, i), radius, bounces_of(chunk.state[i]), arriving, radiance)
     if image.shape[1] > LAYER_BIAS:
-        image[pixel, LAYER_BIAS] += lost_in_disc(photon_map, light)
-    if image.shape[1] > LAYER_LIGHT:
-        add_photon_layers(job, pixel, (chunk.state[i] & SPECULAR_ONLY) != 0, light)
+        add_photon_layers(job, photon_map, pixel, (chunk.state[i] & SPECULAR_ONLY) != 0, light)
 
 
-@called
+@unit(types.none, need=PHOTON_LAYERS)
+def add_photon_layers(job: EyeJob, photon_map: PhotonMap, pixel: int, is_first: bool, light: PhotonLight) -> None:
+    """Add what photons bring to the bias and to the layers of light.
+
+    is_first: whether they are on the first surface that spreads light.
+    """
+    job, photon_map = borrowed(job), borrowed(photon_map)
+    job.image[pixel, LAYER_BIAS] += lost_in_disc(photon_map, light)
+    if job.image.shape[1] > LAYER_LIGHT:
+        add_layers_of_light(job, pixel, is_first, light)
+
+
+@inlined
 def lost_in_disc(photon_map: PhotonMap, light: PhotonLight) -> float:
     """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
 
@@ -155,12 +179,9 @@ def lost_in_disc(photon_map: PhotonMap, light: PhotonLight) -> float:
     return mean(subtract(light.radiance, part_of(light, photon_map, light.radius * INNER_RADIUS, light.between)))
 
 
-@called
-def add_photon_layers(job: EyeJob, pixel: int, is_first: bool, light: PhotonLight) -> None:
-    """Add what photons bring to the layers of light, and how close the photons lie.
-
-    is_first: whether they are on the first surface that spreads light.
-    """
+@inlined
+def add_layers_of_light(job: EyeJob, pixel: int, is_first: bool, light: PhotonLight) -> None:
+    """Add what photons bring to the layers of light, and how close the photons lie. is_first: see above."""
     image, lookup, place, radius = job.image, job.lookup, light.place, light.radius
     if not is_first:
         add_color(image, pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
@@ -192,6 +213,16 @@ def part_of(light: PhotonLight, photon_map: PhotonMap, radius: float, between: i
 def seen_of(part: float, whole: float, radiance: float) -> float:
     """Returns the same share of a radiance as a part has of its whole."""
     return radiance * (part / whole) if whole > 0.0 else 0.0
+
+
+@unit(types.none, need=KNOWN_IRRADIANCE)
+def add_known_lights(job: EyeJob, chunk: EyeChunk, hits: int, shadows: ShadowRays) -> None:
+    """Add the light that is known near the vertices of a chunk where a final gather ends."""
+    job, shadows = borrowed(job), borrowed(shadows)
+    for i in range(hits):
+        is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
+        if is_far and largest(column(chunk.weight, i)) > ZERO:
+            add_known_light(job, chunk, i, shadows)
 
 
 @inlined

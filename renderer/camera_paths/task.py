@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracecore.compilation.cached import inlined
+
 #: Where the numbers of the first surface come from.
 RANDOM, SOBOL = range(2)
 SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
@@ -15,6 +17,12 @@ SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 #: near; farther off ask the irradiance at photons for all light. PARTLY: do as INDIRECT, but follow the first diffuse
 #: reflection of pixels that have no radius of their own, and ask the photons behind it.
 FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY = range(7)
+
+
+@inlined
+def asks_photons(diffuse: int) -> bool:
+    """Returns whether eye paths ask photons for light."""
+    return diffuse != FOLLOW and diffuse != NOTHING
 
 
 class EyeTask(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from functools import partial
-from itertools import chain, islice
+from functools import cached_property, partial
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
+from shaders.float32 import Longs
 from tracecore.compilation.ahead import load_all
 from tracecore.dispatch.port import Port, are_ready, resume
 from tracecore.dispatch.tracer import Tracer
@@ -41,8 +42,9 @@ from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
 
 if TYPE_CHECKING:
-    from renderer.gpu.eye_waves import EyeWaves
+    from renderer.gpu.eye_waves import EyePass, EyeWaves
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -61,6 +63,12 @@ def count_rays(work: Work, counters: npt.NDArray[np.int64]) -> None:
     work.rays.camera += int(counters[CAMERA])
     work.rays.shadow += int(counters[SHADOW])
     work.rays.bounce += int(counters[BOUNCE])
+
+
+def in_waves_too(trace_pass: F) -> F:
+    """Says that waves on a GPU make the same pass (`EyeDriver.pass_in_waves`)."""
+    trace_pass.is_in_waves = True  # type: ignore[attr-defined]
+    return trace_pass
 
 
 class EyeDriver(Driver):
@@ -82,7 +90,8 @@ class EyeDriver(Driver):
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.scene: PackedScene = pack_scene(snapshot)
-        make_eye_paths_ready(self.scene.bsdfs, self.diffuse, self._has_features)
+        if settings.shading == "cpu":
+            self._get_ready()
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._eye_slots = 1 + self._shadow_slots()
         self._pool = WorkerPool(
@@ -93,11 +102,18 @@ class EyeDriver(Driver):
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
         self._most_stored = 0
-        self.why_on_cpu = self._why_on_cpu()
         self._waves: EyeWaves | None = None
         self._gpu_seconds = {"trace_seconds": 0.0, "shade_seconds": 0.0}
-        if self.why_on_cpu is not None:
-            load_all(self.code)
+
+    def _get_ready(self) -> None:
+        """Has the code of loops on the CPU be there."""
+        make_eye_paths_ready(self.scene.bsdfs, self.diffuse, LAYER_COLUMNS[self.settings.layers])
+        load_all(self.code)
+
+    @cached_property
+    def why_on_cpu(self) -> str | None:
+        """Returns why the CPU shades what rays hit, in words, or None where a GPU does."""
+        return self._why_on_cpu()
 
     def _why_on_cpu(self) -> str | None:
         if self.settings.shading == "cpu":
@@ -107,7 +123,7 @@ class EyeDriver(Driver):
         from renderer.gpu.eye_waves import why_not
 
         reason = why_not(self.scene, self.tracer, self.diffuse)
-        if reason is None and type(self).trace_pass is not EyeDriver.trace_pass:
+        if reason is None and not getattr(type(self).trace_pass, "is_in_waves", False):
             return "the driver traces passes in a way of its own, which only the CPU does"
         return reason
 
@@ -129,14 +145,15 @@ class EyeDriver(Driver):
 
     def _passes_on_gpu(self, indices: Iterator[int]) -> Generator[MadeShare]:
         """Yields passes that waves on a GPU make, several of them together. What the eye meets first, threads add."""
-        self._waves = self._waves or self.by_workers(self._new_waves)
-        while numbers := list(islice(indices, self._waves.most_passes)):
-            traced = self._waves.trace(numbers)
-            self._gpu_seconds["trace_seconds"] += traced.traced_seconds
-            self._gpu_seconds["shade_seconds"] += traced.seconds - traced.traced_seconds
-            for number, image, counts in zip(numbers, traced.images, traced.counters, strict=True):
-                work = Work()
+        waves = self._waves = self._waves or self.by_workers(self._new_waves)
+        while numbers := list(islice(indices, 1 if self.is_sequential else waves.most_passes)):
+            works = [Work() for _ in numbers]
+            traced = waves.trace([self.pass_in_waves(*one) for one in zip(count(), numbers, works, strict=False)])
+            self.count_on_gpu(traced.seconds, traced.traced_seconds)
+            each = zip(numbers, works, traced.images, traced.found, traced.counters, strict=True)
+            for number, work, image, found, counts in each:
                 count_rays(work, counts)
+                self.take_found(found)
                 if number < FEATURE_PASSES and self._has_features:
                     made = self.by_workers(partial(self._with_features, number, image, work))
                 else:
@@ -147,9 +164,35 @@ class EyeDriver(Driver):
     def _new_waves(self, team: Team) -> EyeWaves:
         from renderer.gpu.eye_waves import EyeWaves
 
-        image = np.zeros((1, LAYER_COLUMNS[self.settings.layers]))
-        job = self.eye_job(PassSite(team, self.pixels), self.eye_task(0), no_photons(), image=image)
-        return EyeWaves(self.tracer, job, self._shadow_slots())  # type: ignore[arg-type]
+        image, (task, lookup) = np.zeros((1, LAYER_COLUMNS[self.settings.layers])), self.task_of_waves()
+        job = self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
+        return EyeWaves(self.tracer, job, self._shadow_slots(), self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+
+    def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
+        """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""
+        return self.eye_task(0), no_photons()
+
+    def gpu_bytes_of_pass(self) -> int:
+        """Returns how much memory of a GPU a pass takes, beside its eye paths."""
+        return 0
+
+    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
+        """Returns what tells a pass from others whose waves are under way together.
+
+        row: which of these it is.
+        work: counts what was done for it.
+        """
+        from renderer.gpu.eye_waves import EyePass, no_maps
+
+        return EyePass(index, 0.0, no_maps(), np.empty(0))
+
+    def take_found(self, found: Longs) -> None:
+        """Learns from a pass on a GPU how many photons each pixel has found, where pixels have radii."""
+
+    def count_on_gpu(self, seconds: float, traced_seconds: float) -> None:
+        """Counts wall time of waves, in part of which they were traced."""
+        self._gpu_seconds["trace_seconds"] += traced_seconds
+        self._gpu_seconds["shade_seconds"] += seconds - traced_seconds
 
     def _with_features(self, index: int, image: Radiance, work: Work, team: Team) -> MadeShare:
         return self.finish_pass(index, PassSite(team, self.pixels, work=work), image.copy())
@@ -204,6 +247,7 @@ class EyeDriver(Driver):
         """Returns whether pictures have layers of what the eye meets first."""
         return LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1
 
+    @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
 
@@ -296,6 +340,8 @@ class EyeDriver(Driver):
             return lambda: run(job, worker.port, batches)
 
         counters: list[npt.NDArray[np.int64]] = []
+        if self.settings.shading != "cpu":
+            self._get_ready()
         site.team.run(make_loop)
         total = np.sum(counters, axis=0)
         count_rays(site.work, total)

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.eye import in_waves_too
 from renderer.drivers.pass_photons import PassPhotons, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon_maps import PhotonMapDriver
@@ -34,6 +35,7 @@ class PhotonDriver(PhotonMapDriver):
         if self.has_pilot and settings.projection and self.scene.lights.power > 0.0:
             self.by_workers(lambda team: look_about(self, settings, team))
 
+    @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: traces photons, builds their map, and follows camera paths with it."""
         photons = PassPhotons(self.photon_requests(index), self.emitted, site)
@@ -47,7 +49,7 @@ class PhotonDriver(PhotonMapDriver):
 
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the photons of a pass in a map for searches as wide as its radius."""
-        return photons.build_layered_map(self.radius_of(index))
+        return photons.build_layered_map(self.cell_of(index))
 
     def follow_camera_paths(self, index: int, photon_map: PhotonLookup, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, whose paths look for photons within its radius at diffuse surfaces."""
@@ -56,6 +58,10 @@ class PhotonDriver(PhotonMapDriver):
     def radius_of(self, index: int) -> float:
         """Returns the radius of the photon search in a pass, world units: it shrinks from pass to pass."""
         return pass_radius(self.first_radius, index)
+
+    def cell_of(self, index: int) -> float:
+        """Returns the least edge of the cells in which the photons of a pass are sorted, world units."""
+        return self.radius_of(index)
 
     @property
     def pass_photons(self) -> int:

@@ -1,14 +1,18 @@
 """What drivers share that trace photons and look them up in maps: where photons are sent, and how wide a search is."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.camera_paths.task import PARTLY, EyeTask
-from renderer.drivers.driver import Caustics, Radiance, RenderSettings
+from renderer.drivers.driver import Caustics, Radiance, RenderSettings, Work
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.pass_memory import photons_of_a_pass
+from renderer.drivers.pass_memory import MAP_BYTES, STORED_GUESS, photons_of_a_pass
 from renderer.drivers.pass_photons import CAUSTIC, DIRECT, WHOLE, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, photon_radius
@@ -21,6 +25,10 @@ from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
+
+if TYPE_CHECKING:
+    from renderer.gpu.eye_waves import EyePass
+    from renderer.gpu.photon_maps import PhotonMaps
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -47,6 +55,7 @@ class PhotonMapDriver(EyeDriver):
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
         self.projected_scene = self.projected(settings.guide_share)
+        self._gpu_maps: PhotonMaps | None = None
 
     def even_radius(self, emitted: int) -> float:
         """Returns the first radius where so many photons are taken to spread evenly."""
@@ -57,6 +66,50 @@ class PhotonMapDriver(EyeDriver):
         """Takes a first radius of the search, world units, and how many photons a pass sends out for a map."""
         self.first_radius, self.emitted = first_radius, emitted
         self.settings = replace(self.settings, photons=emitted, radius=first_radius)
+
+    def _why_on_cpu(self) -> str | None:
+        reason = super()._why_on_cpu()
+        if reason is None:
+            from renderer.gpu.photon_waves import why_not
+
+            requests = self.photon_requests(0).values()
+            return next((why for one in requests if (why := why_not(one.scene, self.tracer)) is not None), None)
+        return reason
+
+    def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
+        """Returns what passes on a GPU have in common, as `EyeDriver` says."""
+        task, lookup = super().task_of_waves()
+        return self._with_radii(task, lookup, self.pixel_radii)
+
+    def gpu_bytes_of_pass(self) -> int:
+        """Returns about how much memory of a GPU the photons of a pass take."""
+        return MAP_BYTES * STORED_GUESS * self.emitted * len(self.photon_requests(0))
+
+    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
+        """Returns a pass as `EyeDriver` says, once its photons are traced and sorted on the GPU."""
+        from renderer.gpu.eye_waves import EyePass
+
+        reach, radii = self.radius_of(index), self.pixel_radii
+        if len(radii):
+            radii = self.pixel_radii * (reach / self.first_radius)
+            work.photons.wanting += int(np.count_nonzero(self.pixel_radii[self.pixels] < 0.0))
+        return EyePass(index, reach, self.maps_in_waves(row, index, work), radii)
+
+    def maps_in_waves(self, row: int, index: int, work: Work) -> npt.NDArray[np.void]:
+        """Returns the maps of a pass on the GPU, as `EyePass` has them. row, work: see `pass_in_waves`."""
+        from renderer.gpu.photon_maps import PhotonMaps, no_map
+
+        requests = self.photon_requests(index)
+        if not requests:
+            return np.concatenate(3 * [no_map()])
+        if self._gpu_maps is None:
+            self._gpu_maps = PhotonMaps(self.tracer, requests)  # type: ignore[arg-type]
+        made = self._gpu_maps.of_pass(row, requests, self.emitted, self.cell_of(index))
+        work.photons.add(made.counts)
+        work.rays.photon += made.rays
+        self.count_on_gpu(made.seconds, made.traced_seconds)
+        caustics = made.maps.get(CAUSTIC, no_map())
+        return np.concatenate([made.maps.get(WHOLE, caustics), caustics, made.maps.get(DIRECT, no_map())])
 
     def projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
         """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless
@@ -114,8 +167,14 @@ class PhotonMapDriver(EyeDriver):
 
         radii: (pixels,) float64, as `PhotonLookup` has them.
         """
-        lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
-        return self.trace_eye_paths(site, task._replace(diffuse=PARTLY), lookup), lookup.found
+        task, lookup = self._with_radii(task, lookup, radii)
+        return self.trace_eye_paths(site, task, lookup), lookup.found
+
+    def _with_radii(self, task: EyeTask, lookup: PhotonLookup, radii: Doubles) -> tuple[EyeTask, PhotonLookup]:
+        """Returns task and photons of a pass, where each pixel has a radius of its own if there are any."""
+        if len(radii) == 0:
+            return task, lookup
+        return task._replace(diffuse=PARTLY), lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:

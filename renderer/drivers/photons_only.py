@@ -6,14 +6,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from renderer.camera_paths.task import EVERYTHING
-from renderer.drivers.driver import Carried, MadeShare, Radiance
+from renderer.drivers.driver import Carried, MadeShare, Radiance, RenderSettings, Work
+from renderer.drivers.eye import in_waves_too
 from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon import PhotonDriver
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import Words
+from scenes.model import Snapshot
+from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.tasks import Team
 
 
@@ -42,6 +48,11 @@ class PhotonsOnlyDriver(PhotonDriver):
     has_one_map = True
     keeps_photons = True
 
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self._maps_of_all: npt.NDArray[np.void] | None = None
+
+    @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, from the one map."""
         return self.follow_camera_paths(index, site.photon_map or self.one_map.lookup, site)
@@ -65,9 +76,16 @@ class PhotonsOnlyDriver(PhotonDriver):
         self._add_work(photons.site.work)
         return OneMap(traced[WHOLE], self.build_map(0, replace(photons, traced=(traced,))))
 
+    def maps_in_waves(self, row: int, index: int, work: Work) -> npt.NDArray[np.void]:
+        """Returns the one map on the GPU, which is made with the first pass."""
+        if self._maps_of_all is None:
+            self._maps_of_all = super().maps_in_waves(0, 0, work)
+        return self._maps_of_all
+
     def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
         """Yields passes as `Driver` says, once the map is there."""
-        _ = self.one_map  # by all workers, which then ask for it
+        if self.why_on_cpu is not None:
+            _ = self.one_map  # by all workers, which then ask for it
         yield from super().passes(indices, carried)
 
     def save_photons(self, path: Path) -> None:

@@ -1,11 +1,13 @@
 """The driver `sppm`."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from renderer.drivers.driver import Carried, Radiance, RenderSettings
-from renderer.drivers.pass_photons import PassPhotons
+from renderer.camera_paths.task import EyeTask
+from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import SHRINK_ALPHA
@@ -15,6 +17,9 @@ from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import Helpers
+
+if TYPE_CHECKING:
+    from renderer.gpu.eye_waves import EyePass
 
 #: The grid of photons has cells no smaller than the first radius over this.
 MOST_CELLS_PER_RADIUS = 4.0
@@ -52,9 +57,23 @@ class StochasticDriver(PhotonDriver):
         super().__init__(snapshot, tracer, settings)
         self.discs = self._first_discs()
 
-    def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
-        """Returns the photons of a pass in a map, which needs nothing of the passes before."""
-        return photons.build_layered_map(cell_for(self.first_radius, index))
+    def cell_of(self, index: int) -> float:
+        """Returns the least edge of cells, which needs nothing of the passes before, world units."""
+        return cell_for(self.first_radius, index)
+
+    def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
+        """Returns what passes on a GPU have in common, as `EyeDriver` says."""
+        task, lookup = super().task_of_waves()
+        return task, lookup._replace(radii=self.discs.radius2, found=np.zeros(len(self.discs.radius2), np.int64))
+
+    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
+        """Returns a pass as `EyeDriver` says, with the radii that the passes before it have left."""
+        self.discs = self._discs_before(index)
+        return super().pass_in_waves(row, index, work)._replace(reach=0.0, radii=np.sqrt(self.discs.radius2))
+
+    def take_found(self, found: Longs) -> None:
+        """Shrinks the discs of pixels after a pass on a GPU."""
+        self.discs = shrunk(self.discs, found.astype(np.float64))
 
     def follow_camera_paths(self, index: int, photon_map: PhotonLookup, site: PassSite) -> Radiance:
         """Returns the pixels of a pass with the radii that the passes before it have left, for which it waits, and

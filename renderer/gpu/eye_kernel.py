@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from renderer.camera_paths.bounce import advance_eye_paths, batch_ahead
 from renderer.camera_paths.loops import SHADOW, add_lit, start_paths
 from renderer.camera_paths.paths import (
@@ -13,9 +15,11 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.task import EyeTask
 from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
+from renderer.photons.lookup import PhotonLookup, PhotonParts
+from renderer.photons.photon_map import Grid, PhotonMap
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID
-from renderer.simd.columns import WORD_BYTES, add_to, as_floats, for_lanes
+from renderer.simd.columns import WORD_BYTES, add_to, array_at, as_floats, for_lanes
 from shaders.float32 import Doubles, Longs
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import beside_core, warp_index
@@ -30,11 +34,34 @@ SCRATCH_BYTES = WARP_PATHS.itemsize + WORD_BYTES * (CAPACITY + PAD)
 BATCH_ROWS = RAY_FLOATS + EYE_WORDS
 
 
+#: A photon map of a pass: what `PhotonMap` has, with the addresses of its arrays on the GPU, and how many words lie
+#: from one of its columns to the next.
+MAP = np.dtype(
+    [
+        ("low", "<f4", 3),
+        ("shape", "<i4", 3),
+        ("per_cell", "<f4"),
+        ("step", "<i4"),
+        ("columns", "<i8"),
+        ("starts", "<i8"),
+        ("cell", "<f8"),
+        ("photons", "<i8"),
+        ("scale", "<f8"),
+    ]
+)
+
+#: The maps of a pass: of all photons, of caustics, and of those straight from a light.
+WHOLE_MAP, CAUSTIC_MAP, DIRECT_MAP, PASS_MAPS = range(4)
+
+
 class EyeWave(NamedTuple):
     """Batches of eye paths in a GPU's memory, one for each warp. Warps are dealt out to passes.
 
-    job: of all passes; each has a number, an image and pixels that are taken of its own.
+    job: of all passes; each has a number, an image and pixels that are taken of its own, and photons.
     sequences: (passes,) int64, their numbers.
+    reaches: (passes,) float64, radii of their searches for photons, world units.
+    maps: (passes, PASS_MAPS) MAP.
+    radii, found: (passes, pixels or 0) float64 and int64, of `PhotonLookup`.
     images: (passes, width * height, columns) float64, see `EyeJob`.
     taken: (passes, 1) int64, the same.
     active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
@@ -48,7 +75,7 @@ class EyeWave(NamedTuple):
     shadow_paths: (warps, slots, SHADOW_WORDS, column) uint32, the same.
     shadow_words: (warps, slots, 4, column) uint32, what they hit.
     chunk: (1,) `WARP_PATHS`: what scratch is like, which each warp has beside its core.
-    search: (1,) of `EyeBatch`, without meaning here.
+    search: (warps,) WARP_SEARCH, of `EyeBatch`.
     counters: (warps, EYE_COUNTERS) int64.
     traced, answers: (warps * CAPACITY, 8) and (.., 4) float32, the rays as a launch of a kernel takes them, those of a
         batch side by side, and their hits.
@@ -57,6 +84,10 @@ class EyeWave(NamedTuple):
 
     job: EyeJob
     sequences: Longs
+    reaches: Doubles
+    maps: Records
+    radii: Doubles
+    found: Longs
     images: Doubles
     taken: Longs
     active: Longs
@@ -90,7 +121,7 @@ def shade_eye_wave(wave: EyeWave) -> None:
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + EYE_WORDS]
     scratch, ahead = beside_core(wave.chunk), wave.batches[own, 1 - turn]
     hits = as_floats(words)
-    batch = EyeBatch(rays, hits, words[HIT_ID], paths, scratch, ahead, wave.search, wave.counters[own])
+    batch = EyeBatch(rays, hits, words[HIT_ID], paths, scratch, ahead, wave.search[own : own + 1], wave.counters[own])
     shadows = ShadowRays(wave.shadow_rays[own], wave.radiance[own], wave.shadow_paths[own], counts)
     take_answers(wave.answers, CAPACITY * own, active, hits)
     answers = wave.shadow_words[own]
@@ -119,12 +150,14 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         task.diffuse,
         task.max_bounces,
         task.light_samples,
-        task.radius,
+        wave.reaches[own],
         task.sampler,
     )
+    parts = PhotonParts(map_of(wave, own, CAUSTIC_MAP), map_of(wave, own, DIRECT_MAP))
+    photons = map_of(wave, own, WHOLE_MAP)
     return EyeJob(
         job.scene,
-        job.lookup,
+        PhotonLookup(photons, job.lookup.irradiance, parts, wave.radii[own], wave.found[own]),
         of_pass,
         job.camera,
         job.size,
@@ -133,3 +166,14 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         job.reach,
         wave.images[own],
     )
+
+
+@inlined
+def map_of(wave: EyeWave, own: int, which: int) -> PhotonMap:
+    """Returns a photon map of a pass."""
+    made = wave.maps[own, which]
+    low, shape = made.low, made.shape
+    grid = Grid((low[0], low[1], low[2]), (shape[0], shape[1], shape[2]), made.cell, made.per_cell)
+    like = wave.job.lookup.photon_map
+    columns, starts = array_at(like.columns, made.columns, made.step), array_at(like.starts, made.starts, 0)
+    return PhotonMap(columns, starts, grid, made.photons, made.scale)

@@ -16,21 +16,22 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
-from renderer.camera_paths.bounce import scatter_paths
+from renderer.camera_paths.bounce import eye_needs, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
-from renderer.camera_paths.task import FOLLOW, NOTHING
-from renderer.camera_paths.vertices import rules_type
-from renderer.gpu.eye_kernel import BATCH_ROWS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
+from renderer.camera_paths.task import GATHER, asks_photons
+from renderer.camera_paths.vertices import rules_type, show_bases
+from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, with_loops
-from renderer.photons.searching import SEARCH_COLUMNS
+from renderer.photons.searching import WARP_SEARCH
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
-from renderer.shading.scattering import LIGHT, SCATTER
+from renderer.shading.scattering import LIGHT, SCATTER, SHOW
 from shaders.float32 import Doubles, Longs
 from tracecore.cuda.device import cuda_errors
 from tracecore.cuda.device_arrays import DeviceArrays
@@ -43,20 +44,45 @@ WARPS = 9
 #: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
 PATHS_TOGETHER = 1 << 24
 
+#: What each pass has of a wave for itself.
+OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")
+
 #: The shares of a GPU's free memory that batches and images may take.
 BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
+
+
+class EyePass(NamedTuple):
+    """What tells a pass from others.
+
+    number: of the pass.
+    reach: radius of the search for photons, world units.
+    maps: (PASS_MAPS,) MAP, of its photons.
+    radii: (pixels or 0,) float64, of `PhotonLookup`.
+    """
+
+    number: int
+    reach: float
+    maps: npt.NDArray[np.void]
+    radii: Doubles
+
+
+def no_maps() -> npt.NDArray[np.void]:
+    """Returns the maps of a pass without photons: (PASS_MAPS,) MAP."""
+    return np.zeros(PASS_MAPS, MAP)
 
 
 class EyePasses(NamedTuple):
     """Passes that a GPU has traced.
 
     images: yields (width * height, columns) float64 for each of them, which the next but one overwrites.
+    found: (passes, pixels or 0) int64, photons that were found for pixels with radii.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
     traced_seconds: of these the GPU traced.
     """
 
     images: Iterator[Doubles]
+    found: Longs
     counters: Longs
     seconds: float
     traced_seconds: float
@@ -69,8 +95,8 @@ def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
     """
     if not isinstance(tracer, GpuTracer):
         return "only the tracer of a GPU has one to shade on (--device gpu)"
-    if diffuse not in (FOLLOW, NOTHING):
-        return "the driver asks photons for light, which only the CPU does"
+    if diffuse == GATHER:
+        return "a final gather asks what irradiance is known nearby, which only the CPU does"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
     if scene.photon_scene.flags & SHEET:
@@ -81,18 +107,22 @@ def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
 class EyeWaves:
     """Traces and shades passes over eye paths on a tracer's GPU.
 
-    job: of a pass; its number and the pixels of its image are not looked at.
+    job: of a pass; what it has for itself is not looked at, but for the type of its photons and how many pixels have
+        radii.
     slots: shadow rays of a vertex.
+    pass_bytes: memory of the GPU that a pass takes beside that.
 
     Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, job: EyeJob, slots: int) -> None:
+    def __init__(self, tracer: GpuTracer, job: EyeJob, slots: int, pass_bytes: int = 0) -> None:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            scene, made_of = with_loops(job.scene, eye_units())
-            fitting = int(IMAGE_SHARE * free) // (8 * job.image.shape[1] * job.size[0] * job.size[1])
+            needs = eye_needs(job.task.diffuse, job.image.shape[1])
+            scene, made_of = with_loops(job.scene, eye_units(job.task.diffuse), needs)
+            per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
+            fitting = int(IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
             job = arrays.copied(job._replace(scene=scene))
@@ -105,20 +135,21 @@ class EyeWaves:
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
             self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
 
-    def trace(self, sequences: Sequence[int]) -> EyePasses:
-        """Returns passes by their numbers: the same images, bit for bit, as the CPU's loops add up.
+    def trace(self, given: Sequence[EyePass]) -> EyePasses:
+        """Returns passes: the same images, bit for bit, as the CPU's loops add up.
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
         """
-        waves, passes, traced = self._waves, len(sequences), 0.0
+        waves, passes, traced = self._waves, len(given), 0.0
         with self._tracer.vacant_gpu("cannot shade eye paths"):
             started = time.perf_counter()
-            whole = self._all
-            first = (whole.sequences[:passes], whole.images[:passes], whole.taken[:passes])
-            waves.use(whole._replace(sequences=first[0], images=first[1], taken=first[2]))
-            waves.put("sequences", sequences)
+            waves.use(self._all._replace(**{name: getattr(self._all, name)[:passes] for name in OF_PASSES}))
+            waves.put("sequences", [one.number for one in given])
+            waves.put("reaches", [one.reach for one in given])
+            waves.put("maps", np.stack([one.maps for one in given]))
+            waves.put("radii", np.stack([one.radii for one in given]))
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
-            waves.clear("images", "taken", "active", "shadows", "counters")
+            waves.clear("images", "taken", "found", "active", "shadows", "counters")
             while True:
                 waves.launch()
                 is_over = not waves.fetch("active").any() and not waves.fetch("shadows").any()
@@ -128,18 +159,20 @@ class EyeWaves:
             counters = waves.fetch("counters")
             own = np.arange(len(counters)) % passes
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
+            found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-        return EyePasses(self._images(), sums, seconds, traced)
+        return EyePasses(self._images(), found, sums, seconds, traced)
 
     def _images(self) -> Iterator[Doubles]:
         with cuda_errors("cannot fetch a picture"):
             yield from self._waves.rows("images")
 
 
-def eye_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
-    """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them."""
+def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
+    """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
     arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
-    return {LIGHT: (light_vertices, arguments), SCATTER: (scatter_paths, arguments)}
+    units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if asks_photons(diffuse) else {})
+    return {which: (one, arguments) for which, one in units.items()}
 
 
 def bytes_of_warp(job: EyeJob, slots: int) -> int:
@@ -156,10 +189,15 @@ def bytes_of_warp(job: EyeJob, slots: int) -> int:
 def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes: int) -> EyeWave:
     """Returns the arrays of a wave, zeros. arrays: whose `zeros` makes them where the job lies: NumPy's on the host."""
     (warps, slots), zeros, column = warps_and_slots, arrays.zeros, CAPACITY + PAD
+    pixels = job.size[0] * job.size[1] if len(job.lookup.radii) > 0 else 0
     columns = job.image.shape[1]
     return EyeWave(
         job=job,
         sequences=zeros((passes,), np.int64),
+        reaches=zeros((passes,), np.float64),
+        maps=zeros((passes, PASS_MAPS), MAP),
+        radii=zeros((passes, pixels), np.float64),
+        found=zeros((passes, pixels), np.int64),
         images=zeros((passes, job.size[0] * job.size[1], columns), np.float64),
         taken=zeros((passes, 1), np.int64),
         active=zeros((warps,), np.int64),
@@ -174,7 +212,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         shadow_paths=zeros((warps, slots, SHADOW_WORDS, column), np.uint32),
         shadow_words=zeros((warps, slots, HIT_FLOATS, column), np.uint32),
         chunk=zeros((1,), WARP_PATHS),
-        search=zeros((1,), SEARCH_COLUMNS),
+        search=zeros((warps,), WARP_SEARCH),
         counters=zeros((warps, EYE_COUNTERS), np.int64),
         traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
         answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),

@@ -9,6 +9,7 @@ from renderer.photons.shading import shade_rays
 from renderer.photons.store import PhotonOutput
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import Records
+from renderer.scene.projection import Guides
 from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes
 from shaders.float32 import Longs
 from tracecore.compilation.borrowing import borrowed
@@ -34,6 +35,7 @@ class PhotonWave(NamedTuple):
     batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
     hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
+    guides: (warps, LANES, targets, GUIDE_COLUMNS) float64, of `PhotonScratch`.
     blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.
     waiting, waits: of `PhotonOutput`, without meaning here.
     counters: (warps, PHOTON_COUNTERS) int64.
@@ -51,6 +53,7 @@ class PhotonWave(NamedTuple):
     hits: Floats
     chunk: Records
     launch: Records
+    guides: Guides
     waiting: Words
     waits: Longs
     blocks: Words
@@ -68,7 +71,7 @@ def shade_wave(wave: PhotonWave) -> None:
     turn, active = wave.turns[own], wave.active[own]
     here, ahead = wave.batches[own, turn], wave.batches[own, 1 - turn]
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
-    scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead)
+    scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead, wave.guides[own])
     batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, CAPACITY)
     output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
     take_answers(wave.answers, CAPACITY * own, active, batch.hits)

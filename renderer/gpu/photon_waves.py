@@ -33,10 +33,12 @@ from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import landing_type, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.projection import is_projected
+from renderer.scene.projection import GUIDE_COLUMNS
 from renderer.shading.scattering import PHOTONS
 from shaders.float32 import Longs
+from tracecore.compilation.lanes import LANES
 from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
+from tracecore.errors import KernelError
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
@@ -67,14 +69,28 @@ class StoredOnGpu(NamedTuple):
     order_seconds: float
 
 
+class StoredPhotons(NamedTuple):
+    """Photons that lie on a GPU until others are stored.
+
+    columns: (STORE_COLUMNS, n) uint32 there, those of a path in their order.
+    photons: how many there are.
+    counters: (PHOTON_COUNTERS,) int64, see `renderer.photons.store`.
+    seconds, traced_seconds: wall time until all were stored, and in which rays were traced.
+    """
+
+    columns: Any
+    photons: int
+    counters: Longs
+    seconds: float
+    traced_seconds: float
+
+
 def why_not(scene: PackedScene, tracer: Any) -> str | None:
     """Returns why the photons of a scene cannot be shaded where a tracer traces, in words, or None where they can."""
     if not isinstance(tracer, GpuTracer):
         return "only the tracer of a GPU has one to shade on (--device gpu)"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if is_projected(scene.photon_scene.projection):
-        return "photons are sent where they matter, which only the CPU does"
     return None
 
 
@@ -90,6 +106,7 @@ def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room
     room: for so many photons.
     """
     zeros, column = arrays.zeros, CAPACITY + PAD
+    most_targets = len(scene.photon_scene.projection.targets)
     return PhotonWave(
         scene=scene,
         task=task,
@@ -101,6 +118,7 @@ def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room
         hits=zeros((warps, HIT_FLOATS, column), np.float32),
         chunk=zeros((1,), WARP_HITS),
         launch=zeros((1,), WARP_LAUNCH),
+        guides=zeros((warps, LANES, most_targets, GUIDE_COLUMNS), np.float64),
         waiting=zeros((1, 1), np.uint32),
         waits=zeros((1,), np.int64),
         blocks=zeros((1, STORE_COLUMNS, max(room, 2 * AHEAD * warps * CAPACITY)), np.uint32),
@@ -121,14 +139,40 @@ class PhotonWaves:
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
         self._tracer, self._task = tracer, task
+        self._scenes: dict[int, tuple[PackedScene, PackedScene]] = {}
         with tracer.vacant_gpu("cannot begin to shade photons"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            scene, made_of = with_loops(scene, photon_units())
+            self._arrays, (_, made_of) = arrays, with_loops(scene, photon_units())
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
-            self._wave = new_wave(arrays, arrays.copied(scene), task, tracer.gpu.multiprocessors * WARPS, room)
+            self._wave = new_wave(arrays, self._on_gpu(scene), task, tracer.gpu.multiprocessors * WARPS, room)
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
             traced = Traced(self._wave.traced, self._wave.answers, Query.CLOSEST)
             self._waves = Waves(tracer, arrays, shader, self._wave, [traced])
+
+    def store(self, scene: PackedScene, task: PhotonTask, photons: range) -> StoredPhotons:
+        """Returns photons that lie on the GPU: those of a range of a task, sent out by a scene that has its lights and
+        what they are sent to for itself.
+
+        Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails or the GPU has no
+        room for all photons together.
+        """
+        with self._tracer.vacant_gpu("cannot shade photons"):
+            started = time.perf_counter()
+            self._waves.use(self._wave._replace(scene=self._on_gpu(scene), task=task))
+            self._start(photons)
+            drained, traced_seconds = self._run()
+            if drained:
+                raise KernelError("a pass stores more photons than the GPU has room for (--photons says how many)")
+            counters = self._waves.fetch("counters").sum(axis=0)
+            stored = int(self._waves.fetch("filled")[0])
+        return StoredPhotons(self._wave.blocks[0], stored, counters, time.perf_counter() - started, traced_seconds)
+
+    def _on_gpu(self, scene: PackedScene) -> PackedScene:
+        """Returns a scene as it lies on the GPU."""
+        if id(scene) not in self._scenes:
+            numbered, _ = with_loops(scene, photon_units())
+            self._scenes[id(scene)] = scene, self._arrays.copied(numbered)
+        return self._scenes[id(scene)][1]
 
     @property
     def rays_at_once(self) -> int:
@@ -165,6 +209,9 @@ class PhotonWaves:
         task, photons = in_sequence(self._task, photons)
         if task != self._waves.wave.task:
             self._waves.use(self._wave._replace(task=task))
+        self._start(photons)
+
+    def _start(self, photons: range) -> None:
         self._waves.put("supply", (photons.start, photons.stop))
         self._waves.clear("active", "filled", "counters")
 

@@ -92,13 +92,15 @@ class Waves:
         """Writes an array of the wave's."""
         there, here = getattr(self.wave, name), self._pinned(name)
         here[:] = values
-        self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
+        if here.nbytes > 0:
+            self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
 
     def clear(self, *names: str) -> None:
         """Writes zeros to arrays of the wave's."""
         for name in names:
             there = getattr(self.wave, name)
-            self._stream.clear(there.ctypes.data, there.nbytes)
+            if there.nbytes > 0:
+                self._stream.clear(there.ctypes.data, there.nbytes)
 
     def fetch(self, name: str) -> Any:
         """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
@@ -123,7 +125,8 @@ class Waves:
                 yield found
 
     def _fetched(self, there: Any, here: Any) -> Any:
-        self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
+        if here.nbytes > 0:
+            self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
         self._stream.finish(self, here)
         return here
 
@@ -131,14 +134,18 @@ class Waves:
         """Returns memory of the host for an array of the wave's, or for one that is like another."""
         array = getattr(self.wave, name) if like is None else like
         if (name, array.shape) not in self._host:
-            self._host[name, array.shape] = self._device.pinned(array.shape, array.dtype)
+            made = self._device.pinned(array.shape, array.dtype) if array.size else np.empty(array.shape, array.dtype)
+            self._host[name, array.shape] = made
         return self._host[name, array.shape]
 
 
-def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]]) -> tuple[PackedScene, Parts]:
+def with_loops(
+    scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]], needs: frozenset[str] = frozenset()
+) -> tuple[PackedScene, Parts]:
     """Returns a scene that knows loops of its BSDFs by their numbers, and what code for it is made of.
 
     units: by column of a BSDF's loops, the unit, and Numba's types of its arguments but for the kind.
+    needs: for what there are units beside those of the scene.
     """
     table = scene.bsdfs
     bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
@@ -146,7 +153,7 @@ def with_loops(scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...
     for which, (unit, arguments) in units.items():
         numbers[bsdfs, which] = range(len(loops), len(loops) + len(bsdfs))
         loops += [(which, unit, (kind, *arguments)) for kind in kinds_of(bsdfs)]
-    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs_of(scene))
+    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs | needs_of(scene))
 
 
 def needs_of(scene: PackedScene) -> frozenset[str]:

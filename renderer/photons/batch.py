@@ -7,6 +7,7 @@ import numpy as np
 from renderer.photons.photon_map import Words
 from renderer.photons.store import WAITING_COLUMN
 from renderer.scene.photon_scene import Records
+from renderer.scene.projection import GUIDE_COLUMNS, Guides
 from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import CHUNK, WORD_BYTES, fields
 from shaders.float32 import Int, Longs
@@ -97,11 +98,13 @@ class PhotonScratch(NamedTuple):
     launch: (1,) LAUNCH_COLUMNS.
     spare: (RAY_FLOATS + PATH_WORDS + 1, column) uint32: rays and paths that go on, while others of the batch are still
         to be shaded, and which BSDF each ray has hit.
+    guides: of lanes, see `renderer.scene.projection`.
     """
 
     chunk: Records
     launch: Records
     spare: Words
+    guides: Guides
 
 
 class PhotonBatch(NamedTuple):
@@ -141,7 +144,8 @@ def depth_after(depth: np.uint32, is_straight: bool) -> np.uint32:
 def new_scratch(columns: int) -> PhotonScratch:
     """Returns memory to work with, which all batches of a thread share. columns: as long as theirs."""
     spare = np.zeros((RAY_FLOATS + PATH_WORDS + 1, columns), np.uint32)
-    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS), spare=spare)
+    guides = np.zeros((1, 0, GUIDE_COLUMNS))
+    return PhotonScratch(np.zeros(1, HIT_COLUMNS), np.zeros(1, LAUNCH_COLUMNS), spare, guides)
 
 
 def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:

@@ -9,10 +9,13 @@ from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, Chunk, Pho
 from renderer.scene.photon_scene import BY_EMIT, EMITTER, PLAIN, PhotonScene
 from renderer.scene.projection import (
     AIM,
+    AIMED,
     AS_EVER,
     GUIDE_COLUMNS,
     ONE_BY_ONE,
     TO_BOX,
+    Guides,
+    Mixture,
     before_sphere,
     enter_box,
     is_projected,
@@ -23,13 +26,13 @@ from renderer.scene.projection import (
 )
 from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION
 from renderer.simd.columns import WORD_BYTES, chunk_room, column, get, get3, get_int, get_word, put, put3
-from renderer.simd.loops import each, each_listed, each_pair, whole, whole_pairs
-from renderer.simd.packing import fill_up, list_indices
+from renderer.simd.loops import each, each_alone, each_listed, each_pair, whole, whole_pairs
+from renderer.simd.packing import count_words, fill_up, list_indices
 from renderer.simd.rows import gather_columns
-from renderer.simd.ways import Way, call_way, for_each_way
+from renderer.simd.ways import Way, call_either, call_way, for_each_way
 from shaders.alias_table import ALIAS, draw_alias
 from shaders.environment import Sky, sky_of
-from shaders.float32 import ONE, PI, ZERO, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int
 from shaders.lights import (
     LIGHT_KIND,
     LIGHT_NORMAL,
@@ -47,6 +50,7 @@ from shaders.lights import (
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, chosen, in_double, in_single, scale
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -172,7 +176,7 @@ def launch_chunk(
         each_pair(leave_only_light, pairs, data)
     else:
         each(choose_light, pairs, data)
-        aimed = leave_lights(scene, fresh, data)
+        aimed = leave_lights(scene, fresh, data, batch.scratch.guides)
     if len(scene.media.lamps) > 0:
         each(begin_in_medium, pairs, (data, address(scene.media.lamps), is_alike))
     if whole(first) > first:
@@ -190,7 +194,7 @@ def choose_light(i: int, data: PhotonLaunch) -> None:
 
 
 @inlined
-def leave_lights(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> int:
+def leave_lights(scene: PhotonScene, fresh: int, data: PhotonLaunch, guides: Guides) -> int:
     """Write origin, direction and flux of a chunk's photons, whose lights are chosen; returns how many were aimed."""
     pairs, rows, lights = whole_pairs(fresh), address(scene.emitters), address(data.chunk.light)
     columns = address(data.chunk.corner)
@@ -203,7 +207,7 @@ def leave_lights(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> int:
     else:
         gather_columns(rows, EMITTER_BYTES, lights, pairs, (EMITTER_QUADS, columns))
         each_pair(leave_light, pairs, data)
-    return leave_projected(scene, fresh, data) if is_projected(scene.projection) else 0
+    return leave_projected(scene, fresh, data, guides) if is_projected(scene.projection) else 0
 
 
 @inlined
@@ -347,33 +351,76 @@ def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
 
 
 @compiled
-def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch) -> int:
+def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch, guides: Guides) -> int:
     """Send a chunk's photons where they matter: origin, direction and flux become those of `project`. Returns how many
-    of them were aimed."""
-    chunk, step, pairs = data.chunk, data.step, whole_pairs(count)
+    of them were aimed. guides: of lanes."""
+    chunk, pairs = data.chunk, whole_pairs(count)
     columns = (AIM_QUADS, address(chunk.low))
     gather_columns(address(scene.projection.aims), AIM_BYTES, address(chunk.light), pairs, columns)
     each(send_to_box, whole(count), data)
-    aimed = list_words(address(chunk.way), TO_BOX, count, data)
+    listed = list_words(address(chunk.way), ONE_BY_ONE, count, data)
+    call_either(send_in_turn, send_by_lanes, (scene, listed, data, guides))
+    ways = address(chunk.way)
+    return count_words(ways, (ALL_BITS, TO_BOX), count) + count_words(ways, (ALL_BITS, AIMED), count)
+
+
+@inlined
+def send_in_turn(scene: PhotonScene, listed: int, data: PhotonLaunch, _guides: Guides) -> None:
+    """Send listed photons where they matter, one after the other."""
     mixture, known = no_mixture(np.empty((len(scene.projection.targets), GUIDE_COLUMNS))), Int(-1)
-    for k in range(list_words(address(chunk.way), ONE_BY_ONE, count, data)):
-        i = get_int(address(chunk.listed), k)
-        bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
-        u = in_double((unit32(bits[0]), unit32(bits[1]), unit32(bits[2])))
-        direction = in_double(get3(data.rays + RAY_DIRECTION * step, step, i))
-        source = source_of(scene, chunk, i, in_double(get3(data.rays, step, i)), direction)
-        light = get_int(address(chunk.light), i)
-        box = scene.projection.around[light]
+    for k in range(listed):
+        i = get_int(address(data.chunk.listed), k)
+        light, (source, direction) = get_int(address(data.chunk.light), i), leaving(scene, i, data)
         if light != known:
-            mixture = mixture_of(scene.lights, scene.projection, (source, box), mixture.guides)
+            mixture = mixture_of(scene.lights, scene.projection, (source, box_of(scene, light)), mixture.guides)
             known = light if is_place(source.kind) else Int(-1)  # all photons of a place see the same cones
-        photon = project(scene.lights, mixture, (source, direction, box), u)
-        flux = get3(data.paths + PATH_FLUX * step, step, i)
-        put3(data.rays, step, i, in_single(photon.origin))
-        put3(data.rays + RAY_DIRECTION * step, step, i, in_single(photon.direction))
-        put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
-        aimed += 1 if photon.is_aimed else 0
-    return aimed
+        send(scene, i, (source, direction, mixture), data)
+
+
+@inlined
+def send_by_lanes(scene: PhotonScene, listed: int, data: PhotonLaunch, guides: Guides) -> None:
+    """Do what `send_in_turn` does, each lane for photons of its own."""
+    each_alone(send_alone, listed, (borrowed(scene), data, guides))
+
+
+@inlined
+def send_alone(k: int, given: tuple[PhotonScene, PhotonLaunch, Guides]) -> None:
+    """Send photon k of the list where it matters."""
+    scene, data, guides = given
+    i, own = get_int(address(data.chunk.listed), k), guides[k % len(guides), : len(scene.projection.targets)]
+    source, direction = leaving(scene, i, data)
+    box = box_of(scene, get_int(address(data.chunk.light), i))
+    mixture = mixture_of(scene.lights, scene.projection, (source, box), own)
+    send(scene, i, (source, direction, mixture), data)
+
+
+@inlined
+def leaving(scene: PhotonScene, i: int, data: PhotonLaunch) -> tuple[Source, Vec3]:
+    """Returns where a photon leaves its light, and in which direction if nothing sends it anywhere."""
+    direction = in_double(get3(data.rays + RAY_DIRECTION * data.step, data.step, i))
+    return source_of(scene, data.chunk, i, in_double(get3(data.rays, data.step, i)), direction), direction
+
+
+@inlined
+def box_of(scene: PhotonScene, light: int) -> Doubles:
+    """Returns the box around all that a light can light."""
+    return scene.projection.around[light]
+
+
+@inlined
+def send(scene: PhotonScene, i: int, usual: tuple[Source, Vec3, Mixture], data: PhotonLaunch) -> None:
+    """Write the photon that is drawn from a mixture. usual: where it leaves the light, and in which direction."""
+    (source, direction, mixture), step = usual, data.step
+    bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+    u = in_double((unit32(bits[0]), unit32(bits[1]), unit32(bits[2])))
+    box = box_of(scene, get_int(address(data.chunk.light), i))
+    photon = project(scene.lights, mixture, (source, direction, box), u)
+    flux = get3(data.paths + PATH_FLUX * step, step, i)
+    put3(data.rays, step, i, in_single(photon.origin))
+    put3(data.rays + RAY_DIRECTION * step, step, i, in_single(photon.direction))
+    put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
+    if photon.is_aimed:
+        put(address(data.chunk.way), i, AIMED)
 
 
 @inlined

@@ -24,9 +24,9 @@ from renderer.photons.photon_map import (
 )
 from renderer.simd.columns import (
     COLUMN,
-    COLUMN_BYTES,
     ELEMENTS,
     WORD_BYTES,
+    column_bytes,
     fields,
     get3,
     get_int,
@@ -34,10 +34,12 @@ from renderer.simd.columns import (
     put,
     three,
 )
-from renderer.simd.loops import each, whole
+from renderer.simd.loops import each, each_alone, whole
+from renderer.simd.ways import call_either
 from renderer.simd.wide_vectors import first_elements, pack_sixteen
 from shaders.float32 import ZERO, Int
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.lanes import LANES
 from tracecore.compilation.vector import address, load_int, splat16
 
 #: Vertices whose photons are looked for together, and the runs of photons that one of them may have: where there are
@@ -62,6 +64,14 @@ SEARCH_COLUMNS = np.dtype(
     + fields("<i4", "found")
     + [("flux", "<f8", (COLUMN, 3))]
     + fields("<i4", "photons")
+)
+
+#: What of it a warp has, whose lanes look each by itself.
+WARP_SEARCH = np.dtype(
+    [
+        (name, SEARCH_COLUMNS[name].base, (LANES, *SEARCH_COLUMNS[name].shape[1:]))
+        for name in ("radius", "between", "found", "flux", "photons")
+    ]
 )
 
 #: One record of `SEARCH_COLUMNS`.
@@ -102,9 +112,34 @@ class Looking(NamedTuple):
 @inlined
 def find_all(photon_map: PhotonMap, search: Search, places: SearchPlaces, count: int) -> int:
     """Find the photons in the discs about the first `count` vertices of a chunk, whose radii are in `search`. Returns
-    the length of the list of the vertices that have some."""
+    the length of the list of the vertices that may have some."""
     columns, step = address(photon_map.columns), WORD_BYTES * photon_map.columns.shape[1]
-    data, found = Looking(address(photon_map.starts), columns, step, photon_map.grid, search, places), 0
+    data = Looking(address(photon_map.starts), columns, step, photon_map.grid, search, places)
+    return call_either(find_by_groups, find_by_lanes, (photon_map, data, count))
+
+
+@inlined
+def find_by_lanes(photon_map: PhotonMap, data: Looking, count: int) -> int:
+    """Do what `find_all` does: each lane looks about a vertex of its own. All vertices are listed."""
+    each_alone(find_alone, count, (photon_map, data))
+    return count
+
+
+@inlined
+def find_alone(i: int, data: tuple[PhotonMap, Looking]) -> None:
+    """Find the photons in the disc about a vertex."""
+    photon_map, about = data
+    disc = disc_of(i, about)
+    if disc.radius >= ZERO:
+        keep(about.search, i, find_in(photon_map, disc), i)
+    else:
+        about.search.photons[i] = Int(0)
+
+
+@inlined
+def find_by_groups(photon_map: PhotonMap, data: Looking, count: int) -> int:
+    """Do what `find_all` does, group by group. Only vertices that have photons are listed."""
+    search, found = data.search, 0
     each(find_cells, whole(count), data)
     for first in range(0, count, GROUP):
         end = min(first + GROUP, count)
@@ -122,9 +157,9 @@ def find_all(photon_map: PhotonMap, search: Search, places: SearchPlaces, count:
 def disc_of(i: int, data: Looking) -> Disc:
     """Returns the disc of a vertex."""
     places = data.places
-    normal, bent = get3(places.normals, COLUMN_BYTES, i), get3(places.bent, COLUMN_BYTES, i)
+    normal, bent = get3(places.normals, column_bytes(), i), get3(places.bent, column_bytes(), i)
     radius, between = data.search.radius[i], data.search.between[i]
-    return Disc(get3(places.points, COLUMN_BYTES, i), normal, bent, normal != bent, radius, between)
+    return Disc(get3(places.points, column_bytes(), i), normal, bent, normal != bent, radius, between)
 
 
 @inlined

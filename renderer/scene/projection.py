@@ -58,10 +58,13 @@ LEAST_AREA = Float32(2.0**-126)
 #: Columns of guides, as they are kept while a photon is drawn.
 GUIDE_COLUMNS = 6
 
+#: Memory of guides for lanes of a warp: (LANES, targets, GUIDE_COLUMNS) float64.
+Guides = npt.NDArray[np.float64]
+
 
 #: Where photons of an emitter are sent: nowhere in particular; to the box around the scene, as those from outside where
-#: there are no targets; or wherever `project` says, one by one.
-AS_EVER, TO_BOX, ONE_BY_ONE = np.int32(0), np.int32(1), np.int32(2)
+#: there are no targets; or wherever `project` says, one by one, which may have aimed at a target or a box.
+AS_EVER, TO_BOX, ONE_BY_ONE, AIMED = np.int32(0), np.int32(1), np.int32(2), np.int32(3)
 
 #: The box of an emitter, as vector loops read it, which has a way of TO_BOX or another. low: corner; sides: their
 #: lengths; middle, radius: of the sphere around the scene. All but the way mean nothing where it is not TO_BOX.

@@ -114,6 +114,22 @@ def as_floats(typing: Any, words: Any) -> Any:
 
 
 @emitting
+def array_at(typing: Any, like: Any, where: Any, length: Any) -> Any:
+    """Returns an array at an address, of the type of another one: so many elements lie from one row to the next."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = context.make_array(like)(context, builder, arguments[0])
+        size = found.itemsize
+        found.data = builder.inttoptr(arguments[1], found.data.type)
+        shape, strides = (cgutils.unpack_tuple(builder, one) for one in (found.shape, found.strides))
+        shape[-1], strides[-2:] = arguments[2], [builder.mul(arguments[2], size), size][-like.ndim :]
+        found.shape, found.strides = (cgutils.pack_array(builder, one) for one in (shape, strides))
+        return found._getvalue()
+
+    return like(like, types.int64, types.int64), emit
+
+
+@emitting
 def in_advance(typing: Any, count: Any) -> Any:
     """Returns of how many rows a processor asks for lines of the cache in advance: of none where it is a GPU's."""
     return types.int64(types.int64), lambda _context, _builder, _signature, values: I64(0) if for_warp() else values[0]

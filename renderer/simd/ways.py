@@ -47,19 +47,16 @@ def call_way(typing: Any, way: Any, arguments: Any) -> Any:
 
 
 @emitting
-def call_on_cpu(typing: Any, function: Any, arguments: Any) -> Any:
-    """Calls a compiled function that returns nothing with a tuple of arguments; a warp calls nothing, and has no code
-    of it."""
-    if not for_warp():
-        typing.resolve_function_type(function, tuple(arguments), {})
+def call_either(typing: Any, by_vectors: Any, by_lane: Any, arguments: Any) -> Any:
+    """Returns what one of two compiled functions returns for a tuple of arguments: the one is for a CPU, the other for
+    a lane of a warp. There is no code of the other."""
+    function = by_lane if for_warp() else by_vectors
+    call = typing.resolve_function_type(function, tuple(arguments), {})
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        if not for_warp():
-            call = typing.resolve_function_type(function, tuple(arguments), {})
-            context.get_function(function, call)(builder, cgutils.unpack_tuple(builder, values[1]))
-        return context.get_dummy_value()
+        return context.get_function(function, call)(builder, cgutils.unpack_tuple(builder, values[2]))
 
-    return types.void(function, arguments), emit
+    return call.return_type(by_vectors, by_lane, arguments), emit
 
 
 def for_each_way(numbered: Sequence[tuple[Any, int]]) -> Any:

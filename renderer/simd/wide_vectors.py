@@ -14,10 +14,22 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, VECTOR_WIDTH, WORD_BYTES, prefetching
+from renderer.simd.columns import (
+    ALL_ELEMENTS,
+    ELEMENTS,
+    FLOAT,
+    I32,
+    I64,
+    VECTOR_WIDTH,
+    WORD_BYTES,
+    get_word,
+    prefetching,
+    put,
+)
 from renderer.simd.packing import pack_elements
+from renderer.simd.ways import call_either
 from tracecore.compilation.cached import inlined
-from tracecore.compilation.vector import FLOAT16, all_elements, emitting
+from tracecore.compilation.vector import FLOAT16, all_elements, emitting, lowest_bit
 
 #: Rows that are written together, and their words.
 ROWS = 8
@@ -78,10 +90,29 @@ def three_columns(typing: Any) -> Any:
 
 
 @inlined
-def pack_sixteen(elements: int, sources: tuple[int, ...], targets: tuple[int, ...], packed: int) -> int:
-    """Copies the elements of a set side by side to `packed` in the target of each source, see `pack_elements`."""
+def pack_sixteen(elements: int, sources: tuple[int, int, int], targets: tuple[int, int, int], packed: int) -> int:
+    """Copies the elements of a set side by side to `packed` in the target of each source, see `pack_elements`. A lane
+    has sixteen elements of its own."""
+    return call_either(pack_vectors, pack_words, (elements, sources, targets, packed))
+
+
+@inlined
+def pack_vectors(elements: int, sources: tuple[int, int, int], targets: tuple[int, int, int], packed: int) -> int:
+    """Does what `pack_sixteen` does by vectors."""
     for k in range(0, ELEMENTS, VECTOR_WIDTH):
         packed = pack_elements((elements >> k) & ALL_ELEMENTS, sources, k, targets, packed)
+    return packed
+
+
+@inlined
+def pack_words(elements: int, sources: tuple[int, int, int], targets: tuple[int, int, int], packed: int) -> int:
+    """Does what `pack_sixteen` does word by word."""
+    while elements != 0:
+        k = lowest_bit(elements)
+        put(targets[0], packed, get_word(sources[0], k))
+        put(targets[1], packed, get_word(sources[1], k))
+        put(targets[2], packed, get_word(sources[2], k))
+        elements, packed = elements & (elements - 1), packed + 1
     return packed
 
 

@@ -9,26 +9,30 @@ import pytest
 from lanes_on_threads import LanesOnThreads
 
 import tracecore
+from renderer.camera_paths.bounce import eye_needs
 from renderer.camera_paths.paths import EyeJob
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.path import PathDriver
-from renderer.film.layers import LAYER_BIAS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, photon_waves
+from renderer.drivers.photon import PhotonDriver
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
+from renderer.gpu import eye_waves, map_kernel, photon_maps, photon_waves
 from renderer.gpu.eye_kernel import shade_eye_wave
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import with_loops
-from renderer.photons.lookup import no_photons
+from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.photons.store import PHOTON_RAYS, STORE_INDEX
+from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piece
+from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from scenes import load
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
+from tracecore.compilation.lanes import LANES, Parts
 from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
-from tracecore.workers.pool import WorkerPool
+from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
 WARPS, PHOTONS = 2, 2000
@@ -38,11 +42,12 @@ SIZE, PASSES = (40, 24), 2
 
 
 class Kitchen:
-    """Is the kitchen, with several BSDFs, textures, bent normals and lights, and the code of its photons for a warp."""
+    """Is the kitchen, with several BSDFs, textures, bent normals and lights that send some photons to mirrors and glass,
+    and the code of its photons for a warp."""
 
     def __init__(self):
         self.snapshot = load("kitchen").snapshot(0.0)
-        self.scene = pack_scene(self.snapshot)
+        self.scene = projected(pack_scene(self.snapshot), 0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
         self.wave = photon_waves.new_wave(np, numbered, self.task, WARPS, PHOTONS)
@@ -75,7 +80,7 @@ def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
         pool = WorkerPool(tracer, threads=1)
         expected = trace_photons(kitchen.scene, kitchen.task, pool, range(PHOTONS))
         pool.close()
-    assert len(expected.stored) > PHOTONS
+    assert len(expected.stored) > PHOTONS > expected.counts.aimed > PHOTONS // 5
     np.testing.assert_array_equal(stored, expected.stored)
     assert counters[PHOTON_RAYS] == expected.rays
     fates = expected.counts
@@ -89,23 +94,76 @@ def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
     ]
 
 
+def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
+    photons, random = 3000, np.random.default_rng(7)
+    stored = np.zeros((STORE_COLUMNS, photons + 5), np.uint32)
+    stored[:3, :photons] = (random.random((3, photons)) ** 3).astype(np.float32).view(np.uint32)
+    stored[3:PHOTON_WORDS] = random.integers(0, 1 << 32, (3, photons + 5), np.uint32)
+    stored[STORE_INDEX, :photons] = random.permutation(photons) // 3  # three of a path, in their order
+    expected = sorted_map([Piece(stored[None], photons)], 0.05, 2.0, MapMemory(), CallingThread())
+    work = MapOnHost(stored, photons, expected.grid)
+    for stage in range(map_kernel.STAGES):
+        work.do(stage)
+    positions = stored[:3, :photons].view(np.float32)
+    np.testing.assert_array_equal(work.bounds[:, :3].min(axis=0), positions.min(axis=1))
+    np.testing.assert_array_equal(work.bounds[:, 3:].max(axis=0), positions.max(axis=1))
+    np.testing.assert_array_equal(work.columns[:PHOTON_WORDS, :photons], expected.columns[:, :photons])
+    np.testing.assert_array_equal(work.starts, expected.starts[: expected.grid.cells + 1])
+    crowds = np.diff(work.starts)
+    assert crowds.max() > 10 > 0 == crowds.min()
+
+
+class MapOnHost:
+    """Sorts photons by lanes that are threads."""
+
+    def __init__(self, stored, photons, grid):
+        self.keys, self.order = np.zeros(photons, np.int64), np.zeros(photons, np.int64)
+        self.columns, self.starts = np.zeros((PHOTON_WORDS + 1, photons), np.uint32), np.zeros(grid.cells + 1, np.int32)
+        self.bounds = np.zeros((map_kernel.BOUND_WARPS * LANES, 6), np.float32)
+        arrays = [self.bounds, self.keys, self.order, self.columns, self.starts]
+        bounds, keys, order, columns, starts = (one.ctypes.data for one in arrays)
+        place, between = stored.ctypes.data, 4 * stored.shape[1]
+        self.work = map_kernel.MapWork(
+            place, between, photons, bounds, keys, order, columns, 4 * photons, starts, grid, 0
+        )
+        kind = Borrowed(numba.typeof(self.work))
+        self.lanes = LanesOnThreads(warp_code(map_kernel.make_map, kind, Parts((), frozenset())))
+
+    def do(self, stage):
+        """Does a step; photons are put in order by NumPy where CuPy would."""
+        record = np.zeros(MOST_BYTES, np.uint8)
+        lay_out(self.work._replace(stage=stage), record.ctypes.data)
+        elements = len(self.starts) if stage == map_kernel.FIND_STARTS else len(self.keys)
+        warps = map_kernel.BOUND_WARPS if stage == map_kernel.FIND_BOUNDS else -(-elements // map_kernel.PART)
+        for warp in range(warps):
+            self.lanes.run(warp, record.ctypes.data)
+        if stage == map_kernel.FIND_KEYS:
+            self.order[:] = np.argsort(self.keys, kind="stable")
+
+
 def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
     ptx = ptx_of(kitchen.code, "shade_wave", "sm_90", threads=32, registers=168)
     operations = set(re.findall(r"^\s+(?:add|sub|mul|div|sqrt)\.\S*f32", ptx, flags=re.M))
     assert {one.strip() for one in operations} == {f"{name}.rn.f32" for name in ("add", "sub", "mul", "div", "sqrt")}
     assert "ld.shared" in ptx, "scratch is not found by pointers to shared memory"
-    assert ".local" not in ptx, "something has its address taken, and lies in memory"
+    local = sum(map(int, re.findall(r"\.local [^;]*\[(\d+)\];", ptx)))
+    assert local <= 8, "something has its address taken, and lies in memory"
     assert ".extern .func" not in ptx, "something is called that a GPU does not have"
 
 
-def passes_by_lanes(driver, tracer):
-    """Returns images, and counters, of passes whose lanes are threads."""
-    scene, made_of = with_loops(driver.scene, eye_waves.eye_units())
-    image, taken = np.zeros((1, LAYER_END)), np.zeros(1, np.int64)
-    task, slots = driver.eye_task(0), driver._shadow_slots()
-    job = EyeJob(scene, no_photons(), task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
-    wave = eye_waves.new_wave(np, job, (WARPS, slots), PASSES)
+def passes_by_lanes(driver, tracer, lookups=None):
+    """Returns images, and counters, of passes whose lanes are threads. lookups: photons of each pass."""
+    task, lookup = driver.task_of_waves()
+    image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
+    needs = eye_needs(task.diffuse, image.shape[1])
+    scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
+    job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
+    wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
+    for number, known in enumerate(lookups or ()):
+        wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
+        maps = (known.photon_map, known.parts.caustics, known.parts.direct)
+        wave.maps[number] = np.concatenate([record_of(one) for one in maps])
     lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), made_of))
     record = np.zeros(MOST_BYTES, np.uint8)
     lay_out(wave, record.ctypes.data)
@@ -113,9 +171,41 @@ def passes_by_lanes(driver, tracer):
         for warp in range(WARPS):
             lanes.run(warp, record.ctypes.data)
         if not wave.active.any() and not wave.shadows.any():
-            return wave.images, wave.counters
+            return wave
         wave.answers[:] = tracer.closest_hit(wave.traced)
-        wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+        if wave.shadows.size:
+            wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+
+
+def copied(value):
+    """Returns a named tuple with arrays of its own."""
+    if isinstance(value, tuple):
+        parts = map(copied, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def record_of(one):
+    """Returns a photon map of the host as waves have it."""
+    memory = (one.columns.ctypes.data, one.columns.shape[1], one.starts.ctypes.data)
+    return photon_maps.map_record(one.grid, memory, one.photons, one.scale)
+
+
+@pytest.mark.parametrize("layers", ["beauty", "all"])
+def test_lanes_find_the_photons_that_the_loops_find(layers):
+    snapshot = load("cornell").snapshot(0.0)
+    settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers=layers, photons=3000)
+    columns = range(LAYER_BIAS) if layers == "beauty" else [*range(LAYER_BIAS + 1), *range(LAYER_LIGHT, LAYER_END)]
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        driver, lookups = PhotonDriver(snapshot, tracer, settings), []
+        find = driver.follow_camera_paths
+        driver.follow_camera_paths = lambda *given: lookups.append(copied(given[1])) or find(*given)
+        expected = [driver.render_pass(number).reshape(SIZE[0] * SIZE[1], -1) for number in range(PASSES)]
+        wave = passes_by_lanes(driver, tracer, lookups)
+        driver.close()
+    for image, loops in zip(wave.images, expected, strict=True):
+        np.testing.assert_array_equal(image[:, columns], loops[:, columns])
+    assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
 def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
@@ -124,11 +214,11 @@ def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = PathDriver(snapshot, tracer, settings)
-        images, counters = passes_by_lanes(driver, tracer)
+        wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()
-    for image, loops in zip(images, expected, strict=True):
+    for image, loops in zip(wave.images, expected, strict=True):
         np.testing.assert_array_equal(image[:, columns], loops[:, columns])
-    assert np.count_nonzero(images[0][:, 0]) > 0
+    assert np.count_nonzero(wave.images[0][:, 0]) > 0
     rays = driver.work.rays
-    assert counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]
+    assert wave.counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]

@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.vector import I32, I64, emitting
 
 SECOND = 1_000_000_000
@@ -23,9 +24,12 @@ IS_WINDOWS = sys.platform == "win32"
 
 @emitting
 def nanoseconds(typing: Any) -> Any:
-    """Returns the time of a steady clock, that of `time.perf_counter_ns` on Linux and on Windows, as int64."""
+    """Returns the time of a steady clock, that of `time.perf_counter_ns` on Linux and on Windows, as int64; lanes of a
+    warp have none: 0."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if for_warp():
+            return I64(0)
         return _counted(builder) if IS_WINDOWS else _told(builder)
 
     return types.int64(), emit

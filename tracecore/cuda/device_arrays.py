@@ -13,7 +13,7 @@ from numba import types
 from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
-from tracecore.cuda.device import CudaDevice, DeviceMemory
+from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 
 #: More bytes than any tuple has.
 MOST_BYTES = 1 << 16
@@ -28,13 +28,17 @@ class DeviceArrays:
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
         self._memory: list[DeviceMemory] = []
+        self._copies: dict[int, tuple[Any, Any]] = {}
 
     def copied(self, value: Any) -> Any:
-        """Returns a value whose arrays, at any depth, are on the device. Nobody reads them on the host."""
+        """Returns a value whose arrays, at any depth, are on the device, each of them once. Nobody reads them on the
+        host."""
         if isinstance(value, np.ndarray):
-            memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
-            self._memory.append(memory)
-            return _array_at(memory.address, value.shape, value.dtype)
+            if id(value) not in self._copies:
+                memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
+                self._memory.append(memory)
+                self._copies[id(value)] = value, _array_at(memory.address, value.shape, value.dtype)
+            return self._copies[id(value)][1]
         if isinstance(value, tuple):
             parts = [self.copied(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -94,6 +98,18 @@ def ordered_rows(columns: Any, count: int, key: int, words: int) -> npt.NDArray[
     for word in range(words):
         rows[:, word] = given[word][order]
     return np.asarray(rows.get())
+
+
+def put_order(keys: int, count: int, order: int, stream: Stream) -> None:
+    """Has a stream write the places of keys in their order; keys that are alike keep theirs.
+
+    keys, order: addresses on the device, (count,) int64.
+    """
+    import cupy
+
+    with cupy.cuda.ExternalStream(stream.address):
+        given, target = (_on_device(_array_at(where, (count,), np.dtype(np.int64))) for where in (keys, order))
+        target[...] = cupy.argsort(given)  # by a sort that is stable
 
 
 @emitting

@@ -1,0 +1,108 @@
+"""The kernel that sorts photons into the cells of a map, where they lie on a GPU, step after step."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from renderer.photons.photon_map import PHOTON_WORDS, Grid, cell_of
+from renderer.photons.store import STORE_INDEX
+from renderer.simd.columns import WORD_BYTES, get, get3, get_int, get_word, put
+from renderer.simd.loops import each_ray
+from shaders.float32 import INFINITY, Int
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.gpu_code import warp_index
+from tracecore.compilation.lanes import LANES
+
+#: What a launch does: find between which coordinates photons lie; find their keys; move them to where their keys are in
+#: order; find where cells start.
+FIND_BOUNDS, FIND_KEYS, MOVE_PHOTONS, FIND_STARTS, STAGES = range(5)
+
+#: Elements that a warp looks at, and warps that find bounds.
+PART, BOUND_WARPS = 1024, 512
+
+
+class MapWork(NamedTuple):
+    """What a map is made of, by addresses on a GPU.
+
+    stored: photons in the columns of a store, `step` bytes apart.
+    photons: how many there are.
+    bounds: (BOUND_WARPS * LANES, 6) float32, the least and the greatest coordinates that each lane has seen.
+    keys: (photons,) int64: the cell of each above its index.
+    order: (photons,) int64, the places of the photons in the order of their keys.
+    columns: of the map, `map_step` bytes apart, and behind them one of the photons' cells, int32.
+    starts: (cells + 1,) int32, of the map.
+    """
+
+    stored: int
+    step: int
+    photons: int
+    bounds: int
+    keys: int
+    order: int
+    columns: int
+    map_step: int
+    starts: int
+    grid: Grid
+    stage: int
+
+
+def make_map(work: MapWork) -> None:
+    """Do a step of what a map takes, of the part of the photons or cells that this warp has."""
+    first, grid = PART * warp_index(), work.grid
+    if work.stage == FIND_BOUNDS:
+        each_ray(find_bounds, LANES, (work, LANES * warp_index()))
+    elif work.stage == FIND_KEYS:
+        each_ray(find_key, min(PART, work.photons - first), (work, first))
+    elif work.stage == MOVE_PHOTONS:
+        each_ray(move_photon, min(PART, work.photons - first), (work, first))
+    else:
+        cells = grid.shape[0] * grid.shape[1] * grid.shape[2]
+        each_ray(find_start, min(PART, cells + 1 - first), (work, first))
+
+
+@inlined
+def find_bounds(i: int, data: tuple[MapWork, int]) -> None:
+    """Write between which coordinates those photons lie that a lane looks at."""
+    work, first = data
+    for axis in range(3):
+        low, high, column = INFINITY, -INFINITY, work.stored + axis * work.step
+        for place in range(first + i, work.photons, BOUND_WARPS * LANES):
+            value = get(column, place)
+            low, high = min(value, low), max(value, high)
+        put(work.bounds, 6 * (first + i) + axis, low)
+        put(work.bounds, 6 * (first + i) + 3 + axis, high)
+
+
+@inlined
+def find_key(i: int, data: tuple[MapWork, int]) -> None:
+    """Write the key of a photon."""
+    work, first = data
+    place = first + i
+    put(work.keys, 2 * place, get_word(work.stored + STORE_INDEX * work.step, place))
+    put(work.keys, 2 * place + 1, cell_of(work.grid, get3(work.stored, work.step, place)))
+
+
+@inlined
+def move_photon(i: int, data: tuple[MapWork, int]) -> None:
+    """Write the photon that is next in the order of keys, and its cell."""
+    work, first = data
+    place = first + i
+    source = get_int(work.order, 2 * place)
+    for word in range(PHOTON_WORDS):
+        put(work.columns + word * work.map_step, place, get_word(work.stored + word * work.step, source))
+    put(work.columns + PHOTON_WORDS * work.map_step, place, get_int(work.keys, 2 * source + 1))
+
+
+@inlined
+def find_start(i: int, data: tuple[MapWork, int]) -> None:
+    """Write where the photons of a cell start: how many are in cells before it."""
+    work, first = data
+    cell, cells = Int(first + i), work.columns + PHOTON_WORDS * work.map_step
+    low, high = 0, work.photons
+    while low < high:
+        middle = (low + high) >> 1
+        if get_int(cells, middle) < cell:
+            low = middle + 1
+        else:
+            high = middle
+    put(work.starts + WORD_BYTES * first, i, np.int32(low))
