@@ -27,7 +27,7 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import Film
 from renderer.run import statistics
-from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.make_picture import expose
 from renderer.run.plan import PassLimits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, context_of, load_for
 from scenes.document import Scene

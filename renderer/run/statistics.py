@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
     from pathlib import Path
 
     from renderer.drivers.driver import RenderSettings, Work
-    from renderer.film.samples import SampleCounts
+    from renderer.film.film import SampleCounts
     from renderer.scene.render_context import RenderContext
     from tracecore.dispatch.tracer import TracerLimits
 

@@ -51,11 +51,13 @@ NO_SKY = np.zeros((0, 0, 3), np.float32)
 NO_ENVIRONMENT = pack_environment(NO_SKY)
 
 
+@functools.cache
 def numbers_of(extent: Extent) -> tuple[float, ...]:
     """Returns the numbers of the kinds that fill what `extent` says."""
     return tuple(kind.number for kind in KINDS if kind.extent is extent)
 
 
+@functools.cache
 def kinds_with(field: str) -> tuple[LightKind, ...]:
     """Returns the kinds that have a function in a field of `LightKind`, such as `leave`, `arrive` or `meet`."""
     return tuple(kind for kind in KINDS if getattr(kind, field) is not None)

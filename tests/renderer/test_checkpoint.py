@@ -28,7 +28,7 @@ from renderer.errors import CheckpointError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
-from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.make_picture import expose
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import PassLimits
 from renderer.run.resuming import checkpoints, sealed_file
