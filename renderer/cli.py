@@ -66,8 +66,7 @@ def main(argv: Sequence[str] | None = None, started: float | None = None) -> int
     started = time.perf_counter() if started is None else started
     command_line = list(sys.argv[1:] if argv is None else argv)
     with plainly_printed():
-        name = " ".join(command_line[:2])  # of a command whose name has two words
-        words = [name, *command_line[2:]] if name in COMMANDS else command_line
+        words = _with_one_name(command_line)
         arguments = make_parser(words).parse_args(words)
         arguments.command_line, arguments.started = command_line, started
         told = told_in_json() if getattr(arguments, "progress", None) == "json" else nullcontext()
@@ -78,6 +77,12 @@ def main(argv: Sequence[str] | None = None, started: float | None = None) -> int
                 if argv is None:
                     ignore_from_now_on()
             return status
+
+
+def _with_one_name(words: list[str]) -> list[str]:
+    """Returns the command line with the name of the command as one word, where it has two."""
+    name = " ".join(words[:2])
+    return [name, *words[2:]] if name in COMMANDS else words
 
 
 class _Line(logging.Formatter):

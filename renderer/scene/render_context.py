@@ -337,7 +337,17 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
     Returns it, and how many devices could not be used.
     """
     try:
-        tracer = tracecore.open_tracer(
+        return _open_tracer(snapshot, choice, tree), 0
+    except DeviceError as error:
+        if choice.fallback is None:
+            raise
+        log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
+        return _open_tracer(snapshot, choice.on_cpu, None), 1
+
+
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
+    try:
+        return tracecore.open_tracer(
             snapshot.positions,
             device=choice.device,
             kernel=choice.kernel,
@@ -350,12 +360,6 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
         )
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error
-    except DeviceError as error:
-        if choice.fallback is None:
-            raise
-        log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
-        return _open_any_tracer(snapshot, choice.on_cpu, None)[0], 1
-    return tracer, 0
 
 
 def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:

@@ -28,7 +28,7 @@ from shaders.lights import (
     sphere_row,
     spot_row,
 )
-from shaders.lights.kind import BEYOND
+from shaders.lights.outside import BEYOND
 from shaders.random import STREAM_EMISSION, STREAM_LIGHT, hash4, hash_key, random4
 
 #: Draws of tests of means, and of those of counts.
