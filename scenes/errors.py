@@ -10,6 +10,9 @@ from pathlib import Path
 #: Lines of a message about a file, of which the last counts the problems that are not told.
 MAX_PROBLEM_LINES = 10
 
+#: So many notes of a scene are told, the others counted.
+MAX_NOTES = 40
+
 
 class SceneError(Exception):
     """This is the root of the errors of scenes."""
@@ -48,10 +51,6 @@ class SceneProblemsError(SceneFileError):
 
 class UnknownSceneError(SceneError):
     """No shipped scene has this name; the message lists those there are."""
-
-
-#: So many notes of a scene are told, the others counted.
-MAX_NOTES = 40
 
 
 @dataclass(eq=False)

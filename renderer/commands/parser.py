@@ -20,6 +20,13 @@ NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(,[-+.e\d]*)*$", re
 #: The word after --help that asks for all of it.
 ALL = "all"
 
+#: Shells that it is known for.
+SHELLS = ("bash", "zsh")
+HELP = (
+    "print a script that has a shell complete commands and options, and end: for bash, put it into "
+    "~/.local/share/bash-completion/completions/tracecore (extra completion)"
+)
+
 
 class ShowHelp(argparse.Action):
     """Prints the help of a parser and ends the program: the short one, or with the word `all` all of it."""
@@ -128,15 +135,6 @@ def in_two_levels(parser: argparse.ArgumentParser, usual: str, examples: str) ->
     """
     if isinstance(parser, Parser):
         parser.usual, parser.examples = usual.split(), examples
-
-
-#: Shells that it is known for.
-SHELLS = ("bash", "zsh")
-
-HELP = (
-    "print a script that has a shell complete commands and options, and end: for bash, put it into "
-    "~/.local/share/bash-completion/completions/tracecore (extra completion)"
-)
 
 
 class PrintCompletion(argparse.Action):

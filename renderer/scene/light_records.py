@@ -53,6 +53,15 @@ ONE_BY_ONE = np.float32(-TRIANGLE)
 #: What units are for that sample them (`tracecore.compilation.side_by_side.need`).
 LAMPS_ONE_BY_ONE = "lamps that are sampled one by one"
 
+#: A ball has so many triangles, at least, and as much of a sphere's area, so that its outline is round.
+LEAST_TRIANGLES, LEAST_AREA = 500, 0.99
+
+#: Corners are so near a sphere, as a share of its radius, and as one of their coordinates, which are float32.
+TOLERANCE, ROUNDING = 1e-4, 2.0**-22
+
+#: Triangles by whose corners a sphere is found.
+FITTED = 256
+
 
 class LightRecords(NamedTuple):
     """Holds what loops over shadow rays read of the lights.
@@ -107,16 +116,6 @@ def _set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
             records["density"][own] = -kind.number
             for name, values in kind.record(rows[own], share[own]).items():
                 records[name][own] = values
-
-
-#: A ball has so many triangles, at least, and as much of a sphere's area, so that its outline is round.
-LEAST_TRIANGLES, LEAST_AREA = 500, 0.99
-
-#: Corners are so near a sphere, as a share of its radius, and as one of their coordinates, which are float32.
-TOLERANCE, ROUNDING = 1e-4, 2.0**-22
-
-#: Triangles by whose corners a sphere is found.
-FITTED = 256
 
 
 def join_spheres(lights: LightArrays, objects: Ints) -> tuple[LightArrays, Ints]:

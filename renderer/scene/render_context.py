@@ -38,6 +38,15 @@ log = logging.getLogger(__name__)
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
 READ = ("replay", "tls_ca", "tls_cert", "tls_key")
 
+#: The choice of a device that has one kernel.
+ONLY_ONE = KernelChoice(None, "the only one of the device")
+
+#: The least byte of alpha or of brightness where a surface is there: one half of 255, rounded up.
+THERE = 128
+
+#: Weights of red, green and blue in thousandths: ITU-R BT.709.
+BRIGHTNESS = np.array([213, 715, 72])
+
 
 @dataclass(frozen=True, kw_only=True)
 class SceneView:
@@ -373,10 +382,6 @@ def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None
 
 
-#: The choice of a device that has one kernel.
-ONLY_ONE = KernelChoice(None, "the only one of the device")
-
-
 def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -> KernelChoice:
     """Returns the kernel that rays are traced by in batches.
 
@@ -407,13 +412,6 @@ def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice
 
     gpu = TunedGpu(gpu_name(index), device_architecture(index))
     return choose_kernel(gpu.architecture, ray_class, tuned=tuned_for(gpu))
-
-
-#: The least byte of alpha or of brightness where a surface is there: one half of 255, rounded up.
-THERE = 128
-
-#: Weights of red, green and blue in thousandths: ITU-R BT.709.
-BRIGHTNESS = np.array([213, 715, 72])
 
 
 def cutouts_of(snapshot: Snapshot) -> Cutouts | None:

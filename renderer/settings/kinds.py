@@ -21,6 +21,19 @@ LEAST_BYTES, MOST_BYTES = 10**8, 1 << 50
 #: How the address of a cluster of this host begins, whose number of workers follows; and most of them.
 LOCAL, MOST_LOCAL = "local:", 64
 
+#: The largest number of a frame.
+MAX_FRAME = 10**9
+
+#: Random numbers of frames: the same in all, or own ones.
+FRAME_SEEDS = ("same", "own")
+
+#: K/N, and most parts.
+PART, MOST_PARTS = re.compile(r"(\d{1,7})/(\d{1,7})", re.ASCII), 1_000_000
+
+#: Seed, pass, and pixel as X:Y or as one number. Longer numbers are out of bounds.
+PATH_NAME = re.compile(r"(\d{1,20}),(\d{1,7}),(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
+MOST_SEED, MOST_PASS = 2**64 - 1, 10**6 - 1
+
 
 @dataclass(frozen=True)
 class OrWord(Kind):
@@ -184,12 +197,6 @@ class FrameRange(Kind):
         return found
 
 
-#: The largest number of a frame.
-MAX_FRAME = 10**9
-
-#: Random numbers of frames: the same in all, or own ones.
-FRAME_SEEDS = ("same", "own")
-
 #: Kinds of options that sequences have beside the settings of a picture.
 FRAME_KINDS: dict[str, Kind] = {
     "frames": FrameRange(MAX_FRAME),
@@ -247,10 +254,6 @@ class FlagOrNames(Kind):
         return tuple(text.split(","))
 
 
-#: K/N, and most parts.
-PART, MOST_PARTS = re.compile(r"(\d{1,7})/(\d{1,7})", re.ASCII), 1_000_000
-
-
 class PartOf(NamedTuple):
     """Says which part of a picture's passes, or of a run's photons, is made: part `number`, from 1 on, of `parts` that
     are as large.
@@ -277,12 +280,6 @@ def read_part_of(text: str) -> PartOf:
     return part
 
 
-#: Seed, pass, and pixel as X:Y or as one number. Longer numbers are out of bounds.
-WORDS = re.compile(r"(\d{1,20}),(\d{1,7}),(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
-
-MOST_SEED, MOST_PASS = 2**64 - 1, 10**6 - 1
-
-
 @dataclass(frozen=True, kw_only=True)
 class PathName:
     """Says which path is meant.
@@ -306,7 +303,7 @@ class PathName:
 
 def read_path_name(text: str) -> PathName:
     """Returns the path that SEED,PASS,X:Y or SEED,PASS,NUMBER names. Raises `ValueError` for other texts."""
-    words = WORDS.fullmatch(text)
+    words = PATH_NAME.fullmatch(text)
     if words is None:
         raise ValueError("expected SEED,PASS,X:Y or SEED,PASS,NUMBER")
     seed, index, first = (int(word) for word in words.groups()[:3])

@@ -32,6 +32,34 @@ ASSETS = frozenset(
 #: What is said of a file that a scene may not read.
 OUTSIDE = "lies outside of the folder of the scene; --allow-outside has it read"
 
+#: Triangles that the shapes of a scene have, each shape counted once or in each place, as its reader says.
+MAX_TRIANGLES = 20_000_000
+
+#: Shapes in their places.
+MAX_PARTS = 1_000_000
+
+#: Corners of one polygon.
+MAX_CORNERS = 100_000
+
+#: Files that are included, those included again and again counted each time, and words of those read again.
+MAX_INCLUDES, MAX_WORDS_AGAIN = 20_000, 20_000_000
+
+#: Pixels of a picture, which are those of 16384 x 16384, and of all pictures of a scene together, or all textures that
+#: are made of them.
+MAX_PIXELS, MAX_ALL_PIXELS = 1 << 28, 1 << 30
+
+#: Of these, all pictures of a scene may have so many whatever their files hold, and beyond them so many for each byte.
+FREE_PIXELS, MAX_PIXELS_PER_BYTE = 1 << 27, 100
+
+#: How many times larger than packed what is unpacked may be, from a size on, in bytes.
+MAX_RATIO, FREE_OF_RATIO = 100, 1 << 25
+
+#: Things that are wrong with a file until nothing more of it is read.
+MAX_FAULTS = 1000
+
+#: Names of which the way to a value consists, such as a.b.c.
+MAX_NAMES = 100
+
 
 class OutsideError(SceneFileError):
     """A scene names a file outside of its folder."""
@@ -230,24 +258,3 @@ def reason(error: BaseException) -> str:
     """Returns the message of an exception on one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split())[:200] or type(error).__name__
-
-
-#: Triangles that the shapes of a scene have, each shape counted once or in each place, as its reader says.
-MAX_TRIANGLES = 20_000_000
-#: Shapes in their places.
-MAX_PARTS = 1_000_000
-#: Corners of one polygon.
-MAX_CORNERS = 100_000
-#: Files that are included, those included again and again counted each time, and words of those read again.
-MAX_INCLUDES, MAX_WORDS_AGAIN = 20_000, 20_000_000
-#: Pixels of a picture, which are those of 16384 x 16384, and of all pictures of a scene together, or all textures that
-#: are made of them.
-MAX_PIXELS, MAX_ALL_PIXELS = 1 << 28, 1 << 30
-#: Of these, all pictures of a scene may have so many whatever their files hold, and beyond them so many for each byte.
-FREE_PIXELS, MAX_PIXELS_PER_BYTE = 1 << 27, 100
-#: How many times larger than packed what is unpacked may be, from a size on, in bytes.
-MAX_RATIO, FREE_OF_RATIO = 100, 1 << 25
-#: Things that are wrong with a file until nothing more of it is read.
-MAX_FAULTS = 1000
-#: Names of which the way to a value consists, such as a.b.c.
-MAX_NAMES = 100

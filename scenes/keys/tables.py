@@ -16,6 +16,16 @@ METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
 LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6
 MAX_ROW = 4
 
+#: The largest number of matrices, scales, angles and times.
+MAX_NUMBER = 1e30
+
+#: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
+MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
+
+#: The largest reflectance of an nff surface; more than 1 in all is scaled down when it is shaded.
+MAX_REFLECTANCE = 1e6
+IN_FILE = "in the file's unit"
+
 
 @dataclass(frozen=True)
 class Triple(Kind):
@@ -231,15 +241,6 @@ class Named(Kind):
         keys = (Key(name, self.table, "") for name in value)
         return {key.name: read_key(key, value) for key in keys}
 
-
-#: The largest number of matrices, scales, angles and times.
-MAX_NUMBER = 1e30
-#: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
-MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
-#: The largest reflectance of an nff surface; more than 1 in all is scaled down when it is shaded.
-MAX_REFLECTANCE = 1e6
-
-IN_FILE = "in the file's unit"
 
 number = Number(-MAX_NUMBER, MAX_NUMBER)
 degrees = Number(-MAX_NUMBER, MAX_NUMBER, unit="degrees")

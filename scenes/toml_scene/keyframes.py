@@ -20,6 +20,9 @@ from scenes.toml_scene.shapes import indices_of
 #: The values of a mesh file's keys where only its name is given.
 PLAIN_FILE = {"mesh": None, "units": None, "up": None}
 
+#: A spline needs a key before and one after each segment.
+SPLINE_KEYS = 4
+
 
 def keyed_of(values: dict[str, Any], material: int, files: MeshFiles, place: Place) -> KeyedTriangles:
     """Makes triangles whose corners are given at several times."""
@@ -71,10 +74,6 @@ def file_corners(key: dict[str, Any], material: int, files: MeshFiles, place: Pl
         positions.append(corners[0])
         normals.append(corners[1])
     return np.concatenate(positions), np.concatenate(normals)
-
-
-#: A spline needs a key before and one after each segment.
-SPLINE_KEYS = 4
 
 
 def track_of(values: dict[str, Any], place: Place) -> Track:

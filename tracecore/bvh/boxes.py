@@ -13,6 +13,9 @@ from tracecore.triangles import check_finite
 
 BOX_BYTES, UPPER_OFFSET = 32, 16
 
+#: Of so many triangles all splits are tried.
+FEW = 5
+
 
 def boxes_of(triangles: Floats) -> Floats:
     """Returns the boxes of triangles: (t, 8) float32, lower x y z 0, upper x y z 0.
@@ -64,10 +67,6 @@ def half_area_of(lower: Any, upper: Any, node: int) -> float:
     y = np.float64(upper[node, 1]) - np.float64(lower[node, 1])
     z = np.float64(upper[node, 2]) - np.float64(lower[node, 2])
     return x * y + y * z + z * x
-
-
-#: Of so many triangles all splits are tried.
-FEW = 5
 
 
 @inlined

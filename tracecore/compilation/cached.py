@@ -40,6 +40,9 @@ except ImportError:  # not on Windows
 
 Kept = TypeVar("Kept", bound="Cached")
 
+#: Where in what Numba keeps of a function its code is, and its source with types.
+CODE, ANNOTATION = 0, 6
+
 
 class Cached(MergedFunction):
     """Is a function whose machine code is kept on disk. Of several processes that need it one compiles, and the others
@@ -190,10 +193,6 @@ def keep_on_disk(function: Kept) -> Kept:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a part of the compiled functions that call it; it is merged into them."""
     return Merged(function, is_inlined=True)
-
-
-#: Where in what Numba keeps of a function its code is, and its source with types.
-CODE, ANNOTATION = 0, 6
 
 
 def reduced(compiled: Any) -> tuple[Any, ...]:

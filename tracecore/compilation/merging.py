@@ -36,6 +36,12 @@ from tracecore.compilation.numba_inside import (
 #: How everything is compiled: in IEEE arithmetic, to run without the interpreter lock.
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
+#: What an array may be indexed with to get a part of the same memory.
+BASIC_INDICES = (types.Integer, types.SliceType, types.EllipsisType, types.NoneType)
+
+#: Expressions whose arrays are those of their operands, whatever these are.
+HANDING_ON = ("build_tuple", "cast", "phi", "exhaust_iter")
+
 
 def use_widest_vectors() -> None:
     """Has Numba use all 512 bits of vectors where the processor has them, unless the user chose what it has.
@@ -167,13 +173,6 @@ def part(function: Callable[..., Any], is_inlined: bool) -> Any:
     """Returns a function that only compiled code calls."""
     options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": is_inlined}
     return numba.njit(pipeline_class=PartCompiler, **options)(function)
-
-
-#: What an array may be indexed with to get a part of the same memory.
-BASIC_INDICES = (types.Integer, types.SliceType, types.EllipsisType, types.NoneType)
-
-#: Expressions whose arrays are those of their operands, whatever these are.
-HANDING_ON = ("build_tuple", "cast", "phi", "exhaust_iter")
 
 
 @register_pass(analysis_only=True, mutates_CFG=False)

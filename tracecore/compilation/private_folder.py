@@ -42,6 +42,19 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: How files are opened: not those that links lead to, not by processes that are started, and as bytes.
 OPEN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+log = logging.getLogger(__name__)
+
+#: Which packages' compiled functions a package's compiled functions may call.
+REACH = {
+    "tracecore": ("tracecore",),
+    "shaders": ("tracecore", "shaders"),
+    "renderer": ("tracecore", "shaders", "renderer"),
+}
+
+#: How names of files of machine code end.
+CODE_SUFFIX = ".nbc"
+MONTH_SECONDS = 30 * 24 * 3600.0
+
 
 class UnsafeFolderError(PermissionError):
     """Says which folder others can write to, or put another in place of."""
@@ -192,20 +205,6 @@ def check(place: Path, found: os.stat_result, *, is_own: bool) -> None:
 
 def _is_of_others(found: os.stat_result) -> bool:
     return found.st_uid != os.getuid() or bool(found.st_mode & OTHERS_WRITE)
-
-
-log = logging.getLogger(__name__)
-
-#: Which packages' compiled functions a package's compiled functions may call.
-REACH = {
-    "tracecore": ("tracecore",),
-    "shaders": ("tracecore", "shaders"),
-    "renderer": ("tracecore", "shaders", "renderer"),
-}
-#: How names of files of machine code end.
-CODE_SUFFIX = ".nbc"
-
-MONTH_SECONDS = 30 * 24 * 3600.0
 
 
 @functools.cache

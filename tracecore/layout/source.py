@@ -13,6 +13,9 @@ from tracecore.compilation.vector import bits_float, float_bits
 from tracecore.precision import PAD
 from tracecore.rays import Floats
 
+#: The largest number of float32.
+MOST = np.finfo(np.float32).max
+
 
 class Source(NamedTuple):
     """Holds what is packed: the binary tree's boxes and leaf indices, and the triangles."""
@@ -40,10 +43,6 @@ def source_of(tree: BinaryTree, triangles: Floats) -> Source:
 def children_of(wide: WideTree) -> Children:
     """Returns the children of all nodes of a wide tree."""
     return Children(wide.binary, wide.wide, wide.first, wide.count)
-
-
-#: The largest number of float32.
-MOST = np.finfo(np.float32).max
 
 
 @inlined

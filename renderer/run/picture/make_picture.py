@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from renderer.run.plan import PassLimits
     from renderer.scene.render_context import RenderContext
 
+log = logging.getLogger(__name__)
+
+#: Is told how many passes there are and how many rays were traced for them.
+Move = Callable[[int, int], None]
+
 
 def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_frame: bool = False) -> Picture | None:
     """Makes a picture, and writes its files unless `path` is None.
@@ -82,13 +87,6 @@ def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
         for is_last in expose(source, film, plan.limits):
             yield replace(record.picture(film), is_finished=is_last)
-
-
-log = logging.getLogger(__name__)
-
-
-#: Is told how many passes there are and how many rays were traced for them.
-Move = Callable[[int, int], None]
 
 
 class Told(NamedTuple):
