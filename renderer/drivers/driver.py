@@ -160,9 +160,6 @@ class Driver:
     ray_class: ClassVar[RayClass | None] = None
     code: ClassVar[tuple[Callable[..., Any], ...]] = ()
 
-    #: Why threads of the CPU shade, in words; None where a GPU does.
-    why_on_cpu: str | None = "the driver has no loops that a GPU runs"
-
     #: Settings as used: what the user left open is filled in.
     settings: RenderSettings
 
@@ -234,6 +231,11 @@ class Driver:
             before = summed(self.work, Work())
             image = with_columns(within_crop(self.render_pass(index), self.settings), self.settings)
             yield MadeShare(image, summed(self.work, before, -1), self.carries())
+
+    @property
+    def why_on_cpu(self) -> str | None:
+        """Returns why threads of the CPU shade, in words, or None where a GPU does."""
+        return "the driver has no loops that a GPU runs"
 
     def carries(self) -> Carried:
         """Returns what the pass after the one that was just made needs of those before it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property, partial
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -42,7 +44,7 @@ from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
 
 if TYPE_CHECKING:
-    from renderer.gpu.eye_waves import EyePass, EyeWaves
+    from renderer.gpu.eye_waves import EyePass, EyePasses, EyeWaves
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -63,6 +65,16 @@ def count_rays(work: Work, counters: npt.NDArray[np.int64]) -> None:
     work.rays.camera += int(counters[CAMERA])
     work.rays.shadow += int(counters[SHADOW])
     work.rays.bounce += int(counters[BOUNCE])
+
+
+def one_ahead(make: Callable[[U], T], items: Iterator[U]) -> Generator[T]:
+    """Yields what is made of items, while a thread makes the next one."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(make, item) for item in islice(items, 1))
+        while coming:
+            made = coming.popleft().result()
+            coming.extend(thread.submit(make, item) for item in islice(items, 1))
+            yield made
 
 
 def in_waves_too(trace_pass: F) -> F:
@@ -144,22 +156,37 @@ class EyeDriver(Driver):
         yield from made(chain([first], indices))
 
     def _passes_on_gpu(self, indices: Iterator[int]) -> Generator[MadeShare]:
-        """Yields passes that waves on a GPU make, several of them together. What the eye meets first, threads add."""
+        """Yields passes that waves on a GPU make, several of them together, and the next ones while these are looked
+        at, unless a pass needs those before it or threads, which share the GPU, add what the eye meets first."""
         waves = self._waves = self._waves or self.by_workers(self._new_waves)
-        while numbers := list(islice(indices, 1 if self.is_sequential else waves.most_passes)):
-            works = [Work() for _ in numbers]
-            traced = waves.trace([self.pass_in_waves(*one) for one in zip(count(), numbers, works, strict=False)])
-            self.count_on_gpu(traced.seconds, traced.traced_seconds)
-            each = zip(numbers, works, traced.images, traced.found, traced.counters, strict=True)
-            for number, work, image, found, counts in each:
-                count_rays(work, counts)
-                self.take_found(found)
-                if number < FEATURE_PASSES and self._has_features:
-                    made = self.by_workers(partial(self._with_features, number, image, work))
-                else:
-                    made = MadeShare(within_crop(image.copy(), self.settings), work, self.carries())
-                self._add_work(work)
-                yield made
+        groups = iter(lambda: list(islice(indices, 1 if self.is_sequential else waves.most_passes)), [])
+        is_alone = self.is_sequential or self._has_features
+        traced = (self._traced(numbers) for numbers in groups) if is_alone else one_ahead(self._traced, groups)
+        with closing(traced):
+            for group in traced:
+                yield from self._finished(*group)
+
+    def _traced(self, numbers: list[int]) -> tuple[list[tuple[int, Work]], EyePasses]:
+        """Returns some passes that waves have made: their numbers, what they took, and what came out."""
+        assert self._waves is not None
+        works = [(number, Work()) for number in numbers]
+        given = [self.pass_in_waves(row, number, work) for row, (number, work) in enumerate(works)]
+        traced = self._waves.trace(given)
+        self.count_on_gpu(traced.seconds, traced.traced_seconds)
+        return works, traced
+
+    def _finished(self, works: list[tuple[int, Work]], traced: EyePasses) -> Iterator[MadeShare]:
+        """Yields passes that waves have made."""
+        each = zip(works, traced.images, traced.found, traced.counters, strict=True)
+        for (number, work), image, found, counts in each:
+            count_rays(work, counts)
+            self.take_found(found)
+            if number < FEATURE_PASSES and self._has_features:
+                made = self.by_workers(partial(self._with_features, number, image, work))
+            else:
+                made = MadeShare(within_crop(image.copy(), self.settings), work, self.carries())
+            self._add_work(work)
+            yield made
 
     def _new_waves(self, team: Team) -> EyeWaves:
         from renderer.gpu.eye_waves import EyeWaves

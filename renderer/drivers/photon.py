@@ -59,10 +59,6 @@ class PhotonDriver(PhotonMapDriver):
         """Returns the radius of the photon search in a pass, world units: it shrinks from pass to pass."""
         return pass_radius(self.first_radius, index)
 
-    def cell_of(self, index: int) -> float:
-        """Returns the least edge of the cells in which the photons of a pass are sorted, world units."""
-        return self.radius_of(index)
-
     @property
     def pass_photons(self) -> int:
         """Returns how many photons a pass sends out for its maps."""

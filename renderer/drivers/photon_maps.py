@@ -57,6 +57,18 @@ class PhotonMapDriver(EyeDriver):
         self.projected_scene = self.projected(settings.guide_share)
         self._gpu_maps: PhotonMaps | None = None
 
+    def photon_requests(self, index: int) -> PhotonRequests:
+        """Returns which photons a pass traces, for its maps."""
+        raise NotImplementedError
+
+    def radius_of(self, index: int) -> float:
+        """Returns the radius of the photon search in a pass, world units."""
+        raise NotImplementedError
+
+    def cell_of(self, index: int) -> float:
+        """Returns the least edge of the cells in which the photons of a pass are sorted, world units."""
+        return self.radius_of(index)
+
     def even_radius(self, emitted: int) -> float:
         """Returns the first radius where so many photons are taken to spread evenly."""
         footprint = footprint_radius(self.tracer, self.camera, self.settings.height)

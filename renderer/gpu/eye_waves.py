@@ -42,7 +42,7 @@ from tracecore.tracers.gpu import GpuTracer
 WARPS = 9
 
 #: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
-PATHS_TOGETHER = 1 << 24
+PATHS_TOGETHER = 1 << 22
 
 #: What each pass has of a wave for itself.
 OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")
@@ -74,7 +74,8 @@ def no_maps() -> npt.NDArray[np.void]:
 class EyePasses(NamedTuple):
     """Passes that a GPU has traced.
 
-    images: yields (width * height, columns) float64 for each of them, which the next but one overwrites.
+    images: yields (width * height, columns) float64 for each of them, which the next but one overwrites; they are there
+        until the next passes but one.
     found: (passes, pixels or 0) int64, photons that were found for pixels with radii.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
@@ -122,14 +123,15 @@ class EyeWaves:
             needs = eye_needs(job.task.diffuse, job.image.shape[1])
             scene, made_of = with_loops(job.scene, eye_units(job.task.diffuse), needs)
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
-            fitting = int(IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
+            fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
             job = arrays.copied(job._replace(scene=scene))
             fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
             warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
-            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), self.most_passes)
-            self._all = wave
+            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), 2 * self.most_passes)
+            #: Of two groups of passes, of which one is fetched while the other is under way, where the last one is.
+            self._all, self._first = wave, 0
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
             if slots > 0:
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
@@ -143,7 +145,9 @@ class EyeWaves:
         waves, passes, traced = self._waves, len(given), 0.0
         with self._tracer.vacant_gpu("cannot shade eye paths"):
             started = time.perf_counter()
-            waves.use(self._all._replace(**{name: getattr(self._all, name)[:passes] for name in OF_PASSES}))
+            self._first = self.most_passes - self._first
+            under_way = slice(self._first, self._first + passes)
+            waves.use(self._all._replace(**{name: getattr(self._all, name)[under_way] for name in OF_PASSES}))
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
             waves.put("maps", np.stack([one.maps for one in given]))
@@ -161,11 +165,14 @@ class EyeWaves:
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
             found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-        return EyePasses(self._images(), found, sums, seconds, traced)
+            images = waves.rows("images")
+        return EyePasses(fetched_images(images), found, sums, seconds, traced)
 
-    def _images(self) -> Iterator[Doubles]:
-        with cuda_errors("cannot fetch a picture"):
-            yield from self._waves.rows("images")
+
+def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
+    """Yields images that come from a GPU."""
+    with cuda_errors("cannot fetch a picture"):
+        yield from images
 
 
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:

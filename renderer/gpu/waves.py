@@ -61,7 +61,8 @@ class Waves:
     def __init__(
         self, tracer: GpuTracer, arrays: DeviceArrays, shader: Shader, wave: Any, traced: Sequence[Traced]
     ) -> None:
-        self._device, self._arrays, self._stream = tracer.gpu, arrays, Stream(tracer.gpu)
+        self._device, self._arrays = tracer.gpu, arrays
+        self._stream, self._fetching = Stream(tracer.gpu), Stream(tracer.gpu)
         kind = Borrowed(numba.typeof(wave))
         self._kernel = WarpKernel(self._device, shader.function, kind, shader.made_of, shader.scratch)
         self._launches = [
@@ -104,17 +105,18 @@ class Waves:
 
     def fetch(self, name: str) -> Any:
         """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
-        return self._fetched(getattr(self.wave, name), self._pinned(name))
+        return self._fetched(getattr(self.wave, name), self._pinned(name), self._stream)
 
     def rows(self, name: str) -> Iterator[Any]:
-        """Yields the rows of an array of the wave's. While one is looked at, the next one comes, which overwrites the
-        one before."""
+        """Returns the rows of an array of the wave's, which nobody writes before they are all seen. While one is looked
+        at, the next one comes, which overwrites the one before; other waves may be under way."""
         there = getattr(self.wave, name)
-        here = [self._pinned(f"{name} {k}", there[0]) for k in range(2)]
+        return self._rows(there, [self._pinned(f"{name} {k}", there[0]) for k in range(2)])
 
+    def _rows(self, there: Any, here: list[Any]) -> Iterator[Any]:
         def fetched(row: int) -> Any:
             self._device.attach()
-            return self._fetched(there[row], here[row % 2])
+            return self._fetched(there[row], here[row % 2], self._fetching)
 
         with ThreadPoolExecutor(1) as thread:
             coming = thread.submit(fetched, 0)
@@ -124,10 +126,10 @@ class Waves:
                     coming = thread.submit(fetched, row + 1)
                 yield found
 
-    def _fetched(self, there: Any, here: Any) -> Any:
+    def _fetched(self, there: Any, here: Any, stream: Stream) -> Any:
         if here.nbytes > 0:
-            self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
-        self._stream.finish(self, here)
+            stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
+        stream.finish(self, here)
         return here
 
     def _pinned(self, name: str, like: Any = None) -> Any:

@@ -58,10 +58,32 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
 
 
 @pytest.mark.gpu
-def test_a_driver_that_asks_photons_is_shaded_by_the_cpu(gpu):
-    assert picture(shading="auto", driver="photon", passes=1, photons=1000).statistics["shading"] == "cpu"
-    with pytest.raises(UsageError, match="--shading gpu: the driver asks photons for light, which only the CPU does"):
-        picture(driver="photon", passes=1)
+@pytest.mark.parametrize(
+    ("scene", "more"),
+    [
+        ("kitchen", {"driver": "photon", "layers": True, "guide_share": 0.2}),
+        ("outdoor", {"driver": "photon"}),  # a pilot learns a radius for each pixel
+        ("kitchen", {"driver": "sppm"}),
+        ("kitchen", {"driver": "photons-only", "crop": (10, 20, 50, 40)}),
+        ("cornell", {"driver": "path+caustics"}),
+    ],
+)
+def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene, more):
+    by_waves, by_loops = (picture(scene, shading, passes=3, photons=30_000, **more) for shading in ("gpu", "cpu"))
+    sums = by_waves.film.sums()
+    for name, expected in by_loops.film.sums().items():
+        np.testing.assert_array_equal(sums[name], expected)
+    counted = [key for key in by_loops.statistics if key.startswith(("rays.", "photons."))]
+    assert {key: by_waves.statistics[key] for key in counted} == {key: by_loops.statistics[key] for key in counted}
+    assert by_waves.statistics["shading"] == "gpu"
+    assert by_loops.statistics["photons.stored"] > 0
+
+
+@pytest.mark.gpu
+def test_a_final_gather_is_shaded_by_the_cpu(gpu):
+    assert picture(shading="auto", driver="gather", passes=1, photons=1000).statistics["shading"] == "cpu"
+    with pytest.raises(UsageError, match="--shading gpu: a final gather asks what irradiance is known nearby, which "):
+        picture(driver="gather", passes=1)
 
 
 def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
@@ -81,14 +103,14 @@ class WavesOfLoops:
 
     most_passes = 2
 
-    def __init__(self, tracer, job, slots):
+    def __init__(self, tracer, job, slots, pass_bytes):
         settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
         self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
         self._driver.pixels, self._columns = job.pixels, job.image.shape[1]
 
-    def trace(self, sequences):
+    def trace(self, passes):
         images, counts = [], []
-        for number in sequences:
+        for number in (one.number for one in passes):
             driver, work = self._driver, Work()
 
             def make(team, number=number, work=work, driver=driver):
@@ -97,7 +119,8 @@ class WavesOfLoops:
             image = driver.by_workers(make)
             images.append(image.reshape(-1, LAYER_END)[:, : self._columns])
             counts.append([work.rays.camera, work.rays.shadow, work.rays.bounce, 0])
-        return eye_waves.EyePasses(iter(images), np.array(counts), 1.0, 0.25)
+        found = np.zeros((len(images), 0), np.int64)
+        return eye_waves.EyePasses(iter(images), found, np.array(counts), 1.0, 0.25)
 
 
 @pytest.mark.parametrize("more", [{"layers": True}, {"crop": (2, 1, 5, 4)}])
@@ -114,11 +137,10 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
     assert by_waves.statistics["shading"] == "gpu"
 
 
-@pytest.mark.parametrize("driver", ["ao", "photons-only"])
-def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch, driver):
+def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch):
     monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
     monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
-    what = {"size": (8, 6), "driver": driver, "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
+    what = {"size": (8, 6), "driver": "ao", "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
     made, expected = (renderer.render("cornell", shading=name, **what) for name in ("auto", "cpu"))
     np.testing.assert_array_equal(made.film.linear, expected.film.linear)
     assert made.statistics["shading"] == "cpu"
@@ -130,11 +152,11 @@ def test_waves_that_fail_are_made_again_by_the_cpu(monkeypatch):
     done = []
 
     class Failing(WavesOfLoops):
-        def trace(self, sequences):
-            done.append(sequences)
+        def trace(self, passes):
+            done.append([one.number for one in passes])
             if len(done) > 1:
                 raise KernelError("lost")
-            return super().trace(sequences)
+            return super().trace(passes)
 
     monkeypatch.setattr(
         eye_waves, "why_not", lambda scene, tracer, diffuse: "it is a CPU" if tracer.device == "cpu" else None

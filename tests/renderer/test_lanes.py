@@ -42,8 +42,8 @@ SIZE, PASSES = (40, 24), 2
 
 
 class Kitchen:
-    """Is the kitchen, with several BSDFs, textures, bent normals and lights that send some photons to mirrors and glass,
-    and the code of its photons for a warp."""
+    """Is the kitchen, with several BSDFs, textures, bent normals and lights that aim some photons, and the code of
+    its photons for a warp."""
 
     def __init__(self):
         self.snapshot = load("kitchen").snapshot(0.0)
