@@ -84,7 +84,23 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     """Returns the records of lights, of which balls are one."""
     records = in_lines(len(lights.rows), LIGHT_RECORD)
     for piece in pieces(len(records)):
-        _set_records(records[piece], lights.rows[piece], lights.probability[piece])
+        some, rows, probability = records[piece], lights.rows[piece], lights.probability[piece]
+        columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
+        numbers = columns[LIGHT_KIND]
+        is_point, is_triangle = numbers == POINT, numbers == TRIANGLE
+        share, area = np.where(probability > 0.0, probability, 1.0), np.where(is_triangle, columns[LIGHT_AREA], 1.0)
+        density = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
+        for name, column in (("position", LIGHT_POSITION), ("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2)):
+            some[name] = columns[column : column + 3].T
+        some["normal"] = columns[LIGHT_NORMAL : LIGHT_NORMAL + 3].T
+        some["flux"] = (columns[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)).T
+        some["density"] = np.where(is_point | is_triangle, density, ONE_BY_ONE)
+        for kind in kinds_with("arrive"):
+            own = numbers == kind.number
+            if own.any():
+                some["density"][own] = -kind.number
+                for name, values in kind.record(rows[own], share[own]).items():
+                    some[name][own] = values
     densities = records["density"][lights.probability > 0.0]
     has_others = bool((densities == ONE_BY_ONE).any())
     if has_others:
@@ -96,26 +112,6 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
         has_others=has_others,
         kinds=sum(1 << int(kind.number) for kind in kinds_with("arrive") if (densities == -kind.number).any()),
     )
-
-
-def _set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
-    """Writes the records of some rows."""
-    columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
-    kinds = columns[LIGHT_KIND]
-    is_point, is_triangle = kinds == POINT, kinds == TRIANGLE
-    share, area = np.where(probability > 0.0, probability, 1.0), np.where(is_triangle, columns[LIGHT_AREA], 1.0)
-    density = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
-    for name, column in (("position", LIGHT_POSITION), ("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2)):
-        records[name] = columns[column : column + 3].T
-    records["normal"] = columns[LIGHT_NORMAL : LIGHT_NORMAL + 3].T
-    records["flux"] = (columns[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)).T
-    records["density"] = np.where(is_point | is_triangle, density, ONE_BY_ONE)
-    for kind in kinds_with("arrive"):
-        own = kinds == kind.number
-        if own.any():
-            records["density"][own] = -kind.number
-            for name, values in kind.record(rows[own], share[own]).items():
-                records[name][own] = values
 
 
 def join_spheres(lights: LightArrays, objects: Ints) -> tuple[LightArrays, Ints]:

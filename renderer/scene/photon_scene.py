@@ -298,26 +298,20 @@ def are_halves(rows: Doubles) -> Bools:
     halves = np.zeros((len(rows), 3), np.bool_)
     for piece in pieces(len(rows) - 1):
         own = rows[piece.start : piece.stop + 1]
-        halves[piece.start : piece.start + len(own) - 1] = are_halves_of_two(own[:-1], own[1:])
-    return halves
-
-
-def are_halves_of_two(here: Doubles, there: Doubles) -> Bools:
-    """Does what `are_halves` does, of lights and those behind them."""
-    corners, others = light_corners(here), light_corners(there)
-    columns = [LIGHT_KIND, *STRENGTHS]
-    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (here[:, columns] == there[:, columns]).all(axis=1)
-    tolerance = 1e-6 * np.abs(corners).max(axis=(0, 1))
-    opposite = [corners[(k + 1) % 3] + corners[(k + 2) % 3] - corners[k] for k in range(3)]
-    same, across = (
-        [[(np.abs(other - point) <= tolerance).all(axis=0) for other in others] for point in points]
-        for points in (corners, opposite)
-    )
-    halves = np.zeros((len(here), 3), np.bool_)
-    for first in range(3):
-        following, preceding = same[(first + 1) % 3], same[(first + 2) % 3]
-        for k in range(3):  # which corner of the other is the opposite one
-            halves[:, first] |= following[k - 1] & across[first][k] & preceding[(k + 1) % 3] & alike
+        here, there, columns = own[:-1], own[1:], [LIGHT_KIND, *STRENGTHS]
+        alike = (here[:, LIGHT_KIND] == TRIANGLE) & (here[:, columns] == there[:, columns]).all(axis=1)
+        corners, others = light_corners(here), light_corners(there)
+        tolerance = 1e-6 * np.abs(corners).max(axis=(0, 1))
+        opposite = [corners[(k + 1) % 3] + corners[(k + 2) % 3] - corners[k] for k in range(3)]
+        same, across = (
+            [[(np.abs(other - point) <= tolerance).all(axis=0) for other in others] for point in points]
+            for points in (corners, opposite)
+        )
+        for first in range(3):
+            found = halves[piece.start : piece.start + len(here), first]
+            following, preceding = same[(first + 1) % 3], same[(first + 2) % 3]
+            for k in range(3):  # which corner of the other is the opposite one
+                found |= following[k - 1] & across[first][k] & preceding[(k + 1) % 3] & alike
     return halves
 
 
