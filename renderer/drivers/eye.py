@@ -78,7 +78,7 @@ def one_ahead(make: Callable[[U], T], items: Iterator[U]) -> Generator[T]:
 
 
 def in_waves_too(trace_pass: F) -> F:
-    """Says that waves on a GPU make the same pass (`EyeDriver.pass_in_waves`)."""
+    """Says that waves on a GPU make the same pass (`EyeDriver.passes_in_waves`)."""
     trace_pass.is_in_waves = True  # type: ignore[attr-defined]
     return trace_pass
 
@@ -170,8 +170,7 @@ class EyeDriver(Driver):
         """Returns some passes that waves have made: their numbers, what they took, and what came out."""
         assert self._waves is not None
         works = [(number, Work()) for number in numbers]
-        given = [self.pass_in_waves(row, number, work) for row, (number, work) in enumerate(works)]
-        traced = self._waves.trace(given)
+        traced = self._waves.trace(self.passes_in_waves(works))
         self.count_on_gpu(traced.seconds, traced.traced_seconds)
         return works, traced
 
@@ -203,15 +202,12 @@ class EyeDriver(Driver):
         """Returns how much memory of a GPU a pass takes, beside its eye paths."""
         return 0
 
-    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
-        """Returns what tells a pass from others whose waves are under way together.
-
-        row: which of these it is.
-        work: counts what was done for it.
-        """
+    def passes_in_waves(self, works: list[tuple[int, Work]]) -> list[EyePass]:
+        """Returns what tells passes from each other whose waves are under way together. works: their numbers, and what
+        counts what they take."""
         from renderer.gpu.eye_waves import EyePass, no_maps
 
-        return EyePass(index, 0.0, no_maps(), np.empty(0))
+        return [EyePass(number, 0.0, no_maps(), np.empty(0)) for number, _ in works]
 
     def take_found(self, found: Longs) -> None:
         """Learns from a pass on a GPU how many photons each pixel has found, where pixels have radii."""

@@ -18,17 +18,24 @@ from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, photon_radius
 from renderer.photons.batch import PHOTON_SETTINGS
 from renderer.photons.building import MAP_CODE
+from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup
+from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
-from renderer.photons.tracing import PHOTON_CODE
+from renderer.photons.tracing import PHOTON_CODE, trace_photons
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.tasks import Team
 
 if TYPE_CHECKING:
     from renderer.gpu.eye_waves import EyePass
     from renderer.gpu.photon_maps import PhotonMaps
+
+#: Passes whose photons are on their way together on a GPU, at most: enough that the last bounces of the last ones are
+#: little beside all.
+PASSES_TOGETHER = 8
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -55,7 +62,6 @@ class PhotonMapDriver(EyeDriver):
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
         self.projected_scene = self.projected(settings.guide_share)
-        self._gpu_maps: PhotonMaps | None = None
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces, for its maps."""
@@ -97,31 +103,54 @@ class PhotonMapDriver(EyeDriver):
         """Returns about how much memory of a GPU the photons of a pass take."""
         return MAP_BYTES * STORED_GUESS * self.emitted * len(self.photon_requests(0))
 
-    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
-        """Returns a pass as `EyeDriver` says, once its photons are traced and sorted on the GPU."""
+    def passes_in_waves(self, works: list[tuple[int, Work]]) -> list[EyePass]:
+        """Returns passes as `EyeDriver` says, once their photons are traced and sorted on the GPU."""
         from renderer.gpu.eye_waves import EyePass
 
-        reach, radii = self.radius_of(index), self.pixel_radii
-        if len(radii):
-            radii = self.pixel_radii * (reach / self.first_radius)
-            work.photons.wanting += int(np.count_nonzero(self.pixel_radii[self.pixels] < 0.0))
-        return EyePass(index, reach, self.maps_in_waves(row, index, work), radii)
+        passes = []
+        for (number, work), maps in zip(works, self.maps_in_waves(works), strict=True):
+            reach, radii = self.radius_of(number), self.pixel_radii
+            if len(radii):
+                work.photons.wanting += int(np.count_nonzero(radii[self.pixels] < 0.0))
+                radii = radii * (reach / self.first_radius)
+            passes.append(EyePass(number, reach, maps, radii))
+        return passes
 
-    def maps_in_waves(self, row: int, index: int, work: Work) -> npt.NDArray[np.void]:
-        """Returns the maps of a pass on the GPU, as `EyePass` has them. row, work: see `pass_in_waves`."""
-        from renderer.gpu.photon_maps import PhotonMaps, no_map
+    def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:
+        """Returns the maps of passes on the GPU, as `EyePass` has them. works: see `passes_in_waves`."""
+        from renderer.gpu.photon_maps import no_map
 
-        requests = self.photon_requests(index)
-        if not requests:
-            return np.concatenate(3 * [no_map()])
-        if self._gpu_maps is None:
-            self._gpu_maps = PhotonMaps(self.tracer, requests)  # type: ignore[arg-type]
-        made = self._gpu_maps.of_pass(row, requests, self.emitted, self.cell_of(index))
-        work.photons.add(made.counts)
-        work.rays.photon += made.rays
+        requests = [self.photon_requests(number) for number, _ in works]
+        if not requests[0]:
+            return [np.concatenate(3 * [no_map()]) for _ in works]
+        made = self.gpu_maps.of_passes(requests, self.emitted, [self.cell_of(number) for number, _ in works])
         self.count_on_gpu(made.seconds, made.traced_seconds)
-        caustics = made.maps.get(CAUSTIC, no_map())
-        return np.concatenate([made.maps.get(WHOLE, caustics), caustics, made.maps.get(DIRECT, no_map())])
+        for (_, work), counters in zip(works, made.counters, strict=True):
+            work.photons.add(PhotonCounts(*counters[:PHOTON_RAYS].tolist()))
+            work.rays.photon += int(counters[PHOTON_RAYS])
+        sharp = [maps.get(CAUSTIC, no_map()) for maps in made.maps]
+        return [
+            np.concatenate([maps.get(WHOLE, caustics), caustics, maps.get(DIRECT, no_map())])
+            for maps, caustics in zip(made.maps, sharp, strict=True)
+        ]
+
+    @cached_property
+    def gpu_maps(self) -> PhotonMaps:
+        """Returns what traces photons of passes on the GPU, and sorts them."""
+        from renderer.gpu.photon_maps import PhotonMaps
+        from renderer.gpu.photon_waves import MOST_PHOTONS
+
+        (scene, task), *_ = self.photon_requests(0).values()
+        fitting = min(PASSES_TOGETHER, MOST_PHOTONS // (STORED_GUESS * self.emitted))
+        passes = 1 if self.is_sequential or self.has_one_map else max(1, fitting)
+        return PhotonMaps(self.tracer, scene, task, passes)  # type: ignore[arg-type]
+
+    def count_stored(self, request: PhotonRequest, photons: int, team: Team) -> int:
+        """Returns how many of the first photons of a request are stored."""
+        if self.why_on_cpu is None:
+            stored = self.gpu_maps.photons.store(request.scene, [request.task], range(photons))
+            return int(stored.counters[0, PHOTONS_STORED])
+        return trace_photons(request.scene, request.task, team, range(photons)).counts.stored
 
     def projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
         """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless

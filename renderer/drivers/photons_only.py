@@ -76,11 +76,11 @@ class PhotonsOnlyDriver(PhotonDriver):
         self._add_work(photons.site.work)
         return OneMap(traced[WHOLE], self.build_map(0, replace(photons, traced=(traced,))))
 
-    def maps_in_waves(self, row: int, index: int, work: Work) -> npt.NDArray[np.void]:
-        """Returns the one map on the GPU, which is made with the first pass."""
+    def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:
+        """Returns the one map on the GPU, which is made with the first pass, for each pass."""
         if self._maps_of_all is None:
-            self._maps_of_all = super().maps_in_waves(0, 0, work)
-        return self._maps_of_all
+            (self._maps_of_all,) = super().maps_in_waves(works[:1])
+        return [self._maps_of_all for _ in works]
 
     def passes(self, indices: Iterator[int], carried: Carried | None = None) -> Generator[MadeShare]:
         """Yields passes as `Driver` says, once the map is there."""

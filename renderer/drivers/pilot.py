@@ -12,7 +12,6 @@ from renderer.drivers.pixels import pixels_by_tile
 from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import look_up
-from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene
 from tracecore.workers.tasks import Team
 
@@ -32,23 +31,22 @@ def look_about(driver: PhotonMapDriver, settings: RenderSettings, team: Team) ->
 
     settings: as the user has left them.
     """
-    usual = stored_of(driver, driver.projected_scene, team)
+    usual = driver.count_stored(probes(driver, driver.projected_scene), PROBES, team)
     if usual > ENOUGH_STORED * PROBES:
         return
     task = photon_task(driver.scene, driver.settings, PILOT, min_bounces=1)
     needed = needed_spheres(driver.scene, Eye(driver.camera, driver.tracer), task, team)
     share = max(settings.guide_share, SHARP_SHARE) if driver.has_sharp else settings.guide_share
     aimed = driver.projected(share, needed)
-    if len(needed) and stored_of(driver, aimed, team) > AIMING_GAIN * usual:
+    if len(needed) and driver.count_stored(probes(driver, aimed), PROBES, team) > AIMING_GAIN * usual:
         driver.projected_scene = aimed
     if settings.radius is None and driver.diffuse == INDIRECT and not driver.is_sequential:
         learn_radii(driver, settings, team)
 
 
-def stored_of(driver: PhotonMapDriver, scene: PackedScene, team: Team) -> int:
-    """Returns how many photons are stored in a pilot behind the first surface that they meet."""
-    task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
-    return trace_photons(scene, task, team, range(PROBES)).counts.stored
+def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
+    """Returns the photons of a pilot that are stored behind the first surface that they meet."""
+    return PhotonRequest(scene, photon_task(scene, driver.settings, PILOT, min_bounces=1))
 
 
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:

@@ -66,10 +66,11 @@ class StochasticDriver(PhotonDriver):
         task, lookup = super().task_of_waves()
         return task, lookup._replace(radii=self.discs.radius2, found=np.zeros(len(self.discs.radius2), np.int64))
 
-    def pass_in_waves(self, row: int, index: int, work: Work) -> EyePass:
+    def passes_in_waves(self, works: list[tuple[int, Work]]) -> list[EyePass]:
         """Returns a pass as `EyeDriver` says, with the radii that the passes before it have left."""
-        self.discs = self._discs_before(index)
-        return super().pass_in_waves(row, index, work)._replace(reach=0.0, radii=np.sqrt(self.discs.radius2))
+        self.discs = self._discs_before(works[0][0])
+        (made,) = super().passes_in_waves(works)
+        return [made._replace(reach=0.0, radii=np.sqrt(self.discs.radius2))]
 
     def take_found(self, found: Longs) -> None:
         """Shrinks the discs of pixels after a pass on a GPU."""

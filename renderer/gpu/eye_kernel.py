@@ -174,6 +174,8 @@ def map_of(wave: EyeWave, own: int, which: int) -> PhotonMap:
     made = wave.maps[own, which]
     low, shape = made.low, made.shape
     grid = Grid((low[0], low[1], low[2]), (shape[0], shape[1], shape[2]), made.cell, made.per_cell)
-    like = wave.job.lookup.photon_map
-    columns, starts = array_at(like.columns, made.columns, made.step), array_at(like.starts, made.starts, 0)
+    like, is_empty = wave.job.lookup.photon_map, made.photons == 0
+    step = like.columns.shape[1] if is_empty else made.step
+    columns = array_at(like.columns, address(like.columns) if is_empty else made.columns, step)
+    starts = array_at(like.starts, address(like.starts) if is_empty else made.starts, 0)
     return PhotonMap(columns, starts, grid, made.photons, made.scale)

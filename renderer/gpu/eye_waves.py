@@ -42,7 +42,7 @@ from tracecore.tracers.gpu import GpuTracer
 WARPS = 9
 
 #: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
-PATHS_TOGETHER = 1 << 22
+PATHS_TOGETHER = 1 << 21
 
 #: What each pass has of a wave for itself.
 OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")

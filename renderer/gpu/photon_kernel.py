@@ -13,6 +13,7 @@ from renderer.scene.projection import Guides
 from renderer.simd.columns import WORD_BYTES, as_floats, for_lanes
 from shaders.float32 import Longs
 from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import beside_core, warp_index
 from tracecore.rays import RAY_FLOATS, Floats
 
@@ -28,7 +29,9 @@ BATCH_ROWS = RAY_FLOATS + PATH_WORDS
 class PhotonWave(NamedTuple):
     """Batches of photons in a GPU's memory, one for each warp.
 
-    supply: (2,) int64, the next photon to start and the end.
+    task: of all passes; warps are dealt out to passes, whose sequences are their own.
+    sequences: (passes,) int64.
+    supply: (passes, 2) int64, the next photon to start and the end.
     active: (warps,) int64, rays of each batch.
     fresh: (warps, 2) int64, of `PhotonBatch`.
     turns: (warps,) int64, which of two batches has the rays.
@@ -36,7 +39,7 @@ class PhotonWave(NamedTuple):
     hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
     guides: (warps, LANES, targets, GUIDE_COLUMNS) float64, of `PhotonScratch`.
-    blocks: (1, STORE_COLUMNS, n) uint32, photons of all warps. filled: (1,) int64, how many they are.
+    blocks: (passes, STORE_COLUMNS, n) uint32, photons. filled: (passes,) int64, how many they are.
     waiting, waits: of `PhotonOutput`, without meaning here.
     counters: (warps, PHOTON_COUNTERS) int64.
     traced: (warps * CAPACITY, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
@@ -45,6 +48,7 @@ class PhotonWave(NamedTuple):
 
     scene: PackedScene
     task: PhotonTask
+    sequences: Longs
     supply: Longs
     active: Longs
     fresh: Longs
@@ -68,13 +72,29 @@ def shade_wave(wave: PhotonWave) -> None:
     own = warp_index()
     if own >= len(wave.active):
         return
-    turn, active = wave.turns[own], wave.active[own]
+    turn, active, index = wave.turns[own], wave.active[own], own % len(wave.sequences)
     here, ahead = wave.batches[own, turn], wave.batches[own, 1 - turn]
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + PATH_WORDS]
     scratch = PhotonScratch(beside_core(wave.chunk), beside_core(wave.launch), ahead, wave.guides[own])
     batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, CAPACITY)
-    output = PhotonOutput(wave.waiting, wave.waits, wave.blocks, wave.filled, wave.counters[own])
+    blocks, filled = wave.blocks[index : index + 1], wave.filled[index : index + 1]
+    output = PhotonOutput(wave.waiting, wave.waits, blocks, filled, wave.counters[own])
     take_answers(wave.answers, CAPACITY * own, active, batch.hits)
-    going = shade_rays(wave.scene, wave.task, batch, active, wave.supply, borrowed(output))
+    task = task_of(wave.task, wave.sequences[index])
+    going = shade_rays(wave.scene, task, batch, active, wave.supply[index], borrowed(output))
     hand_over(as_floats(ahead[:RAY_FLOATS]), (going, CAPACITY), wave.traced, CAPACITY * own, True)
     wave.active[own], wave.turns[own] = going, 1 - turn
+
+
+@inlined
+def task_of(task: PhotonTask, sequence: int) -> PhotonTask:
+    """Returns the task of a pass."""
+    return PhotonTask(
+        task.seed,
+        sequence,
+        task.min_bounces,
+        task.max_bounces,
+        task.flux_unit,
+        task.only_caustics,
+        task.is_corrected,
+    )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -26,12 +26,12 @@ from renderer.gpu.map_kernel import (
 )
 from renderer.gpu.photon_waves import PhotonWaves
 from renderer.photons.batch import PhotonTask
-from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import empty_map
 from renderer.photons.photon_map import PHOTON_WORDS, Grid, grid_over, most_cells
-from renderer.photons.store import PHOTON_RAYS
+from renderer.photons.store import PHOTON_COUNTERS
 from renderer.scene.packed_scene import PackedScene
 from renderer.simd.columns import ELEMENTS, WORD_BYTES
+from shaders.float32 import Longs
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.lanes import LANES, Parts
 from tracecore.cuda.device import DeviceMemory, Stream
@@ -48,17 +48,15 @@ Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
 
 
 class GpuMaps(NamedTuple):
-    """Holds the maps of a pass.
+    """Holds the maps of some passes.
 
-    maps: by their names, MAP each, whose memory is there until as many passes were made as are under way together.
-    counts: fates of the photons that were traced for them.
-    rays: how many were traced for them.
-    seconds, traced_seconds: of the wall time that they took, and of what rays were traced in.
+    maps: of each pass, MAP each, by the names of its requests; none of those without light.
+    counters: (passes, PHOTON_COUNTERS) int64, see `renderer.photons.store`.
+    seconds, traced_seconds: wall time that photons took, and in which they were traced.
     """
 
-    maps: Mapping[str, npt.NDArray[np.void]]
-    counts: PhotonCounts
-    rays: int
+    maps: list[dict[str, npt.NDArray[np.void]]]
+    counters: Longs
     seconds: float
     traced_seconds: float
 
@@ -66,14 +64,15 @@ class GpuMaps(NamedTuple):
 class PhotonMaps:
     """Traces photons of passes on a tracer's GPU, and sorts them there.
 
-    requests: which photons are traced for a pass, by the names of the maps.
+    scene, task: of some of the photons.
+    passes: whose photons are under way together, at most.
 
     Raises `DeviceError` where the GPU has no room, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, requests: Requests) -> None:
-        self._tracer, self._memory = tracer, dict[Any, DeviceMemory]()
-        self._photons = PhotonWaves(tracer, *max(requests.values(), key=targets_of))
+    def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask, passes: int) -> None:
+        self._tracer, self._memory, self._passes = tracer, dict[Any, DeviceMemory](), passes
+        self.photons = PhotonWaves(tracer, scene, task, passes)
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
             self._host = tracer.gpu.pinned((STAGES, WORK_BYTES), np.uint8)
@@ -82,34 +81,39 @@ class PhotonMaps:
             kind = Borrowed(numba.typeof(no_work()))
             self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
 
-    def of_pass(self, row: int, requests: Requests, emitted: int, cell: float) -> GpuMaps:
-        """Returns the maps of a pass, by the names of the requests.
+    def of_passes(self, requests: Sequence[Requests], emitted: int, cells: Sequence[float]) -> GpuMaps:
+        """Returns the maps of passes, which are there until others are made.
 
-        row: whose memory they take: which of the passes under way it is.
-        requests: which photons are traced for each.
-        emitted: how many are sent out for each.
-        cell: the least edge of cells, world units.
+        requests: of each pass, which photons are traced for its maps; their tasks differ by their sequences alone.
+        emitted: how many are sent out for each map.
+        cells: of each pass, the least edge of cells, world units.
 
         Raises as `PhotonWaves.store`.
         """
-        made, counters, seconds, traced = {}, np.zeros(PHOTON_RAYS + 1, np.int64), 0.0, 0.0
-        for name, (scene, task) in requests.items():
-            scale = task.flux_unit / emitted
-            if scene.lights.power <= 0.0:
-                made[name] = no_map()
-                continue
-            stored = self._photons.store(scene, task, range(emitted))
-            with self._tracer.vacant_gpu("cannot sort photons"):
-                made[name] = self._sorted((row, name), stored.columns, stored.photons, cell, scale)
-            counters += stored.counters[: PHOTON_RAYS + 1]
-            seconds, traced = seconds + stored.seconds, traced + stored.traced_seconds
-        counts = PhotonCounts(*counters[:PHOTON_RAYS].tolist())
-        return GpuMaps(made, counts, int(counters[PHOTON_RAYS]), seconds, traced)
+        maps: list[dict[str, npt.NDArray[np.void]]] = [{} for _ in requests]
+        counters, spent = np.zeros((len(requests), PHOTON_COUNTERS), np.int64), np.zeros(2)
+        for first in range(0, len(requests), self._passes):
+            rows = slice(first, first + self._passes)
+            for name, (scene, task) in requests[first].items():
+                if scene.lights.power <= 0.0:
+                    continue
+                stored = self.photons.store(scene, [one[name][1] for one in requests[rows]], range(emitted))
+                counters[rows] += stored.counters
+                spent += (stored.seconds, stored.traced_seconds)
+                for row, (columns, photons) in enumerate(zip(stored.columns, stored.photons, strict=False), first):
+                    owner, scale = (row, name), task.flux_unit / emitted
+                    maps[row][name] = self._sorted(owner, columns, int(photons), cells[row], scale)
+        return GpuMaps(maps, counters, *spent.tolist())
 
     def _sorted(self, owner: Any, stored: Any, photons: int, cell: float, scale: float) -> npt.NDArray[np.void]:
         """Returns photons, which are stored in columns, in a map. owner: whose memory it takes."""
         if photons == 0:
             return no_map()
+        with self._tracer.vacant_gpu("cannot sort photons"):
+            return self._sorted_there(owner, (stored, photons), cell, scale)
+
+    def _sorted_there(self, owner: Any, given: tuple[Any, int], cell: float, scale: float) -> npt.NDArray[np.void]:
+        stored, photons = given
         work = no_work()._replace(
             stored=stored.ctypes.data,
             step=WORD_BYTES * stored.shape[1],
@@ -150,11 +154,6 @@ class PhotonMaps:
             self._memory.pop(name, None)
             self._memory[name] = DeviceMemory(self._tracer.gpu, size + size // 8)
         return self._memory[name].address
-
-
-def targets_of(request: tuple[PackedScene, PhotonTask]) -> int:
-    """Returns how many targets photons are sent to."""
-    return len(request[0].photon_scene.projection.targets)
 
 
 def no_work() -> MapWork:

@@ -11,6 +11,7 @@ Nobody waits in between: the host looks after some waves what became of them.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numba
@@ -51,6 +52,9 @@ PHOTON_BYTES = STORE_COLUMNS * np.dtype(np.uint32).itemsize
 #: The share of a GPU's free memory that photons may take, and how many there is room for at most.
 PHOTON_SHARE, MOST_PHOTONS = 0.3, 1 << 26
 
+#: Most targets that photons are sent to: lanes have memory for as many.
+MOST_GUIDES = 32
+
 
 class StoredOnGpu(NamedTuple):
     """Photons that a GPU has traced.
@@ -72,14 +76,14 @@ class StoredOnGpu(NamedTuple):
 class StoredPhotons(NamedTuple):
     """Photons that lie on a GPU until others are stored.
 
-    columns: (STORE_COLUMNS, n) uint32 there, those of a path in their order.
-    photons: how many there are.
-    counters: (PHOTON_COUNTERS,) int64, see `renderer.photons.store`.
+    columns: (passes, STORE_COLUMNS, n) uint32 there, those of a path in their order.
+    photons: (passes,) int64, how many there are.
+    counters: (passes, PHOTON_COUNTERS) int64, see `renderer.photons.store`.
     seconds, traced_seconds: wall time until all were stored, and in which rays were traced.
     """
 
     columns: Any
-    photons: int
+    photons: Longs
     counters: Longs
     seconds: float
     traced_seconds: float
@@ -91,6 +95,8 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
         return "only the tracer of a GPU has one to shade on (--device gpu)"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
+    if len(scene.photon_scene.projection.targets) > MOST_GUIDES:
+        return f"photons are sent to more than {MOST_GUIDES} places, which only the CPU does"
     return None
 
 
@@ -99,18 +105,21 @@ def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
     return {PHOTONS: (scatter_photons, (numba.from_dtype(WARP_HITS), types.int64, landing_type()))}
 
 
-def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room: int) -> PhotonWave:
+def new_wave(
+    arrays: Any, scene: PackedScene, task: PhotonTask, warps_and_passes: tuple[int, int], room: int
+) -> PhotonWave:
     """Returns the arrays of a wave, zeros.
 
     arrays: whose `zeros` makes them where the scene lies: NumPy's on the host.
-    room: for so many photons.
+    room: for so many photons of each pass.
     """
+    warps, passes = warps_and_passes
     zeros, column = arrays.zeros, CAPACITY + PAD
-    most_targets = len(scene.photon_scene.projection.targets)
     return PhotonWave(
         scene=scene,
         task=task,
-        supply=zeros((2,), np.int64),
+        sequences=zeros((passes,), np.int64),
+        supply=zeros((passes, 2), np.int64),
         active=zeros((warps,), np.int64),
         fresh=zeros((warps, 2), np.int64),
         turns=zeros((warps,), np.int64),
@@ -118,11 +127,11 @@ def new_wave(arrays: Any, scene: PackedScene, task: PhotonTask, warps: int, room
         hits=zeros((warps, HIT_FLOATS, column), np.float32),
         chunk=zeros((1,), WARP_HITS),
         launch=zeros((1,), WARP_LAUNCH),
-        guides=zeros((warps, LANES, most_targets, GUIDE_COLUMNS), np.float64),
+        guides=zeros((warps, LANES, MOST_GUIDES, GUIDE_COLUMNS), np.float64),
         waiting=zeros((1, 1), np.uint32),
         waits=zeros((1,), np.int64),
-        blocks=zeros((1, STORE_COLUMNS, max(room, 2 * AHEAD * warps * CAPACITY)), np.uint32),
-        filled=zeros((1,), np.int64),
+        blocks=zeros((passes, STORE_COLUMNS, room), np.uint32),
+        filled=zeros((passes,), np.int64),
         counters=zeros((warps, PHOTON_COUNTERS), np.int64),
         traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
         answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
@@ -133,39 +142,49 @@ class PhotonWaves:
     """Traces and shades the photons of a scene on a tracer's GPU.
 
     task: of all photons.
+    passes: whose photons are under way together, at most.
 
     Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
+    def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask, passes: int = 1) -> None:
         self._tracer, self._task = tracer, task
         self._scenes: dict[int, tuple[PackedScene, PackedScene]] = {}
         with tracer.vacant_gpu("cannot begin to shade photons"):
-            arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            self._arrays, (_, made_of) = arrays, with_loops(scene, photon_units())
+            self._arrays, (_, made_of) = DeviceArrays(tracer.gpu), with_loops(scene, photon_units())
+            warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.driver.memory_left()[0]
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
-            self._wave = new_wave(arrays, self._on_gpu(scene), task, tracer.gpu.multiprocessors * WARPS, room)
+            room = max(room, 2 * AHEAD * warps * CAPACITY) // passes
+            self._all = new_wave(self._arrays, self._on_gpu(scene), task, (warps, passes), room)
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
-            traced = Traced(self._wave.traced, self._wave.answers, Query.CLOSEST)
-            self._waves = Waves(tracer, arrays, shader, self._wave, [traced])
+            traced = Traced(self._all.traced, self._all.answers, Query.CLOSEST)
+            self._waves = Waves(tracer, self._arrays, shader, self._all, [traced])
 
-    def store(self, scene: PackedScene, task: PhotonTask, photons: range) -> StoredPhotons:
-        """Returns photons that lie on the GPU: those of a range of a task, sent out by a scene that has its lights and
-        what they are sent to for itself.
+    @property
+    def room(self) -> int:
+        """Returns how many photons of a pass there is room for together."""
+        return int(self._all.blocks.shape[2])
+
+    def store(self, scene: PackedScene, tasks: Sequence[PhotonTask], photons: range) -> StoredPhotons:
+        """Returns photons that lie on the GPU: of each task those of a range. Tasks differ by their sequences alone.
+
+        scene: the same as before, but for its lights and what photons are sent to.
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails or the GPU has no
         room for all photons together.
         """
         with self._tracer.vacant_gpu("cannot shade photons"):
             started = time.perf_counter()
-            self._waves.use(self._wave._replace(scene=self._on_gpu(scene), task=task))
-            self._start(photons)
+            self._begin(scene, tasks, photons)
             drained, traced_seconds = self._run()
             if drained:
                 raise KernelError("a pass stores more photons than the GPU has room for (--photons says how many)")
-            counters = self._waves.fetch("counters").sum(axis=0)
-            stored = int(self._waves.fetch("filled")[0])
-        return StoredPhotons(self._wave.blocks[0], stored, counters, time.perf_counter() - started, traced_seconds)
+            counters = self._waves.fetch("counters")
+            own = np.arange(len(counters)) % len(tasks)
+            sums = np.stack([counters[own == k].sum(axis=0) for k in range(len(tasks))])
+            stored = self._waves.fetch("filled").copy()
+        seconds = time.perf_counter() - started
+        return StoredPhotons(self._all.blocks, stored, sums, seconds, traced_seconds)
 
     def _on_gpu(self, scene: PackedScene) -> PackedScene:
         """Returns a scene as it lies on the GPU."""
@@ -177,7 +196,7 @@ class PhotonWaves:
     @property
     def rays_at_once(self) -> int:
         """Returns how many rays a wave has at most."""
-        return len(self._wave.active) * CAPACITY
+        return len(self._all.active) * CAPACITY
 
     def trace(self, photons: range) -> StoredOnGpu:
         """Returns the photons of a range: the same, bit for bit, as the CPU's loops store.
@@ -186,7 +205,7 @@ class PhotonWaves:
         """
         with self._tracer.vacant_gpu("cannot shade photons"):
             started = time.perf_counter()
-            self._begin(photons)
+            self._begin_range(photons)
             drained, traced_seconds = self._run()
             shaded = time.perf_counter()
             counters = self._waves.fetch("counters").sum(axis=0)
@@ -198,20 +217,23 @@ class PhotonWaves:
     def sample_rays(self) -> Floats:
         """Returns (n, 8) float32, rays such as photons have."""
         with self._tracer.vacant_gpu("cannot trace a sample of photons"):
-            self._begin(range(2 * self.rays_at_once))
+            self._begin_range(range(2 * self.rays_at_once))
             self._waves.launch(2)
             self._waves.fetch("filled")
-            rays = rows_of(self._wave.traced)
+            rays = rows_of(self._all.traced)
         return rays[rays[:, 7] > 0.0]
 
-    def _begin(self, photons: range) -> None:
+    def _begin_range(self, photons: range) -> None:
         """Has the GPU begin with the photons of a range, in the sequence that they are of."""
         task, photons = in_sequence(self._task, photons)
-        if task != self._waves.wave.task:
-            self._waves.use(self._wave._replace(task=task))
-        self._start(photons)
+        self._begin(next(iter(self._scenes.values()))[0], [task], photons)
 
-    def _start(self, photons: range) -> None:
+    def _begin(self, scene: PackedScene, tasks: Sequence[PhotonTask], photons: range) -> None:
+        whole, passes = self._all, len(tasks)
+        first = {name: getattr(whole, name)[:passes] for name in ("sequences", "supply", "blocks", "filled")}
+        wave = whole._replace(scene=self._on_gpu(scene), task=tasks[0]._replace(sequence=0), **first)
+        self._waves.use(wave)
+        self._waves.put("sequences", [task.sequence for task in tasks])
         self._waves.put("supply", (photons.start, photons.stop))
         self._waves.clear("active", "filled", "counters")
 
@@ -221,19 +243,20 @@ class PhotonWaves:
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
         stored, and the seconds in which rays were traced.
         """
-        drained, traced, room = [], 0.0, self._wave.blocks.shape[2] - AHEAD * self.rays_at_once
+        passes = len(self._waves.wave.sequences)
+        drained, traced, room = [], 0.0, self.room - AHEAD * self.rays_at_once // passes
         is_over = False
         while not is_over:
             self._waves.launch()
             is_over = not self._waves.fetch("active").any()
             traced += self._waves.traced_seconds()
-            if int(self._waves.fetch("filled")[0]) > room:
+            if int(self._waves.fetch("filled").max()) > room:
                 drained.append(self._drained())
         return drained, traced
 
     def _drained(self) -> Words:
         """Returns the photons on the GPU, (STORE_COLUMNS, n), which then has room for others."""
-        found = columns_of(self._wave.blocks[0], int(self._waves.fetch("filled")[0]))
+        found = columns_of(self._all.blocks[0], int(self._waves.fetch("filled")[0]))
         self._waves.clear("filled")
         return found
 
@@ -242,4 +265,4 @@ class PhotonWaves:
         if drained:
             columns = np.concatenate([*drained, self._drained()], axis=1)
             return np.ascontiguousarray(columns[:, np.argsort(columns[STORE_INDEX], kind="stable")][:PHOTON_WORDS].T)
-        return ordered_rows(self._wave.blocks[0], int(self._waves.fetch("filled")[0]), STORE_INDEX, PHOTON_WORDS)
+        return ordered_rows(self._all.blocks[0], int(self._waves.fetch("filled")[0]), STORE_INDEX, PHOTON_WORDS)

@@ -35,7 +35,7 @@ from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
 from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
-WARPS, PHOTONS = 2, 2000
+WARPS, PHOTONS = 2, 1200
 
 #: Width and height of a picture, and its passes: more than the warps have room for at once.
 SIZE, PASSES = (40, 24), 2
@@ -50,12 +50,12 @@ class Kitchen:
         self.scene = projected(pack_scene(self.snapshot), 0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
-        self.wave = photon_waves.new_wave(np, numbered, self.task, WARPS, PHOTONS)
-        self.wave.supply[1] = PHOTONS
+        self.wave = photon_waves.new_wave(np, numbered, self.task, (WARPS, PASSES), 16 * PHOTONS)
+        self.wave.supply[:, 1], self.wave.sequences[:] = PHOTONS, range(PASSES)
         self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), made_of)
 
     def traced_by_lanes(self, tracer):
-        """Returns photons in order, and counters, of waves whose lanes are threads."""
+        """Yields photons in order, and counters, of passes whose lanes are threads."""
         lanes, record = LanesOnThreads(self.code), np.zeros(MOST_BYTES, np.uint8)
         lay_out(self.wave, record.ctypes.data)
         while True:
@@ -64,9 +64,9 @@ class Kitchen:
             if not self.wave.active.any():
                 break
             self.wave.answers[:] = tracer.closest_hit(self.wave.traced)
-        stored = self.wave.blocks[0, :, : self.wave.filled[0]]
-        order = np.argsort(stored[STORE_INDEX], kind="stable")
-        return stored[:PHOTON_WORDS, order].T, self.wave.counters.sum(axis=0)
+        for number, (block, filled) in enumerate(zip(self.wave.blocks, self.wave.filled, strict=True)):
+            order = np.argsort(block[STORE_INDEX, :filled], kind="stable")
+            yield block[:PHOTON_WORDS, order].T, self.wave.counters[number::PASSES].sum(axis=0)
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +76,17 @@ def kitchen():
 
 def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
     with tracecore.open_tracer(kitchen.snapshot.positions, device="cpu", threads=1) as tracer:
-        stored, counters = kitchen.traced_by_lanes(tracer)
+        passes = list(kitchen.traced_by_lanes(tracer))
         pool = WorkerPool(tracer, threads=1)
-        expected = trace_photons(kitchen.scene, kitchen.task, pool, range(PHOTONS))
+        tasks = [kitchen.task._replace(sequence=number) for number in range(PASSES)]
+        loops = [trace_photons(kitchen.scene, task, pool, range(PHOTONS)) for task in tasks]
         pool.close()
+    for (stored, counters), expected in zip(passes, loops, strict=True):
+        is_the_same(stored, counters, expected)
+
+
+def is_the_same(stored, counters, expected):
+    """Asserts that lanes stored the photons that loops did."""
     assert len(expected.stored) > PHOTONS > expected.counts.aimed > PHOTONS // 5
     np.testing.assert_array_equal(stored, expected.stored)
     assert counters[PHOTON_RAYS] == expected.rays
@@ -187,6 +194,8 @@ def copied(value):
 
 def record_of(one):
     """Returns a photon map of the host as waves have it."""
+    if one.photons == 0:
+        return photon_maps.no_map()
     memory = (one.columns.ctypes.data, one.columns.shape[1], one.starts.ctypes.data)
     return photon_maps.map_record(one.grid, memory, one.photons, one.scale)
 

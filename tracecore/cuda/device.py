@@ -328,6 +328,10 @@ class Stream:
         self._driver = device.driver
         self.address = int(self._stream.ptr)
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Returns the version of this protocol, which CuPy asks for, and the stream's address."""
+        return 0, self.address
+
     def copy_up(self, to: int, source: int, size: int) -> None:
         """Start a copy from pinned memory to the device."""
         self._driver.copy(to, source, size, HOST_TO_DEVICE, self.address)

@@ -107,7 +107,7 @@ def put_order(keys: int, count: int, order: int, stream: Stream) -> None:
     """
     import cupy
 
-    with cupy.cuda.ExternalStream(stream.address):
+    with cupy.cuda.Stream.from_external(stream):
         given, target = (_on_device(_array_at(where, (count,), np.dtype(np.int64))) for where in (keys, order))
         target[...] = cupy.argsort(given)  # by a sort that is stable
 
