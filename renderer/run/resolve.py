@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import scenes
 from renderer.atomic_file import check_outputs
 from renderer.drivers import find_driver
 from renderer.errors import UsageError
@@ -21,6 +20,7 @@ from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import check_scene, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
+from scenes import loading
 from scenes.document import Scene
 from scenes.files.written_file import target_of
 from scenes.memory import limit_memory
@@ -53,7 +53,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(
+        scene = loading.load(
             scene,
             viewing_of(settings),
             settings.define,

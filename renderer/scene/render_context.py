@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
 from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
+from scenes import loading
 from scenes.document import Scene
 from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
@@ -100,7 +100,9 @@ class SceneView:
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict))
+        return self.of(
+            loading.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict)
+        )
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -242,10 +244,10 @@ class RenderContext:
 
 def check_scene(scene: str) -> None:
     """Raises the error of `scenes.load` now if there is no such scene; one that is there is not read."""
-    shipped = any(row.name == scene.partition(":")[0] for row in scenes.shipped_scenes())
+    shipped = any(row.name == scene.partition(":")[0] for row in loading.shipped_scenes())
     path = Path(scene)
-    if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
-        scenes.load(scene)
+    if not shipped and not (path.is_file() and path.suffix.lower() in loading.READERS):
+        loading.load(scene)
 
 
 def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
@@ -258,7 +260,7 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     """
     given = vars(arguments)
     parameters = Definitions().read(given.get("define") or {})
-    scene = scenes.load(
+    scene = loading.load(
         arguments.scene if name is None else name,
         parameters=parameters,
         allow_outside=given.get("allow_outside", False),

@@ -85,7 +85,7 @@ def test_what_goes_to_a_closed_stream_goes_nowhere(names: tuple[str, ...], monke
 )
 def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr("scenes.load", lambda name, **_: os.kill(os.getpid(), number))
+    monkeypatch.setattr("scenes.loading.load", lambda name, **_: os.kill(os.getpid(), number))
     assert cli.main(["scene", "info", "cornell"]) == status
 
 
@@ -106,7 +106,7 @@ def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest
         finally:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("scenes.load", close)
+    monkeypatch.setattr("scenes.loading.load", close)
     assert cli.main(["scene", "info", "cornell"]) == 129
 
 
