@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES
-from renderer.drivers.shares import MOST_RUN
+from renderer.drivers.shares import run_of
 from renderer.run.memory import FILM_SUMS, KEPT_BYTES, ROUND_BYTES, STORED_BY_PASS, STORED_BY_RUN
 from renderer.run.photon_run.rounds import ROUND_PHOTONS
 from scenes.memory import needed_bytes
@@ -33,8 +33,8 @@ PICTURE_RATE = 8 * 4_000_000 / 1.01
 #: (docs/lab/resident-dispatch.md, docs/lab/barczak-2016.md).
 RUN_RATE, PLAIN_RUN_RATE, RAYS_PER_STORED = 345e6, 1081e6, 1.08
 
-#: Passes that a member adds up before it sends their sums, and bytes of a pixel in these: two halves of three columns.
-RUN_PASSES, SUMS_BYTES = MOST_RUN, 2 * 3 * 16
+#: Bytes of a pixel in the sums of passes that a member has added up: two halves of three columns.
+SUMS_BYTES = 2 * 3 * 16
 
 #: Bytes a second of a network of 10 Gbit/s, over which the passes of other hosts come.
 NETWORK_RATE = 10e9 / 8
@@ -47,8 +47,9 @@ FILM_RATE = 1.8e9
 BUILDING_SECONDS, BUILDING_TRIANGLES = 0.321, 1_000_000
 
 
-#: Bytes of sums that are joined in a second: 199 MB in 0.16 s of one core.
-JOIN_RATE = 1.2e9
+#: Bytes of sums that are joined in a second: 199 MB in 0.16 s of one core; and processor seconds in which `merge` makes
+#: one film of two of 1920x1080, which it reads, checks and writes.
+JOIN_RATE, MERGE_SECONDS = 1.2e9, 3.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +95,17 @@ class PictureSeconds(NamedTuple):
     """Says how long a picture takes.
 
     members: to make its passes, if members lose nothing by being many.
-    network: to bring the films of other hosts.
-    film: to add all films of members, or where there is one member all passes.
+    network: to bring the films of other hosts, or passes where these are too few to be added up by members.
+    film: to add what has come.
+    sent: bytes that each member sends in a second.
+    merging: where members make parts instead, to merge their films two by two, on all hosts, to one.
     """
 
     members: float
     network: float
     film: float
+    sent: float
+    merging: float
 
 
 def scene_bytes(size: Size, *, has_gpu: bool) -> int:
@@ -149,13 +154,19 @@ def counted_run_bytes(size: Size) -> int:
 
 
 def picture_seconds(size: Size, machines: Machines) -> PictureSeconds:
-    """Returns the seconds of a picture by `photon`; the longest of them limits, as all go on at once."""
+    """Returns the seconds of a picture by `photon`; the longest of members, network and film limits, as all go on at
+    once.
+    """
     members = machines.hosts * machines.gpus
-    images, sums = size.passes * PIXEL_BYTES * size.pixels, size.passes / RUN_PASSES * SUMS_BYTES * size.pixels
+    run = 1 if members == 1 else run_of(size.passes, members)
+    of_pixel, rate = (PIXEL_BYTES, FILM_RATE) if run == 1 else (SUMS_BYTES, JOIN_RATE)
+    sent, seconds = size.passes / run * of_pixel * size.pixels, size.photons / (PICTURE_RATE * members)
     return PictureSeconds(
-        members=size.photons / (PICTURE_RATE * members),
-        network=sums * (machines.hosts - 1) / machines.hosts / NETWORK_RATE,
-        film=images / FILM_RATE if members == 1 else sums / JOIN_RATE,
+        members=seconds,
+        network=sent * (machines.hosts - 1) / machines.hosts / NETWORK_RATE,
+        film=sent / rate,
+        sent=0.0 if members == 1 else sent / members / seconds,
+        merging=math.ceil(math.log2(members)) * (SUMS_BYTES * size.pixels / NETWORK_RATE + MERGE_SECONDS),
     )
 
 
@@ -201,7 +212,7 @@ def _triangle_table() -> str:
 
 
 def _seconds_table() -> str:
-    machines = (Machines(1, 1), Machines(1, 4), Machines(16, 1), Machines(16, 4))
+    machines = (Machines(1, 1), Machines(1, 4), Machines(16, 4), Machines(256, 4))
     head = ("10^12 photons", *map(str, machines))
     usual, large = Size(photons=10**12), Size(photons=10**12, pass_photons=40_000_000)
     rows: list[tuple[str, ...]] = []
@@ -211,6 +222,8 @@ def _seconds_table() -> str:
         rows.append((f"`photon`, {name}: members", *(_time(one.members) for one in seconds)))
         rows.append(("the network", *(_time(one.network) for one in seconds)))
         rows.append(("the film", *(_time(one.film) for one in seconds)))
+        rows.append(("sent by a member in a second", *(f"{one.sent / 1e6:.1f} MB" for one in seconds)))
+        rows.append(("by parts instead: merging", *(_time(one.merging) for one in seconds)))
     for name, rate in (("real materials", RUN_RATE), ("plain", PLAIN_RUN_RATE)):
         rows.append((f"photon run that counts, {name}", *(_time(run_seconds(usual, each, rate)) for each in machines)))
     return _table(head, rows)

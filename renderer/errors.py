@@ -39,10 +39,7 @@ class DamagedCheckpointError(CheckpointError):
 
 
 class PartError(UsageError):
-    """Parts of a picture or of a photon run do not go together. why: a line that says what is wrong."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"cannot merge: {why}")
+    """Parts of a picture or of a photon run do not go together, or not with a picture."""
 
 
 class PhotonFileError(UsageError):

@@ -31,6 +31,7 @@ import renderer
 from renderer.errors import RenderError
 from renderer.fleet import seats
 from renderer.fleet.seats import Seat
+from renderer.run.members import open_fleet
 
 #: Members of a fleet, and pictures that they make in turn, of which `sppm` needs each pass for the next one.
 MEMBERS, DRIVERS = 4, ("photon", "sppm", "path", "photons-only")
@@ -102,6 +103,7 @@ def main(words: list[str] | None = None) -> int:
     asked = parser.parse_args(words)
     fleets = ("host", "cluster") if asked.fleet == "both" else (asked.fleet,)
     logging.disable(logging.WARNING)
+    open_fleet.HAS_SOCKETS = False  # so that the workers of a cluster are Dask's
     seats.seats_of_gpus = lambda count, threads: [Seat(number, "cpu", threads or 1) for number in range(int(count))]
     chance, kills, wrong, number = random.Random(asked.seed), 0, 0, 0
     while kills < asked.kills:

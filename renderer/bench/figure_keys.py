@@ -163,6 +163,7 @@ PICTURES: Keys = CIRCUMSTANCES | {
     "pictures[].driver": "name of the driver",
     "pictures[].device": "what traced: gpu or cpu",
     "pictures[].kernel": "name of the traversal kernel",
+    "pictures[].shading": "what shaded: cpu, or gpu, where waves stay there",
     "pictures[].threads": "CPU threads that shade",
     "pictures[].width": "pixels",
     "pictures[].height": "pixels",

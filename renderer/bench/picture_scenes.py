@@ -25,6 +25,7 @@ from renderer.bench.peer_process import PeerOrder, in_process
 from renderer.bench.table import aligned
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.run import statistics
 from renderer.run.picture.make_picture import expose
@@ -49,6 +50,7 @@ FIGURES = {
     "driver": "driver",
     "device": "device",
     "kernel": "kernel",
+    "shading": "shading",
     "threads": "threads",
     "passes": "passes",
     "rays": "rays.total",
@@ -112,6 +114,7 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
         height=height,
         photons=arguments.photons,
         sampler=arguments.sampler,
+        shading=arguments.shading,
         threads=arguments.threads,
     )
     plan = PicturePlan(settings=settings, passes=arguments.passes, repeats=arguments.repeat)
@@ -251,6 +254,8 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
     """Renders a picture by a driver of its own and times it."""
     before, start = context.tracer.statistics(), time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
+        if settings.shading == "gpu" and (reason := driver.why_on_cpu) is not None:
+            raise UsageError(f"--shading gpu: {reason}")
         start_seconds = time.perf_counter() - start
         film, films = Film(settings.width, settings.height), []
         for is_last in expose(driver, film, PassLimits(passes=passes)):
@@ -266,6 +271,7 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
         passes=film.passes,
         start_seconds=start_seconds,
         film_seconds=film.seconds,
+        shading="gpu" if driver.why_on_cpu is None else "cpu",
     )
     figures = statistics.collect(context, driver.name, driver.settings, measured) | {"noise": film.relative_noise}
     return TimedPicture(seconds=measured.seconds, figures=figures, films=films)

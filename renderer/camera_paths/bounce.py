@@ -38,7 +38,7 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.photon_light import KNOWN_IRRADIANCE, PHOTON_LAYERS, PHOTON_LIGHT, add_photon_light
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.task import GATHER, asks_photons
+from renderer.camera_paths.task import ASKING, GATHER
 from renderer.camera_paths.vertices import (
     EVEN,
     Rules,
@@ -265,8 +265,8 @@ def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
     columns: of the image (`renderer.film.layers`).
     """
     is_there = {
-        PHOTON_LIGHT: asks_photons(diffuse),
-        PHOTON_LAYERS: asks_photons(diffuse) and columns > LAYER_BIAS,
+        PHOTON_LIGHT: diffuse in ASKING,
+        PHOTON_LAYERS: diffuse in ASKING and columns > LAYER_BIAS,
         KNOWN_IRRADIANCE: diffuse == GATHER,
     }
     return frozenset(name for name, there in is_there.items() if there)
@@ -282,7 +282,7 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> No
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, rules_type(), types.int64)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths}
-    loops |= {SHOW: show_bases} if asks_photons(diffuse) else {}
+    loops |= {SHOW: show_bases} if diffuse in ASKING else {}
     loops |= {ALBEDO: show_albedos} if columns > LAYER_BIAS + 1 else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
     make_shaders_ready(table, AT_POINT, chunk)

@@ -33,9 +33,10 @@ from renderer.scene.media import (
 )
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET, STRAIGHT_THROUGH_SHEETS
-from renderer.shading.chunks import HIT_ID, RAY_DIRECTION, Long, View
-from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column
-from renderer.simd.loops import each, each_ray, whole
+from renderer.shading.chunks import ALL_BITS, HIT_ID, NO_BITS, RAY_DIRECTION, Long, View, ray_columns
+from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column, three
+from renderer.simd.loops import each, each_alone, each_ray, whole
+from renderer.simd.packing import close_gaps
 from shaders.float32 import ONE, ZERO, Doubles
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract
@@ -43,7 +44,7 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
-from tracecore.rays import MISS, Floats, Ids
+from tracecore.rays import HIT_FLOATS, MISS, Floats, Ids
 
 
 class ShadowsInside(NamedTuple):
@@ -126,29 +127,41 @@ def pass_sheets(scene: PackedScene, shadows: ShadowRays, words: Ids, image: Doub
 
     scene: what the rays hit.
     shadows: those that go on are left, in their order.
-    words: (slots, 4, column) uint32, answers of a closest-hit query.
+    words: (slots, 4, column) uint32, answers of a closest-hit query; overwritten.
     image: of the pass, added to.
     Returns how many rays go on.
     """
     scene, shadows = borrowed(scene), borrowed(shadows)
-    going = 0
+    going, step, words_step = 0, WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * words.shape[2]
     for slot in range(len(shadows.counts)):
-        count, shadows.counts[slot] = shadows.counts[slot], 0
-        for i in range(count):
-            triangle = words[slot, HIT_ID, i]
-            if triangle == MISS:
-                add_carried(shadows, slot, i, image)
-            elif scene.photon_scene.records[Long(triangle)].kind & SHEET:
-                pass_sheet(scene, shadows, (slot, i), words, image)
+        each_alone(pass_ray, shadows.counts[slot], (scene, shadows, slot, words, image))
+        rays, radiance = address(shadows.rays) + 8 * step * slot, address(shadows.radiance) + 3 * step * slot
+        paths = address(shadows.paths) + SHADOW_WORDS * step * slot
+        columns = ray_columns(rays, step) + three(radiance, step) + three(paths, step)
+        goes = address(words) + (HIT_FLOATS * slot + HIT_ID) * words_step
+        shadows.counts[slot] = close_gaps(goes, (ALL_BITS, ALL_BITS), shadows.counts[slot], columns)
         going += shadows.counts[slot]
     return going
 
 
 @inlined
-def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], words: Ids, image: Doubles) -> None:
-    """Move a shadow ray behind the sheet that it met. ray: its slot and index there."""
+def pass_ray(i: int, data: tuple[PackedScene, ShadowRays, int, Ids, Doubles]) -> None:
+    """Add what a shadow ray carries, if it met nothing, or move it behind the sheet that it met; and write, in place of
+    what it met, whether it goes on. data: also has its slot, the answers and the image."""
+    scene, shadows, slot, words, image = data
+    triangle, goes = words[slot, HIT_ID, i], False
+    if triangle == MISS:
+        add_carried(shadows, slot, i, image)
+    elif scene.photon_scene.records[Long(triangle)].kind & SHEET:
+        goes = pass_sheet(scene, shadows, (slot, i), words, image)
+    words[slot, HIT_ID, i] = ALL_BITS if goes else NO_BITS
+
+
+@inlined
+def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], words: Ids, image: Doubles) -> bool:
+    """Move a shadow ray behind the sheet that it met. Returns whether it goes on. ray: its slot and index there."""
     slot, i = ray
-    rays, index = shadows.rays[slot], shadows.counts[slot]
+    rays = shadows.rays[slot]
     direction = vector_of(rays, 4, i)
     triangle, u, v = Long(words[slot, HIT_ID, i]), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
     carried = multiply(carried_by(shadows, slot, i), share_through(scene.surfaces, triangle, (u, v)))
@@ -158,19 +171,16 @@ def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], wo
     start = along(blend(positions, triangle, u, v), normal, side)
     rest = subtract(add(vector_of(rays, 0, i), direction), start)
     for channel in range(3):
-        shadows.radiance[slot, channel, index] = carried[channel]
-    for word in range(SHADOW_WORDS):
-        shadows.paths[slot, word, index] = shadows.paths[slot, word, i]
-    if scene.photon_scene.flags & HAS_MEDIA and not enter_medium(
-        scene, shadows, (slot, index), (triangle, u, v), direction
-    ):
-        return
+        shadows.radiance[slot, channel, i] = carried[channel]
+    place, has_media = (triangle, u, v), scene.photon_scene.flags & HAS_MEDIA
+    if has_media and not enter_medium(scene, shadows, ray, place, direction):
+        return False
     if dot(rest, direction) <= 0.0:  # the light is so close behind the sheet that nothing can be in between
-        add_carried(shadows, slot, index, image)
-    elif largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction):
-        set_ray(rays, index, start, rest)
-        rays[7, index] = 1.0
-        shadows.counts[slot] = index + 1
+        add_carried(shadows, slot, i, image)
+        return False
+    set_ray(rays, i, start, rest)
+    rays[7, i] = 1.0
+    return largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction)
 
 
 @inlined

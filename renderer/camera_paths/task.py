@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracecore.compilation.cached import inlined
-
 #: Where the numbers of the first surface come from.
 RANDOM, SOBOL = range(2)
 SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
@@ -18,11 +16,8 @@ SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 #: reflection of pixels that have no radius of their own, and ask the photons behind it.
 FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY = range(7)
 
-
-@inlined
-def asks_photons(diffuse: int) -> bool:
-    """Returns whether eye paths ask photons for light."""
-    return diffuse != FOLLOW and diffuse != NOTHING
+#: All that ask photons for light.
+ASKING = (INDIRECT, EVERYTHING, CAUSTICS, GATHER, PARTLY)
 
 
 class EyeTask(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.paths import AFTER_DIFFUSE, EYE_MEDIA, MOST_DEPTH, EyeChunk, bounces_of
-from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask, asks_photons
+from renderer.camera_paths.task import ASKING, CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
 from renderer.shading.chunks import Long, View, ray_columns
@@ -108,7 +108,7 @@ def rules_of(task: EyeTask, near: float) -> Rules:
         is_gather=diffuse == GATHER,
         is_partial=diffuse == PARTLY,
         near=Float32(near),
-        asks=asks_photons(diffuse),
+        asks=diffuse in ASKING,
     )
 
 

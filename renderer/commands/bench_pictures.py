@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--devices", metavar="NAMES", help="gpu, cpu, separated by commas (default: those that there are)"
     )
-    taken = ("size", "passes", "photons", "sampler", "threads")
+    taken = ("size", "passes", "photons", "sampler", "shading", "threads")
     add_settings(parser, Settings, *taken, size=(256, 256), passes=64, sampler="sobol")
     add_settings(parser, Measurement, "repeat", "json", repeat=5)
     add_replacing(parser)

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
 
+#: Settings of a picture that say how fine round shapes are cut, or what surfaces are.
+LOOKING = ("size", "eye", "look_at", "up", "fov", "up_axis", "mirrors", "ambient")
+
 #: Options that most people use.
 USUAL = "store emit repeat plain device shading threads kernel seed json save_photons timeline quiet help"
 
@@ -79,11 +82,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_replacing(parser)
     add_plain(parser)
     add_settings(parser, Settings, "shading", "max_bounces", "timeline", "quiet", "memory")
+    add_settings(parser, Settings, *LOOKING)
     add_tracing(parser, is_shared=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
+    from renderer.run.members.open_fleet import PHOTONS, members_ahead
+
+    members = _begin(arguments)
+    with members_ahead(members, PHOTONS):
+        return _traced(arguments, members)
+
+
+def _traced(arguments: argparse.Namespace, members: Settings) -> int:
+    """Traces and reports; returns the exit status. members: settings that say who traces."""
+    from renderer.fleet.fleet import FleetError
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet
@@ -91,7 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
 
-    members = _begin(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     _check_memory(arguments, snapshot)
@@ -119,6 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
             figures |= dict.fromkeys(statistics.OF_TIMED_RAYS)
         _write(arguments, context.snapshot, photon_run, figures)
         finished = photon_run.finished and not interrupted()
+    if photon_run.error is not None:
+        raise FleetError(f"{photon_run.error}; {_kept(arguments, figures)}") from photon_run.error
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
@@ -183,12 +198,13 @@ def _photons_order(
 ) -> PhotonsOrder:
     """Returns what the members of a fleet need to trace."""
     from renderer.run.members.photon_member import PhotonsOrder
+    from renderer.run.members.sent_tree import SentTree
 
     return PhotonsOrder(
         snapshot=context.snapshot,
         settings=settings,
         choice=choice,
-        tree=context.tracer.tree,
+        tree=SentTree.of(context.tracer, arguments.cluster),
         is_kept=arguments.save_photons is not None,
     )
 
@@ -275,9 +291,13 @@ def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: boo
     if not arguments.quiet:
         print(report(figures))
     if not finished:
-        files = " and ".join(str(path) for path in _files(arguments))
-        saved = f"; saved in {files}" if files else ""
-        print(f"tracecore: interrupted: {figures['photons.stored']} photons are stored{saved}", file=sys.stderr)
+        print(f"tracecore: interrupted: {_kept(arguments, figures)}", file=sys.stderr)
+
+
+def _kept(arguments: argparse.Namespace, figures: Statistics) -> str:
+    """Returns, in words, what there is of a run that was not finished."""
+    files = " and ".join(str(path) for path in _files(arguments))
+    return f"{figures['photons.stored']} photons are stored{f'; saved in {files}' if files else ''}"
 
 
 def _save(arguments: argparse.Namespace, _: Snapshot, photon_run: PhotonRun) -> None:
@@ -289,20 +309,12 @@ def _save(arguments: argparse.Namespace, _: Snapshot, photon_run: PhotonRun) -> 
 
 
 def _save_part(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: PhotonRun) -> None:
-    from renderer.run.photon_run.photon_parts import PhotonPart, StoredRange
-    from renderer.run.resuming.frame_key import photons_key
+    from renderer.run.photon_run.photon_parts import StoredRange, part_of_run
 
-    task, counts = photon_run.task, photon_run.work.photons
-    first = arguments.part.range_of(arguments.emit).start
-    seed, bounces = int(task.seed), task.max_bounces
-    PhotonPart(
-        path=arguments.save_photons,
-        key=photons_key(snapshot, task, arguments.emit),
-        emitted=arguments.emit,
-        flux_unit=task.flux_unit,
-        facts={"scene": snapshot.name, "--emit": arguments.emit, "--seed": seed, "--max-bounces": bounces},
-        ranges=(StoredRange(first, first + counts.emitted, counts.stored),),
-    ).write(photon_run.photons)
+    first, counts = arguments.part.range_of(arguments.emit).start, photon_run.work.photons
+    ranges = (StoredRange(first, first + counts.emitted, counts.stored),)
+    part = part_of_run(arguments.save_photons, snapshot, photon_run.task, arguments.emit)
+    replace(part, ranges=ranges).write(photon_run.photons)
 
 
 def _write_timeline(path: Path, photon_run: PhotonRun) -> None:

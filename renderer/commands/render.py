@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "film_noise")
-NOT_FOR_FRAMES = ("frame", "time", "save_photons", "checkpoint", "debug_path", "part")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "load_photons", "checkpoint", "debug_path", "part")
 
 #: What stands for standard output, and options that keep something beside the picture.
 STANDARD_OUTPUT = Path("-")
@@ -206,12 +206,15 @@ def run(arguments: argparse.Namespace) -> int:
         make = _make_part
     if is_piped:
         make = _make_piped
-    kept: AbstractContextManager[None] = nullcontext()
-    if settings.verify is not None:
-        from renderer.commands.wrong_rays import wrong_ray_kept
+    with ExitStack() as stack:
+        if settings.verify is not None:
+            from renderer.commands.wrong_rays import wrong_ray_kept
 
-        kept = wrong_ray_kept(arguments, output_of(arguments, settings.driver))
-    with kept:
+            stack.enter_context(wrong_ray_kept(arguments, output_of(arguments, settings.driver)))
+        if settings.is_shared and not arguments.dry_run:
+            from renderer.run.members.open_fleet import members_ahead
+
+            stack.enter_context(members_ahead(settings))
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
@@ -356,7 +359,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
     from scenes.document import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
-    read = [*files, *arguments.plugin, *filter(None, [arguments.settings])]
+    read = [*files, *arguments.plugin, *filter(None, [arguments.settings, arguments.load_photons])]
     written = [*outputs, arguments.save_settings]
     check_outputs(written, read)
     check_replaceable(written, arguments.replace)

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
+from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import Words
 from renderer.settings.picture import RenderSettings as RenderSettings
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
@@ -128,7 +130,8 @@ class Driver:
     can_share: whether several processes can make its passes, and parts of them.
     traces_photons: whether photons are traced for its passes, and maps built of them.
     has_one_map: whether all passes look up photons in the same map.
-    keeps_photons: whether there is a photon map to be kept, by `save_photons`.
+    keeps_photons: whether there is a photon map to be kept, by `save_photons`, and photons for it may be those of a
+    `photon_run`, by `take_photons`.
     has_log: whether it knows what its threads do when.
     has_paths: whether it follows paths from the eye that can be told one by one.
     ray_class: what most of its rays are like, for which a kernel is chosen; None for rays of all kinds.
@@ -256,6 +259,14 @@ class Driver:
 
     def save_photons(self, path: Path) -> None:
         """Keeps the photon map in a file."""
+        raise NotImplementedError
+
+    def photon_run(self) -> PhotonTask:
+        """Returns the task of the photons of the map, of which there are `pass_photons`."""
+        raise NotImplementedError
+
+    def take_photons(self, photons: Words) -> None:
+        """Has photons, (n, PHOTON_WORDS) uint32, looked up in place of those that would be traced."""
         raise NotImplementedError
 
     def give_up(self) -> None:

@@ -83,9 +83,10 @@ class PassPhotons:
             return self._trace(name, range(self.emitted)), scale
         return np.concatenate([traced[name] for traced in self.traced]), scale
 
-    def trace(self, indices: range) -> Photons:
-        """Traces photons of some indices, for all maps."""
-        return {name: self._trace(name, indices) for name in self.requests}
+    def trace(self, indices: range, known: Photons | None = None) -> Photons:
+        """Traces photons of some indices, for all maps but those of which they are known."""
+        known = known or {}
+        return known | {name: self._trace(name, indices) for name in self.requests if name not in known}
 
     def _trace(self, name: str, indices: range) -> Words:
         if self.requests[name].is_dark:

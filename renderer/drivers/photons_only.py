@@ -15,6 +15,7 @@ from renderer.drivers.eye import in_waves_too
 from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon import PhotonDriver
+from renderer.photons.batch import PhotonTask
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.photon_file import save_photons
 from renderer.photons.photon_map import Words
@@ -48,6 +49,9 @@ class PhotonsOnlyDriver(PhotonDriver):
     has_one_map = True
     keeps_photons = True
 
+    #: Photons of the map that were traced elsewhere, or None.
+    _given: Words | None = None
+
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self._maps_of_all: npt.NDArray[np.void] | None = None
@@ -70,9 +74,19 @@ class PhotonsOnlyDriver(PhotonDriver):
         """Returns the map, of photons that are traced when it is first asked for."""
         return self.by_workers(self._make_map)
 
+    def photon_run(self) -> PhotonTask:
+        """Returns the task of the photons of the map."""
+        return self.photon_requests(0)[WHOLE].task
+
+    def take_photons(self, photons: Words) -> None:
+        """Has photons looked up that were traced elsewhere; those that layers tell apart are traced here."""
+        self._given = photons
+        self.why_on_cpu = self.why_on_cpu or "only the CPU looks up photons of a file"
+
     def _make_map(self, team: Team) -> OneMap:
         photons = PassPhotons(self.photon_requests(0), self.emitted, PassSite(team, self.pixels))
-        traced = photons.trace(range(self.emitted))
+        known = {} if self._given is None else {WHOLE: self._given}
+        traced = photons.trace(range(self.emitted), known)
         self._add_work(photons.site.work)
         return OneMap(traced[WHOLE], self.build_map(0, replace(photons, traced=(traced,))))
 

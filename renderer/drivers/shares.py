@@ -28,7 +28,7 @@ PART_RUN = 8 * TILE * TILE
 
 #: Passes of a run, which a member adds up before it sends them: so many runs for each member at least, so that all end
 #: together; fewest passes, for which the sums are smaller than the passes; and most.
-RUNS_OF_MEMBER, LEAST_RUN, MOST_RUN = 8, 8, 64
+RUNS_OF_MEMBER, LEAST_RUN, MOST_RUN = 8, 8, 256
 
 
 @dataclass(frozen=True)

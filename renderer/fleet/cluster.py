@@ -18,11 +18,12 @@ import time
 import uuid
 import zlib
 from collections import Counter
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -33,7 +34,7 @@ from renderer.errors import UsageError
 from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
-from renderer.fleet.seats import Seat, workers_of
+from renderer.fleet.seats import Seat, device_of, workers_of
 from renderer.plugins import load_installed, load_plugin
 from renderer.settings.kinds import LOCAL
 from tracecore.child_process import start_python
@@ -59,6 +60,10 @@ RETRY_SECONDS = 0.5
 #: Seconds after which it is looked whether a worker that begins is still there.
 CHECK_SECONDS = 1.0
 
+
+#: Why a cluster cannot go on, in words.
+NO_SCHEDULER = f"the scheduler of the cluster is lost, and has not come back for {PATIENCE:g} s"
+NO_WORKERS = "the cluster has had no workers"
 
 log = logging.getLogger(__name__)
 
@@ -149,15 +154,13 @@ class ClusterFleet:
 
     def results(self, supply: Supply) -> Generator[tuple[Any, str, Any]]:
         """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
-        from distributed import as_completed
-
         under_way: dict[Any, UnderWay] = {}
-        finished = as_completed()
+        finished: SimpleQueue[Any] = SimpleQueue()
         tries: Counter[Hashable] = Counter()
-        try:
+        with self._cancelled_in_the_end(under_way):
             self._hand_out(supply, under_way, finished)
             while under_way:
-                future = next(finished)
+                future = self._next(finished)
                 item, address, needs = under_way.pop(future)
                 sealed, name = self._outcome(future, item, needs)
                 if sealed is None:
@@ -169,12 +172,34 @@ class ClusterFleet:
                 self.shares.made[name] = self.shares.made.get(name, 0) + 1
                 yield item, name, sealed
                 self._hand_out(supply, under_way, finished)
-        finally:
-            self._client.cancel(list(under_way))
 
     def close(self) -> None:
         """Leaves the cluster, and ends the workers that were started here."""
         self._stack.close()
+
+    @contextmanager
+    def _cancelled_in_the_end(self, under_way: dict[Any, UnderWay]) -> Iterator[None]:
+        """Gives up what is under way then. Raises `FleetError` where anything fails as the scheduler is lost."""
+        try:
+            yield
+        except Exception as error:
+            if self._client.status == "running":
+                raise
+            raise FleetError(NO_SCHEDULER) from error
+        finally:
+            if self._client.status == "running":
+                self._client.cancel(list(under_way))
+
+    def _next(self, finished: SimpleQueue[Any]) -> Any:
+        """Returns the next of what is under way that is finished. Raises `FleetError` where all workers are lost."""
+        seen = time.monotonic()
+        while True:
+            with suppress(Empty):
+                return finished.get(timeout=CHECK_SECONDS)
+            if self._workers():
+                seen = time.monotonic()
+            elif time.monotonic() - seen >= PATIENCE:
+                raise FleetError(f"{NO_WORKERS} for {PATIENCE:g} s")
 
     def _connected(self, address: str, certificates: Certificates) -> Client:
         try:
@@ -182,6 +207,8 @@ class ClusterFleet:
         except ImportError as error:
             raise UsageError(INSTALL) from error
         certificates.check(address)
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what is lost is told here
         try:
             security = certificates.security()
             if address.startswith(LOCAL):
@@ -213,7 +240,7 @@ class ClusterFleet:
             self._client.wait_for_workers(self._expected, timeout=PATIENCE)
         except TimeoutError as error:
             if not self._workers():
-                raise FleetError(f"the cluster has had no workers for {PATIENCE:g} s") from error
+                raise FleetError(f"{NO_WORKERS} for {PATIENCE:g} s") from error
             log.warning("note: %d of %d workers have come in %g s", len(self._workers()), self._expected, PATIENCE)
             self._expected = 1
         hosts: dict[str, list[str]] = {}
@@ -259,7 +286,7 @@ class ClusterFleet:
                     future.cancel()
                     return None
 
-    def _hand_out(self, supply: Supply, under_way: dict[Any, UnderWay], finished: Any) -> None:
+    def _hand_out(self, supply: Supply, under_way: dict[Any, UnderWay], finished: SimpleQueue[Any]) -> None:
         """Have as many items under way as keep all members busy, each with the member that has the most room."""
         room = Counter(self._widths)
         room.subtract(one.address for one in under_way.values())
@@ -271,7 +298,7 @@ class ClusterFleet:
             self._submit(item, address, under_way, finished)
             room[address] -= 1
 
-    def _submit(self, item: Hashable, address: str, under_way: dict[Any, UnderWay], finished: Any) -> None:
+    def _submit(self, item: Hashable, address: str, under_way: dict[Any, UnderWay], finished: SimpleQueue[Any]) -> None:
         """Have an item made by a worker, or by another one if that is lost."""
         key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
         given: Common[Any] | None = getattr(item, "given", None)
@@ -280,7 +307,7 @@ class ClusterFleet:
         where = {"workers": [address], "allow_other_workers": True}
         future = self._client.submit(made, needs[0], bare, needs[1], key=key, pure=False, **where)
         under_way[future] = UnderWay(item, address, needs)
-        finished.add(future)
+        future.add_done_callback(finished.put)
 
     def _at_workers(self, needed: Posting | Common[Any] | None) -> Any:
         """Returns what stands for something that is with a worker; others get it there once they need it."""
@@ -296,7 +323,7 @@ class ClusterFleet:
         while True:
             try:
                 return self._client.scatter(needed, hash=False)
-            except (OSError, TimeoutError) as error:
+            except Exception as error:
                 tries += 1
                 if tries == MOST_TRIES:
                     raise FleetError(f"what members need cannot be sent: {type(error).__name__}: {error}") from error
@@ -308,8 +335,11 @@ class ClusterFleet:
         try:
             sealed, name = future.result()
         except CancelledError:
-            log.warning("note: what %s needs was lost with a worker, and is sent again", item)
-            self._sent = WeakKeyDictionary({one: sent for one, sent in self._sent.items() if sent not in needs})
+            left = {one: sent for one, sent in self._sent.items() if sent not in needs}
+            if len(left) < len(self._sent):
+                log.warning("note: what %s and others need was lost with a worker or the scheduler; sent again", item)
+            self._sent = WeakKeyDictionary(left)
+            self._rejoin()
             return None, "what it needs was lost"
         except Exception as error:
             log.warning("note: %s failed, and is made again: %s: %s", item, type(error).__name__, error)
@@ -318,6 +348,16 @@ class ClusterFleet:
             log.warning("note: %s was damaged on its way, and is made again", item)
             return None, "its checksum is wrong"
         return sealed.result, name
+
+    def _rejoin(self) -> None:
+        """Waits until the scheduler and a worker are there again. Raises `FleetError` where they do not come."""
+        end = time.monotonic() + PATIENCE
+        while self._client.status == "connecting" and time.monotonic() < end:
+            time.sleep(RETRY_SECONDS)
+        if self._client.status != "running":
+            raise FleetError(NO_SCHEDULER)
+        self._expected = 1
+        self._places()
 
 
 def _scratch_folder() -> AbstractContextManager[str]:
@@ -437,11 +477,6 @@ def _own_seat(posting: Posting, address: str) -> Seat:
     """
     usual = next(iter(posting.places.values()))
     number, workers = posting.places.get(address, WorkerPlace(os.getpid() % usual.of, usual.of))
-    device = posting.device
-    if device in ("auto", "gpu"):
-        from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
-
-        has_gpu = device == "gpu" or gpu_unavailable_reason() is None
-        device = f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
+    device = device_of(posting.device, number)
     threads = posting.threads or max(1, usable_cores() // workers)
     return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2], neighbours=workers)

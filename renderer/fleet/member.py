@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -93,6 +94,12 @@ class _Server:
             os._exit(0)  # nobody is there any more
 
 
+def _prepared(prepare: Callable[[], object]) -> None:
+    """Prepares; what cannot be loaded is told when it is needed."""
+    with suppress(Exception):
+        prepare()
+
+
 def main() -> None:
     """Serves the process at the other end of the socket.
 
@@ -109,7 +116,7 @@ def main() -> None:
 def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:
     """Serves until the other side ends."""
     try:
-        seat, plugins = receive(channel)
+        seat, plugins, prepare = receive(channel)
         if seat.cores is not None and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, seat.cores)
         from renderer.plugins import load_installed, load_plugin
@@ -117,6 +124,7 @@ def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:
         load_installed()
         for path in plugins:
             load_plugin(path)
+        threading.Thread(target=_prepared, args=(prepare,), daemon=True).start()
         _Server(channel, arena, view, seat).serve()
     except (EOFError, OSError):
         os._exit(0)

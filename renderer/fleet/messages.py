@@ -35,6 +35,9 @@ class MessagePlace(NamedTuple):
     offset: int
 
 
+#: Says of the bytes of an array where the receiver of a message finds them.
+PlaceOf = Callable[[memoryview], MessagePlace]
+
 #: Of an array that lies in no arena, and goes through the socket.
 NOWHERE = MessagePlace(-1, 0)
 
@@ -125,7 +128,7 @@ class SharedView:
         """Returns where the bytes of an array lie that has come from an arena; NOWHERE of all others."""
         if content.nbytes < LEAST_SHARED:
             return NOWHERE
-        return self._places.get(np.frombuffer(content, np.uint8).ctypes.data, NOWHERE)
+        return self._places.get(address_of(content), NOWHERE)
 
     def _forget(self, address: int, place: MessagePlace) -> None:
         self._places.pop(address, None)
@@ -142,9 +145,12 @@ def arena_file() -> int | None:
     return None
 
 
-def send(
-    channel: socket.socket, message: Any, place_of: Callable[[memoryview], MessagePlace] = lambda content: NOWHERE
-) -> None:
+def address_of(content: memoryview) -> int:
+    """Returns where bytes lie in this process, of which there are some."""
+    return int(np.frombuffer(content, np.uint8).ctypes.data)
+
+
+def send(channel: socket.socket, message: Any, place_of: PlaceOf = lambda content: NOWHERE) -> None:
     """Sends a message. Raises `OSError` where nobody is there to take it.
 
     place_of: says of the bytes of an array where the receiver finds them, or NOWHERE.

@@ -5,18 +5,30 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import pickle
 import socket
 import subprocess
 import threading
 from collections import Counter, deque
-from collections.abc import Generator, Hashable
+from collections.abc import Callable, Generator, Hashable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from renderer.fleet.ending import END_SECONDS, await_end
 from renderer.fleet.fleet import MOST_TRIES, FleetError, FleetShares, Opening, Supply
-from renderer.fleet.messages import MessagePlace, SharedView, arena_file, receive, send
+from renderer.fleet.messages import (
+    LEAST_SHARED,
+    NOWHERE,
+    Arena,
+    MessagePlace,
+    PlaceOf,
+    SharedView,
+    address_of,
+    arena_file,
+    receive,
+    send,
+)
 from renderer.fleet.seats import Seat
 from tracecore.child_process import start_python
 
@@ -40,17 +52,29 @@ class Listener(Protocol):
 
 
 class Memory:
-    """Is the memory of a fleet: each member writes to an arena of its own, which all the others can read.
+    """Is the memory of a fleet: each member writes to an arena of its own, which all the others can read, and so does
+    this process.
 
-    files: of the arenas, by the numbers of the members; None where there are none.
+    files: of the arenas, by the numbers of the members, and last that of this process; None where there are none.
     view: what this process sees of them.
     unused: slots of each arena, of which its member is to be told.
     """
 
     def __init__(self, members: int) -> None:
-        self.files = [arena_file() for _ in range(members)]
+        self.files = [arena_file() for _ in range(members + 1)]
         self.unused: list[deque[int]] = [deque() for _ in range(members)]
         self.view = SharedView(self.files, self._on_free)
+        self._arena = Arena(self.files[members], members)
+
+    def lend(self, content: Any) -> PlaceOf:
+        """Puts the large arrays of something once where all members see them, for as long as there are members. Returns
+        where the bytes of an array are, which holds as long as the content is there.
+        """
+        buffers: list[pickle.PickleBuffer] = []
+        pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
+        large = [part for part in (buffer.raw() for buffer in buffers) if part.nbytes >= LEAST_SHARED]
+        lent = {address_of(part): self._arena.put(part) for part in large if self.view.place_of(part) == NOWHERE}
+        return lambda part: lent.get(address_of(part)) or self.view.place_of(part)
 
     def close(self) -> None:
         """Gives the memory back, once nobody has an array in it any more."""
@@ -62,13 +86,21 @@ class Memory:
         self.unused[place.file].append(place.offset)
 
 
+class Start(NamedTuple):
+    """Says how a member begins, see `HostFleet`."""
+
+    plugins: tuple[Path, ...]
+    prepare: Callable[[], object]
+
+
 class Member:
     """One process of the fleet. items: that are with it, by their numbers. window: so many keep it busy.
 
     number: of its arena.
+    start: how it begins.
     """
 
-    def __init__(self, seat: Seat, number: int, memory: Memory, plugins: tuple[Path, ...], listener: Listener) -> None:
+    def __init__(self, seat: Seat, number: int, memory: Memory, start: Start, listener: Listener) -> None:
         self.name = seat.name
         self.window = 1
         self.items: dict[int, Hashable] = {}
@@ -86,13 +118,17 @@ class Member:
         )
         other.close()
         self._sending = threading.Lock()
-        self._say((seat, plugins))
+        self._say((seat, *start))
         threading.Thread(target=self._listen, name=f"member_{seat.number}", daemon=True).start()
 
-    def ask(self, kind: str, number: int, content: Any) -> None:
-        """Asks for something, which is answered under a number. kind: "open" or "make"."""
+    def ask(self, kind: str, number: int, content: Any, place_of: PlaceOf | None = None) -> None:
+        """Asks for something, which is answered under a number.
+
+        kind: "open" or "make".
+        place_of: where large arrays of the content are, or None for what members have made.
+        """
         self._lent[number] = content
-        self._say((kind, number, content))
+        self._say((kind, number, content), place_of)
 
     def end(self) -> None:
         """Ends the process."""
@@ -100,10 +136,10 @@ class Member:
             self._channel.shutdown(socket.SHUT_RDWR)
         await_end(self.process)
 
-    def _say(self, message: Any) -> None:
+    def _say(self, message: Any, place_of: PlaceOf | None = None) -> None:
         """Sends a message; that the member has ended is noticed where its answers are read."""
         with suppress(OSError), self._sending:
-            send(self._channel, message, self._view.place_of)
+            send(self._channel, message, place_of or self._view.place_of)
 
     def _listen(self) -> None:
         """Reads answers until there are no more."""
@@ -133,9 +169,13 @@ class HostFleet:
 
     seats: of the members.
     plugins: files that each loads first.
+    prepare: called in each then, before it is told what to do; a function of a module.
     """
 
-    def __init__(self, seats: list[Seat], plugins: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self, seats: list[Seat], plugins: tuple[Path, ...] = (), prepare: Callable[[], object] = tuple
+    ) -> None:
+        self.seats = seats
         self.shares = FleetShares(made={seat.name: 0 for seat in seats})
         self._changed = threading.Condition()
         self._numbers = itertools.count()
@@ -147,7 +187,9 @@ class HostFleet:
         self._error: FleetError | None = None
         self._memory = Memory(len(seats))
         self._members: list[Member] = []
-        self._members += [Member(seat, number, self._memory, plugins, self) for number, seat in enumerate(seats)]
+        self._members += [
+            Member(seat, number, self._memory, Start(plugins, prepare), self) for number, seat in enumerate(seats)
+        ]
 
     @property
     def process_numbers(self) -> list[int]:
@@ -160,9 +202,10 @@ class HostFleet:
             members = list(self._members)
             for member in members:
                 member.items = {next(self._numbers): "the start"}
+        place_of = self._memory.lend(opening)
         for member in members:
             (number,) = member.items
-            threading.Thread(target=member.ask, args=("open", number, opening), daemon=True).start()
+            threading.Thread(target=member.ask, args=("open", number, opening, place_of), daemon=True).start()
         with self._changed:
             self._wait(lambda: not any(member.items for member in self._members))
             self._again.clear()

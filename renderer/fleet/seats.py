@@ -57,6 +57,32 @@ def seats_of_gpus(gpus: int | str, threads: int | None) -> list[Seat]:
     return seated([f"gpu:{index}" for index in range(wanted)], near, threads)
 
 
+def seats_of_workers(address: str, device: str, threads: int | None) -> list[Seat]:
+    """Returns a seat for each worker of this host, which share its cores and its GPUs out.
+
+    address: "local:N" for N workers.
+    device: of each, as `tracecore.open_tracer` takes it.
+    threads: of each, or None for its share of the cores.
+    """
+    count = workers_of(address)
+    each = threads or max(1, usable_cores() // count)
+    return [Seat(number, device_of(device, number), each, neighbours=count) for number in range(count)]
+
+
+def device_of(device: str, number: int) -> str:
+    """Returns what a worker traces with: one of the GPUs in turn where the device leaves it open which.
+
+    device: of all workers of a host, as `tracecore.open_tracer` takes it.
+    number: of the worker on its host.
+    """
+    if device not in ("auto", "gpu"):
+        return device
+    from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
+
+    has_gpu = device == "gpu" or gpu_unavailable_reason() is None
+    return f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
+
+
 def workers_of(address: str) -> int:
     """Returns N of local:N. Raises `UsageError` where that is no number of workers."""
     text = address.removeprefix(LOCAL)

@@ -1,4 +1,4 @@
-"""This package shades photons on the GPU, in waves of a million rays that stay there.
+"""This package shades on the GPU what is traced there, in waves of a million rays that stay there.
 
-In: a packed scene and a task. Out: stored photons, with the bits that the CPU's loops give.
+In: a packed scene and tasks. Out: stored photons, photon maps and passes of a picture, with the CPU's bits.
 """

@@ -127,17 +127,26 @@ def shade_eye_wave(wave: EyeWave) -> None:
     answers = wave.shadow_words[own]
     for slot in range(slots):
         take_answers(wave.shadow_answers, CAPACITY * (slots * own + slot), counts[slot], as_floats(answers[slot]))
-    add_lit(job, shadows, answers)
+    if add_lit(job, shadows, answers) > 0:
+        hand_over_shadows(wave, own, shadows, batch)  # what the paths have hit is asked again
+        return
     kept = advance_eye_paths(job, batch, active, wave.fresh[own], shadows)
     fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
     hand_over(as_floats(ahead[:RAY_FLOATS]), (kept + fresh, handed[0]), wave.traced, CAPACITY * own, False)
+    hand_over_shadows(wave, own, shadows, batch)
+    handed[0] = kept + fresh
+    wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
+
+
+@inlined
+def hand_over_shadows(wave: EyeWave, own: int, shadows: ShadowRays, batch: EyeBatch) -> None:
+    """Have the shadow rays of a warp traced, and count them."""
+    counts, handed, slots = shadows.counts, wave.handed[own], len(shadows.counts)
     for slot in range(slots):
         both, first = (counts[slot], handed[1 + slot]), CAPACITY * (slots * own + slot)
         hand_over(shadows.rays[slot], both, wave.shadows_traced, first, False)
         add_to(address(batch.counters) + 8 * SHADOW, counts[slot])
         handed[1 + slot] = both[0]
-    handed[0] = kept + fresh
-    wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
 
 
 @inlined

@@ -23,7 +23,7 @@ from renderer.camera_paths.bounce import eye_needs, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
-from renderer.camera_paths.task import GATHER, asks_photons
+from renderer.camera_paths.task import ASKING, GATHER
 from renderer.camera_paths.vertices import rules_type, show_bases
 from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
 from renderer.gpu.ray_rows import CAPACITY, PAD
@@ -100,8 +100,6 @@ def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
         return "a final gather asks what irradiance is known nearby, which only the CPU does"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if scene.photon_scene.flags & SHEET:
-        return "the scene has sheets that shadow rays go through, which only the CPU follows"
     return None
 
 
@@ -134,7 +132,8 @@ class EyeWaves:
             self._all, self._first = wave, 0
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
             if slots > 0:
-                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, Query.ANY))
+                asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
+                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
@@ -178,7 +177,7 @@ def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
     arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
-    units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if asks_photons(diffuse) else {})
+    units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if diffuse in ASKING else {})
     return {which: (one, arguments) for which, one in units.items()}
 
 

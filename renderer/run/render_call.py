@@ -15,6 +15,7 @@ from renderer.errors import UsageError
 from renderer.film.picture import Picture
 from renderer.interrupts import NOTHING_SAVED, nothing_saved
 from renderer.run import first_run
+from renderer.run.members.open_fleet import members_ahead
 from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.plan import Plan
@@ -37,7 +38,9 @@ def render(scene: AnyScene, settings: Settings | None = None, **changes: Any) ->
     none `KeyboardInterrupt` is raised. Raises `UsageError` for what cannot be done, `TypeError` for a keyword that is
     no setting, `scenes.SceneError` for a scene that cannot be read.
     """
-    return render_plan(plan_picture(scene, changed(settings, changes)))
+    chosen = changed(settings, changes)
+    with members_ahead(chosen):
+        return render_plan(plan_picture(scene, chosen))
 
 
 def render_passes(scene: AnyScene, settings: Settings | None = None, **changes: Any) -> Iterator[Picture]:

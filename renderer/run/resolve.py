@@ -95,6 +95,7 @@ def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> No
 #: can, what it lacks, in words.
 NEEDED = {
     "save_photons": ("keeps_photons", "keeps no photons; use --driver photons-only with --save-photons"),
+    "load_photons": ("keeps_photons", "has maps of each pass; use --driver photons-only with --load-photons"),
     "timeline": ("has_log", "does not tell what its threads do; leave out --timeline"),
     "gpus": ("can_share", "makes its passes one after the other; leave out --gpus and --cluster"),
     "cluster": ("can_share", "makes its passes one after the other; leave out --gpus and --cluster"),
@@ -133,6 +134,10 @@ def check_files(settings: Settings, *, is_sequence: bool) -> None:
         check_output(settings, settings.output)
     if settings.save_photons is not None:
         check_photon_path(settings.save_photons)
+    if settings.load_photons is not None:
+        from renderer.run.photon_run.photon_parts import check_photon_run
+
+        check_photon_run(settings.load_photons)
     if settings.timeline is not None:
         check_folder(settings.timeline)
     if settings.denoise:
@@ -166,6 +171,8 @@ def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> N
             raise UsageError("--update does nothing without --frames or --shutter; leave it out")
     elif settings.save_photons is not None:
         raise UsageError("--save-photons keeps one photon map, and with --shutter each time has its own; leave it out")
+    elif settings.load_photons is not None:
+        raise UsageError("--load-photons has one photon map, and with --shutter each time has its own; leave it out")
     elif settings.timeline is not None:
         raise UsageError(
             "--timeline shows one driver's threads, and with --shutter each time has a driver; leave it out"

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 #: Arguments of commands that name files to be written, and such that name files to be read.
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
-READ = ("replay", "tls_ca", "tls_cert", "tls_key")
+READ = ("replay", "load_photons", "tls_ca", "tls_cert", "tls_key")
 
 #: The choice of a device that has one kernel.
 ONLY_ONE = KernelChoice(None, "the only one of the device")
@@ -259,10 +259,10 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
     """
     given = vars(arguments)
-    parameters = Definitions().read(given.get("define") or {})
     scene = loading.load(
         arguments.scene if name is None else name,
-        parameters=parameters,
+        viewing_of(arguments),
+        Definitions().read(given.get("define") or {}),
         allow_outside=given.get("allow_outside", False),
         strict=given.get("strict", False),
     )

@@ -34,8 +34,7 @@ DEFAULT_FILTER = "box"
 DEFAULT_UPDATE: Literal["auto"] = "auto"
 DEFAULT_MOTION_SAMPLES = 16
 
-#: At least so many seconds between two unfinished pictures.
-DEFAULT_PREVIEW = 5.0
+DEFAULT_PREVIEW = 5.0  # at least so many seconds between two unfinished pictures
 
 #: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
 FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
@@ -125,6 +124,9 @@ class Settings(Checked):
     )
     save_photons: Path | None = setting(
         File(), "save the photons in FILE.npz; render does with the driver photons-only", group=_FILES
+    )
+    load_photons: Path | None = setting(
+        File(), "look up the photons of a run, FILE.photons, and trace none, with the driver photons-only", group=_FILES
     )
     timeline: Path | None = setting(
         File(), "write a trace of all threads to FILE.json, for chrome://tracing or Perfetto", group=_FILES
@@ -339,8 +341,8 @@ class Settings(Checked):
     )
     cluster: str | None = setting(
         ClusterAddress(),
-        "share the work with the workers of a Dask cluster: the address of its scheduler, such as "
-        "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
+        "share the work with N processes on this host, local:N, or with the workers of a Dask cluster (extra cluster), "
+        "by the address of its scheduler, such as tcp://10.0.0.1:8786",
         fallback="no cluster",
         group=TRACING,
     )
@@ -432,7 +434,7 @@ class Settings(Checked):
             raise UsageError("gpus and cluster cannot both be given; leave one out")
         if self.gpus is not None and self.device not in ("auto", "gpu"):
             raise UsageError(f"gpus takes GPUs, and device is {self.device}; leave one out")
-        for name in ("fallback", "save_photons", "timeline"):
+        for name in ("fallback", "save_photons", "load_photons", "timeline"):
             if getattr(self, name) is not None:
                 raise UsageError(f"{name} is for one process, and {given} shares the work out; leave one out")
 

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,50 @@ def test_a_checksum_is_of_all_arrays() -> None:
     assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
 
 
+def test_a_connection_that_is_cut_is_made_again(two: ClusterFleet, caplog: pytest.LogCaptureFixture) -> None:
+    """As where the network is cut for a moment, or the scheduler restarted; what was under way is made again."""
+    two.open(Opening(Squares, Trouble()))
+    client, squares = two._client, {}
+    with closing(two.results(Items(range(60)))) as results:
+        for item, _, square in results:
+            squares[item] = square[0]
+            if len(squares) == 5:
+                client.loop.add_callback(client.scheduler_comm.comm.abort)
+    assert squares == {item: float(item) ** 2 for item in range(60)}
+    assert caplog.text.count("sent again") == 1
+
+
+def test_a_cluster_that_loses_all_its_workers_ends_the_run(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the last one that uses these workers. Where they are lost as they begin, three rounds of them are tried."""
+    assert len(two._places()) == 2
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.05)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(two, "_places", lambda: {"tls://127.0.0.1:9": WorkerPlace(0, 1)})
+        with pytest.raises(FleetError, match="the workers of the cluster are lost before they begin"):
+            two.open(Opening(Squares, Trouble()))
+    two.open(Opening(Squares, Trouble()))
+    with closing(two.results(Items(range(10_000)))) as results:
+        made = [next(results)[0] for _ in range(5)]
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if "dask_worker" in (words := " ".join(process.cmdline())) or "multiprocessing.spawn" in words:
+                    process.kill()
+        with pytest.raises(FleetError, match=r"the cluster has had no workers for 0\.5 s"):
+            made += [item for item, *_ in results]
+    assert len(made) == len(set(made))
+
+
+def test_a_scheduler_that_is_lost_is_told_whatever_fails(two: ClusterFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's client connects again, or closes after a while; then its calls fail in many ways."""
+    monkeypatch.setattr(cluster, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(two, "_client", SimpleNamespace(status="closed"))
+    with pytest.raises(FleetError, match="the scheduler of the cluster is lost"):
+        two._rejoin()
+    with pytest.raises(FleetError, match="the scheduler of the cluster is lost"):
+        list(two.results(Items(range(3))))
+
+
 def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives what it was making to the other one."""
     chosen = {"driver": "sppm", "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}
@@ -207,6 +252,7 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.Monkey
         if film.passes == 3:
             killed.append(kill_with_children(started[0].pid))
 
+    monkeypatch.setattr("renderer.run.members.open_fleet.HAS_SOCKETS", False)  # so that it is one of Dask's
     monkeypatch.setattr(cluster, "_started_worker", started_worker)
     monkeypatch.setattr("renderer.film.film.Film.add", add)
     many = renderer.render("cornell", **chosen, cluster="local:2", threads=1)

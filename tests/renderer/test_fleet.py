@@ -1,6 +1,7 @@
 """Processes that share out work: everything is made once, whatever becomes of the processes."""
 
 import gc
+import itertools
 import os
 import random
 import signal
@@ -12,11 +13,13 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fleet_toys import MANY, Heap, Heaps, Squares, Total, Trouble
+from fleet_toys import MANY, Heap, Heaps, Marks, Squares, Total, Trouble
 
 from renderer.errors import UsageError
 from renderer.fleet import ending, processes
@@ -24,11 +27,13 @@ from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
 from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
-from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
+from renderer.fleet.seats import Seat, seated, seats_of_gpus, seats_of_workers, shared_out
+from tracecore.child_process import start_python
+from tracecore.cores import usable_cores
 from tracecore.cuda import topology
 
 HERE = Path(__file__).parent
-ITEMS = 40
+ITEMS, KILLS = 40, 10
 
 
 @pytest.fixture(autouse=True)
@@ -96,17 +101,20 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
 
 
 def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `tests/kill_members.py` does it with pictures."""
+    """As `tests/kill_members.py` does it with pictures. Items come until ten members are killed."""
     kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
-    monkeypatch.setitem(kill_members.SECONDS, "host", 0.1)
+    monkeypatch.setitem(kill_members.SECONDS, "host", 0.05)
     with (
-        closing(HostFleet([Seat(number, "cpu", 1) for number in range(4)])) as fleet,
-        kill_members.killing("host", 3, random.Random(0)) as killed,
+        closing(HostFleet(seats(KILLS + 1))) as fleet,
+        kill_members.killing("host", KILLS, random.Random(0)) as killed,
     ):
         fleet.open(Opening(Squares, Trouble()))
-        made = {item: square[0] for item, _, square in fleet.results(Items(range(100)))}
-    assert made == {item: float(item) ** 2 for item in range(100)}
-    assert len(killed) == len(fleet.shares.lost) == 3
+        items = itertools.takewhile(lambda item: item < 100 or len(killed) < KILLS, itertools.count())
+        supply = SimpleNamespace(take=lambda: next(items, None), left=lambda: None)
+        made = {item: square[0] for item, _, square in fleet.results(supply)}
+    assert made == {item: float(item) ** 2 for item in range(len(made))}
+    assert len(made) >= 100
+    assert len(killed) == len(fleet.shares.lost) == KILLS
 
 
 @pytest.mark.parametrize(
@@ -181,6 +189,27 @@ def test_what_one_member_has_made_others_get_without_a_copy(fleet: HostFleet, mo
     assert totals == {k: MANY * sum(range(8)) for k in range(6)}
     assert list(fleet.shares.lost) == ["0 (cpu)"]
     assert memory_taken(fleet) == taken >= 8 * 8 * MANY
+
+
+def test_what_all_members_need_lies_in_memory_once(fleet: HostFleet) -> None:
+    """Each sees what the other one writes there; an opening that follows has memory of its own."""
+    for size in (MANY, MANY // 2):
+        fleet.open(Opening(Marks, np.zeros(size)))
+        marked = [(name, marks) for _, name, marks in fleet.results(Items(range(20)))]
+        assert {name for name, _ in marked} == {"0 (cpu)", "1 (cpu)"}
+        assert max(marks for _, marks in marked) == 20.0
+
+
+def test_members_with_a_full_disk_and_no_memory_to_share_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
+    monkeypatch.setattr(processes, "start_python", lambda *words, **how: start_python(*words, **how, preexec_fn=full))
+    with closing(HostFleet(seats(2))) as fleet:
+        fleet.open(Opening(Heaps, None))
+        made = {heap.number: float(many.sum()) for heap, _, many in fleet.results(Items(Heap(k) for k in range(4)))}
+        assert made == {k: float(k * MANY) for k in range(4)}
+        assert not fleet.shares.lost
+        assert memory_taken(fleet) == 0
 
 
 def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
@@ -260,6 +289,15 @@ def test_cores_are_shared_out_near_their_devices() -> None:
     assert shared_out([frozenset(), frozenset()], cores) == [low, high]
     assert shared_out([low, low], frozenset({0, 1, 2})) == [frozenset({0}), frozenset({1})]
     assert shared_out([low, low], frozenset({5})) == [frozenset({5}), frozenset({5})]
+
+
+def test_workers_of_this_host_share_its_cores_and_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = max(1, usable_cores() // 3)
+    assert seats_of_workers("local:3", "cpu", None) == [Seat(k, "cpu", own, neighbours=3) for k in range(3)]
+    assert [seat.threads for seat in seats_of_workers("local:2", "emulator", 5)] == [5, 5]
+    monkeypatch.setattr("tracecore.cuda.device.gpu_unavailable_reason", lambda index=None: None)
+    monkeypatch.setattr("tracecore.cuda.device.gpu_count", lambda: 2)
+    assert [seat.device for seat in seats_of_workers("local:3", "auto", 1)] == ["gpu:0", "gpu:1", "gpu:0"]
 
 
 def test_threads_are_shared_out() -> None:

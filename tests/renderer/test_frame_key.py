@@ -201,6 +201,7 @@ OTHERS = {
     "progress": "json",
     "output": "a.png",
     "save_photons": "a.npz",
+    "load_photons": "a.photons",
     "timeline": "a.json",
     "size": (5, 3),
     "define": {"a": "1"},
@@ -266,7 +267,7 @@ def test_every_setting_that_decides_the_picture_is_in_the_key_resolved_or_as_it_
     rest = set(settings_of(Settings)) - differ - of_driver - of_scene
     assert rest == {
         *("size", "draft", "filter", "driver"),  # which are resolved by other names
-        *("output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"),
+        *("output", "preview", "checkpoint", "resume", "save_photons", "load_photons", "timeline", "quiet", "progress"),
         *("device", "kernel", "dispatch", *UNSHARED, "builder", "verify", "fallback"),
         *("memory", "update"),
     }

@@ -2,6 +2,7 @@
 made of."""
 
 import re
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -27,7 +28,9 @@ from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piec
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import SHEET
 from scenes import load
+from scenes.model import Material
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
 from tracecore.compilation.lanes import LANES, Parts
@@ -181,7 +184,7 @@ def passes_by_lanes(driver, tracer, lookups=None):
             return wave
         wave.answers[:] = tracer.closest_hit(wave.traced)
         if wave.shadows.size:
-            wave.shadow_answers[:] = tracer.any_hit(wave.shadows_traced)
+            wave.shadow_answers[:] = tracer.closest_hit(wave.shadows_traced)  # in scenes with sheets it matters which
 
 
 def copied(value):
@@ -217,12 +220,20 @@ def test_lanes_find_the_photons_that_the_loops_find(layers):
     assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
+def with_sheet(snapshot):
+    """Returns vases of which one lets light straight through."""
+    clear = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.7, ior=1.0)
+    first = next(k for k, material in enumerate(snapshot.materials) if material.kind == "plastic")
+    return replace(snapshot, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)])
+
+
 def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
-    snapshot = load("vases").snapshot(0.0)  # metals, plastics, glass that absorbs, the sky
+    snapshot = with_sheet(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = PathDriver(snapshot, tracer, settings)
+        assert driver.scene.photon_scene.flags & SHEET
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()

@@ -151,8 +151,8 @@ def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys
     assert cli.main([*words, *where, "--dry-run"]) == 0  # it tells, and refuses nothing
     assert "0.6 GB of the program itself in 3 processes" in capsys.readouterr().out
     monkeypatch.setattr(seats, "seats_of_gpus", lambda *_: [])
-    for fleet in ("renderer.fleet.processes.HostFleet", "renderer.fleet.cluster.ClusterFleet"):
-        monkeypatch.setattr(fleet, lambda *_: SimpleNamespace(close=lambda: None))
+    fake = SimpleNamespace(seats=None, close=lambda: None)
+    monkeypatch.setattr("renderer.fleet.processes.HostFleet", lambda *_: fake)
     assert cli.main([*words, *where]) == 2
     assert re.search(r"this takes about 0\.\d GB, and there is room for 0\.0 GB", capsys.readouterr().err)
     assert cli.main([*words, "--device", "cpu"]) == 0

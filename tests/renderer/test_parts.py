@@ -54,7 +54,7 @@ def parts(scene: Path) -> list[Path]:
 
 
 def error_of(capsys: pytest.CaptureFixture[str]) -> str:
-    return capsys.readouterr().err.removeprefix("tracecore: error: cannot merge: ").rstrip()
+    return capsys.readouterr().err.removeprefix("tracecore: error: ").rstrip()
 
 
 def digest(path: Path) -> str:

@@ -1,15 +1,18 @@
 """Parts of a photon run that were traced apart make the photons of the whole run, also beyond 2^32, and no others."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_parts import SCENE, error_of, run
+from test_parts import SCENE, error_of, render, run
 
+import renderer
 from renderer.photons.photon_file import load_photons
 from renderer.photons.ranges import SEQUENCE_PHOTONS
 from renderer.run.photon_run.photon_parts import read_photon_part
+from renderer.run.picture.picture_files import statistics_path
 
 EMITTED = 20_000
 
@@ -70,7 +73,7 @@ def test_parts_of_other_runs_and_other_files_are_refused(
     for more, difference in (
         (("--seed", 5), "--seed: 5 and 0"),
         (("--max-bounces", 3), "--max-bounces: 3 and 16"),
-        (("--plain",), "the scene or the version of the program"),
+        (("--plain",), "triangles: 8282 and 8280"),
     ):
         assert photons(scene, other, "--part", "3/3", *more) == 0
         assert run("merge", *parts[:2], other, "-o", path) == 2
@@ -117,3 +120,77 @@ def test_photons_go_on_beyond_32_bits(scene: Path, tmp_path: Path) -> None:
     assert np.array_equal(photons_here, read_photon_part(other).photons())
     beginning = {row.tobytes() for row in read_photon_part(first).photons()}
     assert beginning.isdisjoint(row.tobytes() for row in photons_here)
+
+
+@pytest.fixture(scope="module")
+def of_picture(scene: Path) -> Path:
+    """The photons of a picture, which are those of a run whose round shapes are cut for it."""
+    halves, path = [scene.with_name(f"half-{number}.photons") for number in (1, 2)], scene.with_name("picture.photons")
+    for number, half in enumerate(halves, 1):
+        assert photons(scene, half, "--part", f"{number}/2", "--size", "12x9", "--eye", "0,1,5") == 0
+    assert run("merge", *halves, "-o", path, "--quiet") == 0
+    return path
+
+
+#: A picture that looks these photons up.
+PICTURE = ("--photons", EMITTED, "--eye", "0,1,5")
+
+
+def test_eye_paths_by_parts_look_up_photons_by_parts(scene: Path, of_picture: Path, tmp_path: Path) -> None:
+    films = [tmp_path / f"{number}.film" for number in (1, 2)]
+    whole, merged = tmp_path / "whole.png", tmp_path / "merged.png"
+    for number, film in enumerate(films, 1):
+        words = (*PICTURE, "--load-photons", of_picture, "--part", f"{number}/2", "-o", film)
+        assert render(scene, *words, driver="photons-only") == 0
+    assert run("merge", *films, "-o", merged, "--quiet") == 0
+    assert render(scene, *PICTURE, "-o", whole, driver="photons-only") == 0
+    for suffix in (".png", ".npy"):
+        assert digest(merged.with_suffix(suffix)) == digest(whole.with_suffix(suffix))
+    one, other = (json.loads(statistics_path(path).read_text()) for path in (merged, whole))
+    assert one["rays.photon"] == 0 < other["rays.photon"]
+    assert one["rays.camera"] == other["rays.camera"]
+
+
+def test_layers_are_those_of_the_whole_picture_too(scene: Path, of_picture: Path) -> None:
+    """Photons that layers tell apart are traced, as the file does not tell of them."""
+    eye = (0.0, 1.0, 5.0)
+    chosen = {"driver": "photons-only", "photons": EMITTED, "size": (12, 9), "eye": eye, "passes": 1, "layers": True}
+    loaded, traced = (
+        renderer.render(scene, **chosen, device="cpu", quiet=True, load_photons=path) for path in (of_picture, None)
+    )
+    assert loaded.image.tobytes() == traced.image.tobytes()
+    assert {name: layer.tobytes() for name, layer in loaded.layers.items()} == {
+        name: layer.tobytes() for name, layer in traced.layers.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--seed", 5), "differ in --seed: 0 and 5"),
+        (("--photons", 9), "differ in --emit: 20000 and 9"),
+        (("--max-bounces", 3), "differ in --max-bounces: 16 and 3"),
+        (("--size", "80x60"), "differ in triangles: "),
+        (("--load-photons", "half-1.photons"), "photons 10000 to 19999 are missing, of 20000; trace them"),
+        (("--load-photons", "none.photons"), "there is no such file"),
+        (("--load-photons", "ball.toml"), "the name must end in .photons"),
+        (("--driver", "photon"), "driver photon has maps of each pass; use --driver photons-only with --load-photons"),
+        (("--shutter", "0.1"), "--load-photons has one photon map, and with --shutter each time has its own"),
+        (("--gpus", "2", "--device", "auto"), "load_photons is for one process, and gpus shares the work out"),
+    ],
+)
+def test_photons_of_another_run_are_refused(
+    words: tuple[object, ...],
+    problem: str,
+    scene: Path,
+    of_picture: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(scene.parent)
+    words = (*PICTURE, "--load-photons", of_picture.name, "-o", "no.png", *words)
+    assert render(scene, *words, driver="photons-only") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert problem in error
+    assert not Path("no.png").exists()

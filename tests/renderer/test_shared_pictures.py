@@ -1,11 +1,14 @@
 """Pictures, frames and photons that several processes make together have the bits that one process gives them."""
 
 import json
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 from small_scenes import LAMP_BEHIND_A_WALL
 
 import renderer
+import tracecore
 from renderer import cli, drivers
 from renderer.drivers.driver import Work
 from renderer.drivers.shares import MapShare, PhotonShare, Share
@@ -20,17 +24,25 @@ from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.fleet import processes
 from renderer.fleet import seats as fleet_seats
+from renderer.fleet.fleet import FleetError
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
 from renderer.run.members import fleet_driver
 from renderer.run.members.fleet_driver import shared_driver
+from renderer.run.members.open_fleet import members_ahead, open_fleet
 from renderer.run.members.pass_supply import PassSupply
+from renderer.run.members.photon_member import SharedTracing
+from renderer.run.members.sent_tree import SentTree
+from renderer.run.photon_run.photon_parts import read_photon_part
+from renderer.run.photon_run.rounds import PILOT_PHOTONS
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
 from renderer.run.render_call import opened
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
+from tracecore.layout.bvh8 import CACHE_LINE
+from tracecore.tracers.cpu import CpuTracer
 
 SIZE = (48, 32)
 CHOSEN = Settings(size=SIZE, passes=5, quiet=True, seed=3)
@@ -231,7 +243,7 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     """Its statistics tell how; the files have the bytes of one process's."""
     one, two = tmp_path / "one.png", tmp_path / "two.png"
     assert run("--driver", "photon", "--passes", 5, "--device", "cpu", "-o", one) == 0
-    assert run("--driver", "photon", "--passes", 5, "--gpus", 2, "-o", two) == 0
+    assert run("--driver", "photon", "--passes", 5, "--cluster", "local:2", "--threads", 1, "-o", two) == 0
     for suffix in (".png", ".npy"):
         assert one.with_suffix(suffix).read_bytes() == two.with_suffix(suffix).read_bytes()
     figures, expected = (json.loads(statistics_path(path).read_text()) for path in (two, one))
@@ -243,6 +255,41 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert sum(row["items"] for row in rows) == 8  # four passes, and the photons, the maps and both parts of the last
     assert sum(row["rays"] for row in rows) == figures["rays.total"]
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
+
+
+def test_members_that_begin_ahead_are_taken_over_or_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Any] = []
+    closed: list[Any] = []
+
+    def fleet_of(places: list[Seat], *_: Any) -> Any:
+        begun.append(SimpleNamespace(seats=places))
+        begun[-1].close = partial(closed.append, begun[-1])
+        return begun[-1]
+
+    monkeypatch.setattr(processes, "HostFleet", fleet_of)
+    local = Settings(cluster="local:2", threads=1, device="cpu")
+    with members_ahead(local):
+        with open_fleet(local) as taken:
+            assert [taken] == begun
+        with open_fleet(replace(local, threads=2)) as other:
+            assert [taken, other] == begun
+    with members_ahead(Settings(gpus=2)), members_ahead(Settings()):
+        assert len(begun) == 2  # GPUs are looked for when all else is known to be possible
+    with pytest.raises(UsageError, match="does nothing for the driver ao"):
+        renderer.render("cornell", local, driver="ao", photons=9)
+    assert closed == begun
+    assert len(begun) == 3
+
+
+def test_a_tree_is_packed_once_for_members_that_see_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    positions = plan(device="cpu").snapshot().positions
+    with tracecore.open_tracer(positions, device="cpu") as tracer:
+        sent, bare = (pickle.loads(pickle.dumps(SentTree.of(tracer, cluster))) for cluster in ("local:2", None))
+    assert bare.wide is None
+    monkeypatch.setattr("tracecore.tracers.cpu.collapse", lambda *_, **__: pytest.fail("it is packed again"))
+    with CpuTracer(positions, tree=sent.taken()) as mine:
+        assert mine.wide.nodes.tobytes() == sent.wide.nodes.tobytes()
+        assert all(records.ctypes.data % CACHE_LINE == 0 for records in (mine.wide.nodes, mine.wide.blocks))
 
 
 @pytest.mark.usefixtures("kept")
@@ -366,6 +413,26 @@ def test_photons_are_shared_out(tmp_path: Path) -> None:
     for key in ("photons.emitted", "photons.stored", "photons.absorbed", "photons.escaped", "rays.photon"):
         assert one[key] == two[key]
     assert sum(row["rays"] for row in two["members"]) == two["rays.photon"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, path = SharedTracing.trace, tmp_path / "a.photons"
+
+    def failing(tracing: SharedTracing, photons: range, expected_rays: int = 0) -> Any:
+        if photons.start > 0:
+            raise FleetError("no member of the fleet is left")
+        return trace(tracing, photons, expected_rays)
+
+    monkeypatch.setattr(SharedTracing, "trace", failing)
+    words = ["photons", "cornell", "--emit", "5000", "--part", "1/1", "--gpus", "2", "--quiet", "-o", str(path)]
+    assert cli.main(words) == 1
+    (done,) = read_photon_part(path).ranges
+    assert (done.first, done.end) == (0, PILOT_PHOTONS[0])
+    told = f"no member of the fleet is left; {done.stored} photons are stored; saved in {path}"
+    assert capsys.readouterr().err == f"tracecore: error: {told}\n"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,12 @@ def pack_ahead(pack: Callable[[BinaryTree, Floats], object], tree: BinaryTree, t
     pack: of a layout.
     triangles: (t, 3, 3) float32, those that the tree is over.
     """
-    _ahead.leave(tree, (pack, pack(tree, triangles)))
+    leave_packed(pack, tree, pack(tree, triangles))
+
+
+def leave_packed(pack: Callable[[BinaryTree, Floats], T], tree: BinaryTree, made: T) -> None:
+    """Leaves what was packed of a tree, here or in another process, for the next `packed` of it. made: by `pack`."""
+    _ahead.leave(tree, (pack, made))
 
 
 def packed(pack: Callable[[BinaryTree, Floats], T], tree: BinaryTree, triangles: Floats) -> T:

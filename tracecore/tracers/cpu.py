@@ -47,7 +47,8 @@ class CpuTracer(DirectTracer):
         start = time.perf_counter()
         tree = tree or build_by(builder, triangles, max_leaf=BLOCK)
         self.tree = tree
-        wide = packed(pack_wide, tree, triangles)
+        #: The tree as it is walked.
+        self.wide = wide = packed(pack_wide, tree, triangles)
         tables = cutouts or no_cutouts()
         self.bvh = BvhStatistics(
             nodes=len(wide.nodes),

@@ -25,6 +25,7 @@ from renderer.run.members.member_figures import member_figures
 from renderer.run.members.open_fleet import open_fleet
 from renderer.run.members.pass_supply import Cutting, PassSupply
 from renderer.run.members.picture_member import MemberOrder, PictureMember
+from renderer.run.members.sent_tree import SentTree
 from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
 
@@ -150,7 +151,9 @@ def shared_driver(plan: Plan, fleet: Fleet) -> Callable[[RenderContext, RenderSe
     """Returns what makes the driver of a plan's picture, whose passes a fleet makes."""
 
     def make(context: RenderContext, _: RenderSettings) -> Driver:
-        content = MemberOrder(scene=plan.scene, settings=plan.settings, tree=context.tracer.tree)
+        settings, snapshot = plan.settings, context.snapshot
+        scene, tree = plan.scene if settings.shutter else snapshot, SentTree.of(context.tracer, settings.cluster)
+        content = MemberOrder(scene=scene, settings=settings, snapshot=snapshot, tree=tree)
         reports = fleet.open(Opening(PictureMember, content, loaded_files()))
         return FleetDriver(plan.driver, fleet, reports, plan.limits, is_whole=plan.settings.shutter is not None)
 

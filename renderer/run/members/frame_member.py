@@ -81,7 +81,7 @@ def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], G
     """Returns what has a fleet make frames of a plan, of their numbers: each with its number, in any order."""
 
     def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
-        picture = MemberOrder(scene=plan.scene, settings=plan.settings, tree=None)
+        picture = MemberOrder(scene=plan.scene, settings=plan.settings)
         content = FramesOrder(picture=picture, seeds=seeds, white=plan.white, film_time=plan.film_time)
         fleet.open(Opening(FrameMember, content, loaded_files()))
         with closing(fleet.results(Items(SequenceFrame(number) for number in numbers))) as results:

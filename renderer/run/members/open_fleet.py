@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from renderer.plugins import loaded_files
+from renderer.settings.kinds import LOCAL
+from renderer.settings.picture import DEFAULT_DRIVER
 
 if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
+    from renderer.fleet.processes import HostFleet
     from renderer.settings.picture import Settings
+
+#: Whether workers of this host are processes that this one talks to itself; else they are those of a Dask cluster.
+HAS_SOCKETS = os.name != "nt"
+
+#: What members of a photon run make, in place of the name of a driver.
+PHOTONS = "photons"
+
+#: Members that have begun before anybody opened their fleet.
+_ahead: list[HostFleet] = []
+
+
+@contextmanager
+def members_ahead(settings: Settings, work: str | None = None) -> Iterator[None]:
+    """Has workers of this host begin, so that they load their code while a scene is read within the block. Whoever
+    opens their fleet there takes them over; those that nobody takes end with the block.
+
+    work: what they make, PHOTONS, or None for passes of the driver.
+    """
+    if not _is_local(settings):
+        yield
+        return
+    fleet = _host_fleet(settings, work)
+    _ahead.append(fleet)
+    try:
+        yield
+    finally:
+        if fleet in _ahead:
+            _ahead.remove(fleet)
+            fleet.close()
 
 
 @contextmanager
 def open_fleet(settings: Settings) -> Iterator[Fleet | None]:
     """Yields the fleet that settings choose, or None; its members end with the block."""
-    if settings.cluster is not None:
+    if settings.gpus is not None or _is_local(settings):
+        with closing(_host_fleet(settings)) as members:
+            yield members
+    elif settings.cluster is not None:
         from renderer.fleet.cluster import ClusterFleet
         from renderer.fleet.cluster_access import Certificates, check_address
 
@@ -24,11 +61,40 @@ def open_fleet(settings: Settings) -> Iterator[Fleet | None]:
         certificates = Certificates.of(settings)
         with closing(ClusterFleet(settings.cluster, settings.device, settings.threads, certificates)) as workers:
             yield workers
-    elif settings.gpus is not None:
-        from renderer.fleet.processes import HostFleet
-        from renderer.fleet.seats import seats_of_gpus
-
-        with closing(HostFleet(seats_of_gpus(settings.gpus, settings.threads), loaded_files())) as members:
-            yield members
     else:
         yield None
+
+
+def _is_local(settings: Settings) -> bool:
+    return HAS_SOCKETS and settings.cluster is not None and settings.cluster.startswith(LOCAL)
+
+
+def _host_fleet(settings: Settings, work: str | None = None) -> HostFleet:
+    """Returns members on this host, those that have begun already if there are such."""
+    from renderer.fleet import processes, seats
+
+    if settings.cluster is None:
+        places = seats.seats_of_gpus(settings.gpus or "all", settings.threads)
+    else:
+        places = seats.seats_of_workers(settings.cluster, settings.device, settings.threads)
+    for fleet in _ahead:
+        if fleet.seats == places:
+            _ahead.remove(fleet)
+            return fleet
+    return processes.HostFleet(places, loaded_files(), partial(prepare, work or settings.driver or DEFAULT_DRIVER))
+
+
+def prepare(work: str) -> None:
+    """Loads what a member needs, in its process, before it is told what to do. work: as of `members_ahead`."""
+    from tracecore.compilation.ahead import load_all
+
+    if work == PHOTONS:
+        from renderer.photons.tracing import PHOTON_CODE
+        from renderer.run.members import photon_member  # noqa: F401
+
+        load_all(PHOTON_CODE)
+    else:
+        from renderer.drivers import find_driver
+        from renderer.run.members import picture_member  # noqa: F401
+
+        load_all(find_driver(work).code)

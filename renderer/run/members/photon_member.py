@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
     from renderer.fleet.seats import Seat
     from renderer.photons.batch import PhotonTask
+    from renderer.run.members.sent_tree import SentTree
     from renderer.run.photon_run.local_tracing import Counters
     from renderer.scene.render_context import TracerChoice
     from scenes.model import Snapshot
-    from tracecore.bvh.tree import BinaryTree
     from tracecore.rays import Floats
     from tracecore.workers.pool import Log
 
@@ -46,7 +46,7 @@ class PhotonsOrder:
     snapshot: Snapshot
     settings: RenderSettings
     choice: TracerChoice
-    tree: BinaryTree | None
+    tree: SentTree | None
     is_kept: bool
 
 
@@ -72,9 +72,8 @@ class PhotonMember:
         self._order = order
         choice = replace(order.choice, device=seat.device, threads=seat.threads)
         self._opened = ExitStack()
-        self._context = self._opened.enter_context(
-            context_of(order.snapshot, choice, load_seconds=0.0, tree=order.tree)
-        )
+        tree = order.tree and order.tree.taken()
+        self._context = self._opened.enter_context(context_of(order.snapshot, choice, load_seconds=0.0, tree=tree))
         self._scene = pack_scene(order.snapshot)
         pool = WorkerPool(self._context.tracer, seat.threads, order.settings.batch_rays)
         self._pool = self._opened.enter_context(closing(pool))

@@ -26,24 +26,26 @@ from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
     from renderer.fleet.seats import Seat
+    from renderer.run.members.sent_tree import SentTree
     from renderer.settings.picture import Settings
     from scenes.document import Scene
     from scenes.model import Snapshot
-    from tracecore.bvh.tree import BinaryTree
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOrder:
     """Says what a member needs to make passes of a picture: all that is the same for all members.
 
-    scene: what is rendered.
+    scene: what is rendered, of which a picture of one moment needs no more than that.
     settings: of the picture, with what the scene proposes filled in.
-    tree: of the scene at its moment, or None to build one.
+    snapshot: the scene at its moment, through its camera; None for members that see others.
+    tree: of it, or None to build one.
     """
 
     scene: Scene | Snapshot
     settings: Settings
-    tree: BinaryTree | None
+    snapshot: Snapshot | None = None
+    tree: SentTree | None = None
 
     def plan(self, seat: Seat) -> Plan:
         """Returns what a member at a seat is to make. It writes no file, and takes its part of the host's memory: as
@@ -133,9 +135,9 @@ class PictureMember:
         plan = order.plan(seat)
         self._clamp = plan.settings.clamp
         begin_to_load(plan.driver.code)
-        snapshot = plan.snapshot()
+        snapshot = order.snapshot or plan.snapshot()
         self._opened = ExitStack()
-        opened = context_of(snapshot, plan.choice, load_seconds=0.0, tree=order.tree)
+        opened = context_of(snapshot, plan.choice, load_seconds=0.0, tree=order.tree and order.tree.taken())
         self._context = self._opened.enter_context(opened)
         source = PassSource(self._context, plan, plan.driver_settings(snapshot))
         self._source = self._opened.enter_context(closing(source))

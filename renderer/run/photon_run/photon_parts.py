@@ -7,16 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from renderer.atomic_file import temporary_beside
 from renderer.errors import PartError
 from renderer.photons.photon_file import save_photons
-from renderer.photons.photon_map import PHOTON_WORDS, Words
+from renderer.photons.photon_map import PHOTON, PHOTON_WORDS, Words
 from renderer.run.part_ranges import PHOTONS, check_disjoint, gaps, together, told
 from renderer.run.resuming import sealed_file
+from renderer.run.resuming.frame_key import photons_key
+
+if TYPE_CHECKING:
+    from renderer.photons.batch import PhotonTask
+    from scenes.model import Snapshot
 
 #: How a file begins, with the version of its format; how its name ends.
 FIRST_LINE, SUFFIX = b"tracecore photons 1\n", ".photons"
@@ -54,6 +59,14 @@ class PhotonPart:
         """Returns the ranges, (first, end) each."""
         return [(one.first, one.end) for one in self.ranges]
 
+    def check_whole(self) -> None:
+        """Raises `PartError` where photons of the run are missing."""
+        missing = gaps(together(self.spans), self.emitted)
+        if missing:
+            raise PartError(
+                f"{told(missing, PHOTONS)} missing, of {self.emitted}; trace them, or name the files that have them"
+            )
+
     def photons(self) -> Words:
         """Returns the photons, (n, PHOTON_WORDS) uint32."""
         return sealed_file.read_arrays(self.path, FIRST_LINE)["photons"]
@@ -71,6 +84,45 @@ def read_photon_part(path: Path) -> PhotonPart:
         raise PartError(f"'{path}' is damaged, or no part of a photon run by this version of the program")
     del header["arrays"]
     return PhotonPart(path=path, **header | {"ranges": tuple(StoredRange(*one) for one in header["ranges"])})
+
+
+def part_of_run(path: Path, snapshot: Snapshot, task: PhotonTask, emitted: int) -> PhotonPart:
+    """Returns what the file of a part of a run says that has no photons yet.
+
+    path: of the file.
+    snapshot: the scene.
+    task: of all photons of the run.
+    emitted: how many it sends out.
+    """
+    facts = {"scene": snapshot.name, "--emit": emitted, "--seed": int(task.seed), "--max-bounces": task.max_bounces}
+    facts["triangles"] = len(snapshot.positions)
+    key = photons_key(snapshot, task, emitted)
+    return PhotonPart(path=path, key=key, emitted=emitted, flux_unit=task.flux_unit, facts=facts, ranges=())
+
+
+def check_photon_run(path: Path) -> None:
+    """Raises `PartError` where a file cannot have the photons of a run."""
+    if path.suffix.lower() != SUFFIX:
+        raise PartError(f"cannot look up the photons of '{path}': the name must end in {SUFFIX}")
+    if not path.is_file():
+        raise PartError(f"cannot read '{path}': there is no such file")
+
+
+def photons_of_run(path: Path, snapshot: Snapshot, task: PhotonTask, emitted: int) -> Words:
+    """Returns the photons of a whole run, (n, PHOTON_WORDS) uint32, from a file.
+
+    Raises `PartError` where it has others, or not all of them. For arguments see `part_of_run`.
+    """
+    part, wanted = read_photon_part(path), part_of_run(path, snapshot, task, emitted)
+    if part.key != wanted.key:
+        raise PartError(f"'{path}' and this picture differ in {_difference(part, wanted)}")
+    part.check_whole()
+    photons = part.photons()
+    if photons.shape != (sum(one.stored for one in part.ranges), PHOTON_WORDS):
+        raise PartError(f"'{path}' has not the photons that it tells of")
+    if not np.isfinite(photons.view(PHOTON)["position"]).all():
+        raise PartError(f"'{path}' has photons at no place")
+    return photons
 
 
 class MergedPhotons:
@@ -96,11 +148,8 @@ class MergedPhotons:
 
     def save(self, path: Path) -> None:
         """Writes all photons as the whole run saves them. Raises `PartError` where some are missing."""
-        part, missing = self.part, gaps(together(self.part.spans), self.part.emitted)
-        if missing:
-            raise PartError(
-                f"{told(missing, PHOTONS)} missing, of {part.emitted}; trace them, or name the files that have them"
-            )
+        part = self.part
+        part.check_whole()
         with temporary_beside(path) as temporary:
             save_photons(temporary, self._photons(), part.flux_unit / part.emitted)
 

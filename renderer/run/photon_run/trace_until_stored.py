@@ -17,6 +17,7 @@ import numpy as np
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.drivers.pass_photons import photon_task
 from renderer.errors import UsageError
+from renderer.fleet.fleet import FleetError
 from renderer.run.photon_run.gpu_tracing import tracing_of
 from renderer.run.photon_run.local_tracing import Counters, Tracing
 from renderer.run.photon_run.rounds import RangeRounds, Rounds
@@ -54,6 +55,7 @@ class PhotonRun:
     logs: of each thread, the pilot too.
     shading: where hits were shaded, "cpu" or "gpu".
     finished: whether there are as many as asked for.
+    error: with which a fleet ended the run before, or None.
     members: what the statistics say of the processes that shared the photons out, where there were several.
     """
 
@@ -68,6 +70,7 @@ class PhotonRun:
     logs: list[Log]
     shading: str
     finished: bool
+    error: FleetError | None
     members: dict[str, Any]
 
     @property
@@ -94,8 +97,8 @@ def trace_until_stored(
     """Traces until at least so many photons are stored, in rounds whose sizes depend on counts alone; or those of a
     range, whatever is stored of them.
 
-    A seed therefore decides which photons there are, whatever the threads. An interrupt ends it with the rounds that
-    are finished, if there are any.
+    A seed therefore decides which photons there are, whatever the threads. An interrupt, or a fleet that cannot go on,
+    ends it with the rounds that are finished, if there are any.
 
     containment: has the scene and the tracer, and another one where that fails; the round is traced again then.
     photons: how many are to be stored, or the indices of those that are sent out.
@@ -113,7 +116,7 @@ def trace_until_stored(
     name, trace = snapshot.name, tracing.trace if is_kept else partial(_counted, tracing)
     rounds = RangeRounds(name, photons, trace) if isinstance(photons, range) else Rounds(name, photons, trace)
     try:
-        spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
+        spent, stop = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
         sample = tracing.sample_rays()
     finally:
         tracing.close()
@@ -130,7 +133,8 @@ def trace_until_stored(
         sample=sample,
         logs=tracing.logs(),
         shading=tracing.shading,
-        finished=finished,
+        finished=stop is None,
+        error=stop if isinstance(stop, FleetError) else None,
         members=tracing.members,
     )
 
@@ -143,11 +147,11 @@ def _counted(tracing: Tracing, photons: range, expected_rays: int = 0) -> Traced
 
 def _trace_and_time(
     rounds: Rounds, repeat: int, on_progress: Callable[[int], None], counters: Callable[[], Counters]
-) -> tuple[list[Counters], bool]:
+) -> tuple[list[Counters], BaseException | None]:
     """Trace the pilot, then what is timed, `repeat` times.
 
-    Returns what each of these runs spent, of what `counters` counts, and whether all came to their end: an interrupt
-    leaves at least one, or is raised again where no round is finished.
+    Returns what each of these runs spent, of what `counters` counts, and what ended them early, or None: an interrupt
+    or an error of a fleet leaves at least one, or is raised again where no round is finished.
     """
     start: Counters = {}
     spent: list[Counters] = []
@@ -157,11 +161,11 @@ def _trace_and_time(
             start = counters()
             rounds.trace_again() if spent else rounds.trace_rest(on_progress)
             spent.append(_since(start, counters()))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, FleetError) as stop:
         if not rounds.all:
             raise
-        return spent or [_since(start, counters())], False
-    return spent, True
+        return spent or [_since(start, counters())], stop
+    return spent, None
 
 
 def _since(start: Counters, now: Counters) -> Counters:

@@ -121,6 +121,11 @@ class PassSource:
         #: The driver that is at work, or the last one that was.
         self.driver = plan.driver(at.snapshot, at.tracer, settings) if make is None else make(at, settings)
         self._is_at_work = True
+        if (path := plan.settings.load_photons) is not None:
+            from renderer.run.photon_run.photon_parts import photons_of_run
+
+            driver = self.driver
+            driver.take_photons(photons_of_run(path, at.snapshot, driver.photon_run(), driver.pass_photons))
         if self.on_driver is not None:
             self.on_driver(self.driver)
 

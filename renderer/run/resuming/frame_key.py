@@ -43,7 +43,8 @@ SETTINGS_LEFT_OUT = {
     IN_THE_SNAPSHOT: {"camera", "frame", "time", "define", "allow_outside", "strict", "mirrors", "ambient"}
     | {"eye", "look_at", "up", "fov", "up_axis", "aperture", "focus"},
     NOT_IN_THE_PICTURE: {"output", "preview", "checkpoint", "resume", "save_photons", "timeline", "quiet", "progress"},
-    SAME_BITS: {"device", "kernel", "dispatch", *UNSHARED, "builder", "verify"} | {"fallback", "memory", "update"},
+    SAME_BITS: {"load_photons", "device", "kernel", "dispatch", *UNSHARED, "builder", "verify"}
+    | {"fallback", "memory", "update"},
 }
 
 #: All that is not in the key, and why; neither is the format of the file, which is in the frame's name.
@@ -58,6 +59,9 @@ LEFT_OUT: LeftOut = {
     },
     Settings: {name: why for why, names in SETTINGS_LEFT_OUT.items() for name in names & settings_of(Settings).keys()},
 }
+
+#: What else of a scene is not in the key of a photon run.
+NOT_IN_PHOTONS = dict.fromkeys(("camera", "cameras", "background"), "no photon depends on who looks")
 
 #: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
 SOURCE_PACKAGES = ("renderer", "shaders", "tracecore")
@@ -91,7 +95,9 @@ def photons_key(snapshot: Snapshot, task: PhotonTask, emitted: int) -> str:
     emitted: how many there are.
     """
     asked = {"seed": int(task.seed)} | {name: value for name, value in task._asdict().items() if name != "seed"}
-    return Fingerprints(LEFT_OUT).of((*scene_and_code(snapshot), asked, emitted, program(is_denoised=False)))
+    return Fingerprints({**LEFT_OUT, Snapshot: NOT_IN_PHOTONS}).of(
+        (*scene_and_code(snapshot), asked, emitted, program(is_denoised=False))
+    )
 
 
 def scene_and_code(snapshot: Snapshot) -> tuple[Any, ...]:
