@@ -41,7 +41,7 @@ from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, OF_TIME
 from renderer.settings.picture import DEFAULT_PASSES, DRIVER_SETTINGS, Settings
 from renderer.version import __version__
 from scenes.errors import SceneFileError
-from scenes.keys.proposals import MAX_PIXELS
+from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
 from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer
@@ -701,7 +701,7 @@ def test_interrupt_while_the_scene_is_read(
     def load(*asked: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scenes.load", load)
+    monkeypatch.setattr("scenes.loading.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
     assert capsys.readouterr().err == f"tracecore: interrupted: {NOTHING_SAVED}\n"
 
@@ -716,7 +716,7 @@ def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
             signal.raise_signal(signal.SIGTERM)
         raise ImportError("PyCapsule_Import could not import module")
 
-    monkeypatch.setattr("scenes.load", load)
+    monkeypatch.setattr("scenes.loading.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 143
     assert capsys.readouterr().err == "tracecore: interrupted\n"
     monkeypatch.setattr(signal, "raise_signal", lambda number: None)

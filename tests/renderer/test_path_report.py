@@ -16,7 +16,7 @@ from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.path_report import PathTrace, trace_path
 from renderer.run.render_call import opened
 from renderer.run.resolve import plan_picture
-from renderer.settings.path_name import PathName, read_path_name
+from renderer.settings.kinds import PathName, read_path_name
 from renderer.settings.picture import Settings
 from scenes.model import Material, Snapshot
 

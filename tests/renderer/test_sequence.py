@@ -36,8 +36,8 @@ from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.run.statistics import OF_FILMS
 from renderer.scene import render_context
 from renderer.scene.tree_updates import TreeUpdates
+from renderer.settings.kinds import FRAME_KINDS
 from renderer.settings.picture import Settings
-from renderer.settings.settings_file import FRAME_KINDS
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
 from scenes.files.marks import is_own

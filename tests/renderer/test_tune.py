@@ -24,8 +24,7 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver
 from renderer.run.photon_run.trace_until_stored import RAY_CLASS
 from renderer.scene import tuned_kernels
-from renderer.scene.chosen_kernel import chosen_kernel
-from renderer.scene.render_context import TracerChoice, context_of
+from renderer.scene.render_context import TracerChoice, chosen_kernel, context_of
 from renderer.scene.tuned_kernels import TunedGpu, forget, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer

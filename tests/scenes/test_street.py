@@ -8,10 +8,10 @@ import pytest
 
 import renderer
 from scenes.colors.srgb import decoded
+from scenes.document import Scene
 from scenes.meshes.geometry import areas, double_area_normals
 from scenes.model import Camera, Snapshot
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped import street
 from scenes.shipped.robots.materials import RUBBER
 from scenes.shipped.street import city

@@ -31,8 +31,7 @@ from scenes.motion.transforms import WORLD
 from scenes.playing.evaluator import scene_of
 from scenes.toml_scene import read
 from scenes.toml_scene.keys.file import SKY
-from scenes.toml_scene.keys.objects import OBJECT
-from scenes.toml_scene.keys.shapes import SHAPES
+from scenes.toml_scene.keys.objects import OBJECT, SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
 

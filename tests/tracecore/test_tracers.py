@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracecore
-from tracecore.compilation.cache_folder import has_cached_code
+from tracecore.compilation.private_folder import has_cached_code
 from tracecore.dispatch import direct
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError

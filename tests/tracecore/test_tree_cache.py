@@ -17,7 +17,7 @@ from tracecore.bvh import tree_cache
 from tracecore.bvh.builders import build_by
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.compilation import cache_folder
+from tracecore.compilation import private_folder
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.errors import VariableError
 from tracecore.rays import Floats
@@ -271,7 +271,7 @@ def test_a_chain_as_deep_as_trees_may_be_is_used() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
 def test_no_tree_is_read_from_where_others_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
+    monkeypatch.setattr(private_folder, "_temporary_root", lambda: folder.parent)
     tree_of()
     assert tree_of().is_cached
     folder.chmod(0o777)
@@ -280,7 +280,7 @@ def test_no_tree_is_read_from_where_others_write(folder: Path, monkeypatch: pyte
 
 def test_without_a_folder_trees_are_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.parent.write_text("a file")
-    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
+    monkeypatch.setattr(private_folder, "_temporary_root", lambda: folder.parent)
     assert [tree_of().is_cached for _ in range(2)] == [False, False]
 
 
