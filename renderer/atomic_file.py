@@ -35,7 +35,8 @@ def temporary_beside(path: Path) -> Iterator[Path]:
             return
     with _named_errors(path), part_of(target, path.suffix) as temporary, _named_errors(path, temporary):
         yield temporary
-        _flush_to_disk(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())  # its bytes are on the disk before it is at its path
         put(temporary, target)
 
 
@@ -50,12 +51,6 @@ def _named_errors(path: Path, *others: Path) -> Iterator[None]:
         if error.filename is not None and Path(str(error.filename)) not in (path, *others):
             raise
         raise WriteError(path, error) from error
-
-
-def _flush_to_disk(path: Path) -> None:
-    """Waits until the bytes of a file are on the disk."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 @contextmanager

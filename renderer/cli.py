@@ -16,8 +16,7 @@ from contextlib import contextmanager, nullcontext
 from importlib import import_module
 
 from renderer.commands import COMMANDS
-from renderer.commands.completion import PrintCompletion
-from renderer.commands.parser import Parser
+from renderer.commands.parser import Parser, PrintCompletion
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.plain_text import line, plainly_printed, told_in_json
 from renderer.version import __version__
@@ -141,7 +140,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
     environment.check()
     if getattr(arguments, "threads", None) is not None:
-        from renderer.settings.threads import bounded_threads
+        from tracecore.cores import bounded_threads
 
         arguments.threads = bounded_threads(arguments.threads)
     if hasattr(arguments, "plugin"):

@@ -62,16 +62,23 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def held_back(*, held: bool = True) -> Iterator[None]:
     """Holds the first signal back too, for work that must not be lost; `interrupted` says whether there was one."""
-    with _holding(held=True):
+    if not _in_main_thread():
         yield
+        return
+    before = _State.held
+    try:
+        _State.held = held
+        yield
+    finally:
+        _State.held = before
 
 
 @contextmanager
 def let_through() -> Iterator[None]:
     """Lets, inside `held_back`, the first signal raise `KeyboardInterrupt` again, also one that came before."""
-    with _holding(held=False):
+    with held_back(held=False):
         if interrupted():
             raise KeyboardInterrupt
         yield
@@ -101,19 +108,6 @@ def ignore_from_now_on() -> None:
     if _in_main_thread():
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-
-
-@contextmanager
-def _holding(*, held: bool) -> Iterator[None]:
-    if not _in_main_thread():
-        yield
-        return
-    before = _State.held
-    try:
-        _State.held = held
-        yield
-    finally:
-        _State.held = before
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scenes.document import Scene
     from scenes.errors import SceneError, SceneFileError, UnknownSceneError
     from scenes.facts import SceneFacts, describe
     from scenes.lights import DistantLight, PointLight, SpotLight
     from scenes.loading import READERS, load, register_reader, shipped_scenes
     from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
-    from scenes.scene import Scene
     from scenes.shipped import ShippedScene
     from scenes.views.viewing import Viewing
 
@@ -47,7 +47,7 @@ _HOMES = {
     "scenes.lights": ("DistantLight", "PointLight", "SpotLight"),
     "scenes.loading": ("READERS", "load", "register_reader", "shipped_scenes"),
     "scenes.model": ("AnimationRange", "Camera", "Environment", "Material", "Mesh", "Snapshot", "Texture"),
-    "scenes.scene": ("Scene",),
+    "scenes.document": ("Scene",),
     "scenes.shipped": ("ShippedScene",),
     "scenes.views.viewing": ("Viewing",),
 }

@@ -1,26 +1,40 @@
 """A document is a scene before a time is chosen: shapes in their places, lights, cameras and the tracks that move them.
 
-Readers of files and the shipped scenes make documents; `scenes.playing.evaluator` plays them. A mesh that stands in
+Readers of files and the shipped scenes make documents; `scenes.playing.evaluator` makes scenes of them, which say what
+they look like at any time. A mesh that stands in
 several places is there once, and every part that shows it refers to it.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from scenes.errors import SceneError
-from scenes.files.limits import MAX_ALL_PIXELS
+from scenes.errors import Notes, SceneError
+from scenes.files.source_file import MAX_ALL_PIXELS
 from scenes.keys.place import Place
 from scenes.keys.values import Key
 from scenes.meshes.curves import Curve, Fineness
 from scenes.meshes.geometry import unit
-from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
+from scenes.model import (
+    AnimationRange,
+    Camera,
+    Color,
+    Doubles,
+    Floats,
+    Indices,
+    Light,
+    Material,
+    Mesh,
+    Snapshot,
+    Texture,
+)
 from scenes.motion.tracks import Track
 from scenes.motion.transforms import WORLD, Transform
-from scenes.notes import Notes
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,11 @@ class Part:
     material: int | None = None
     loose: bool = False
     curve: Curve | None = None
+
+    @property
+    def own_material(self) -> int:
+        """Returns the index of its material."""
+        return self.shape.material if self.material is None else self.material
 
 
 def part_of(
@@ -235,6 +254,23 @@ class Document:
         return len(self.textures) - 1
 
     @property
+    def has_light(self) -> bool:
+        """Returns whether it has a light, a surface that is there to light it, or light from all around."""
+        if self.lights or self.environment is not None:
+            return True
+        return self.is_lit_by_glow and self.glows
+
+    @property
+    def glows(self) -> bool:
+        """Returns whether a surface sends out light."""
+        return any(any(self.materials[part.own_material].emission) for part in self.parts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Returns whether it has a camera and, without a look at its triangles, light."""
+        return bool(self.cameras) and self.has_light and (self.is_lit_by_glow or not self.lights)
+
+    @property
     def has_curves(self) -> bool:
         """Returns whether it has round shapes of which triangles are still to be made."""
         return any(part.curve is not None for part in self.parts)
@@ -338,3 +374,67 @@ def join_indexed(arrays: list[tuple[Doubles | None, Indices | None]]) -> tuple[D
     starts = np.cumsum([0, *(len(value) for value in values[:-1])])
     shifted = [index + start for index, start in zip(indices, starts, strict=True)]
     return np.concatenate(values), np.concatenate(shifted).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class TrianglePiece:
+    """Holds some triangles of a scene at one time.
+
+    positions: (n, 3, 3), world units.
+    material_ids: (n,), indices of the materials.
+    cut_out: (n,), whether they may have holes.
+    """
+
+    positions: Floats
+    material_ids: Indices
+    cut_out: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """Holds a named, animated scene. `snapshot(time)` does the work; readers supply it.
+
+    view: makes the snapshot of a time without its triangles.
+    pieces: yields the triangles of a time, some at a time, so that they need not be held together.
+    source: the file that it was read from.
+    files: all files that it was read from, as paths that hold for the current folder of that moment.
+    moving_triangles: how many triangles may change with time.
+    document: what the scene was before time was chosen, for those that write it out.
+    as_read: the document as its reader made it, without what is added where a file says nothing, and with round shapes
+        as they are; None where that is not known.
+    """
+
+    name: str
+    snapshot: Callable[[float], Snapshot]
+    view: Callable[[float], Snapshot]
+    pieces: Callable[[float], Iterator[TrianglePiece]]
+    animation: AnimationRange = field(default_factory=AnimationRange)
+    source: str = ""
+    files: tuple[Path, ...] = ()
+    moving_triangles: int = 0
+    document: "Document"
+    as_read: "Document | None" = None
+
+    @property
+    def is_of_file(self) -> bool:
+        """Returns whether it was read from a file."""
+        return self.source not in ("", "shipped")
+
+    def at(self, time: float) -> Snapshot:
+        """Makes the snapshot of the scene at a time, in the unit of its animation range. Any time will do: a track is
+        held at its ends."""
+        return self.snapshot(time)
+
+    def at_frame(self, frame: int) -> Snapshot:
+        """Makes the snapshot of the scene at a 0-based frame of its animation; what stands still is the same in all.
+
+        Raises SceneError where the animation has no such frame.
+        """
+        return self.snapshot(self.time_of(frame))
+
+    def time_of(self, frame: int) -> float:
+        """Returns the time of a 0-based frame. Raises SceneError where the animation has no such frame."""
+        frames = self.animation.frames
+        if frame < 0 or frame >= frames > 1:
+            raise SceneError(f"scene {self.name!r} has frames 0 to {frames - 1}, got frame {frame}")
+        return self.animation.time_of(frame)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from scenes.document import Scene, TrianglePiece
 from scenes.memory import needed_bytes
 from scenes.meshes.geometry import column_areas, columns_of
 from scenes.model import Doubles, Snapshot
-from scenes.scene import Scene, TrianglePiece
 
 Triple = tuple[float, float, float]
 

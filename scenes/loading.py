@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from scenes.advice import missing_file, unknown_scene
-from scenes.document import Document
+from scenes.document import Document, Scene
 from scenes.errors import SceneError, SceneFileError, SceneProblemsError, UnknownSceneError
 from scenes.files.source_file import scene_opened, suffix_of
 from scenes.meshes.geometry import has_area
 from scenes.model import Mesh
 from scenes.playing.evaluator import viewed
-from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.on_demand import OnDemand
@@ -82,6 +80,16 @@ def note_unseen(document: Document) -> None:
         document.notes.add(message, document.parts[0].origin.path)
 
 
+def _reader_of(path: Path, name: str) -> Callable[..., Scene]:
+    """Returns the reader of a file. Raises UnknownSceneError, about a name, where there is none."""
+    reader = READERS.get(suffix_of(path))
+    if reader is None:
+        from scenes.advice import unknown_scene
+
+        raise UnknownSceneError(unknown_scene(name, [row.name for row in SHIPPED], READERS))
+    return reader
+
+
 def load(
     name_or_path: str | Path,
     viewing: Viewing = AS_THE_FILE_SAYS,
@@ -110,15 +118,15 @@ def load(
     for row in SHIPPED:
         if row.name == name:
             return viewed(row.built(size if colon else None), viewing)
-    reader = READERS.get(suffix_of(path))
-    if reader is None:
-        raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
+    reader = _reader_of(path, str(name_or_path))
     try:
         with scene_opened(path, allow_outside=allow_outside) as files:
             scene = reader(path, parameters) if parameters else reader(path)
     except SceneFileError as error:
         if os.path.lexists(path):
             raise
+        from scenes.advice import missing_file
+
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error

@@ -51,7 +51,9 @@ def share_memory(size: int | None, processes: int) -> None:
 
 def free_bytes() -> int | None:
     """Returns how many bytes this process may still take, or None where the system does not say."""
-    found = [size for size in (free_of_all(), free_of_group(), free_of_process(), free_of_limit()) if size is not None]
+    limit = _limits["memory"]
+    allowed = None if limit is None else max(limit - own_bytes(), 0)
+    found = [size for size in (free_of_all(), free_of_group(), free_of_process(), allowed) if size is not None]
     return min(found, default=None)
 
 
@@ -76,12 +78,6 @@ def free_of_process() -> int | None:
     except (ImportError, OSError, ValueError):
         return None
     return None if limit == resource.RLIM_INFINITY else max(limit - _pages_of_process(0), 0)
-
-
-def free_of_limit() -> int | None:
-    """Returns how many bytes are left of those that `limit_memory` allows, or None without a limit."""
-    limit = _limits["memory"]
-    return None if limit is None else max(limit - own_bytes(), 0)
 
 
 def _pages_of_process(column: int) -> int:
@@ -116,11 +112,13 @@ def free_of_group() -> int | None:
 def check_memory(triangles: int, stored: int) -> None:
     """Raises SceneError where so many triangles will not fit. stored: how many there are before shapes are placed."""
     needed, free = needed_bytes(triangles), free_bytes()
+    is_too_much = free is not None and needed > free
+    if not is_too_much and needed < MUCH:
+        return
     estimate = f"{triangles:,} triangles, placed from {stored:,}, take about {gigabytes(needed)}"
-    if free is not None and needed > free:
-        raise SceneError(f"{estimate}, and {gigabytes(free)} are free; use fewer instances or a smaller size")
-    if needed >= MUCH:
-        logging.getLogger("scenes").info(estimate)
+    if is_too_much:
+        raise SceneError(f"{estimate}, and {gigabytes(free or 0)} are free; use fewer instances or a smaller size")
+    logging.getLogger("scenes").info(estimate)
 
 
 def gigabytes(size: int) -> str:

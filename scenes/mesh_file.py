@@ -20,20 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from scenes.document import Document, Origin, Part
-from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_TRIANGLES
-from scenes.files.source_file import PACKED, as_utf8, read_bytes, suffix_of
+from scenes.document import Document, Origin, Part, Scene
+from scenes.errors import Notes, SceneFileError
+from scenes.files.source_file import MAX_TRIANGLES, PACKED, as_utf8, read_bytes, suffix_of
 from scenes.gltf import GLTF_SUFFIXES, read_document
 from scenes.materials.mesh_materials import dressed
 from scenes.meshes.geometry import bad_numbers
 from scenes.meshes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import WORLD
-from scenes.notes import Notes
 from scenes.playing.evaluator import scene_of
 from scenes.ply import read_ply
-from scenes.scene import Scene
 from scenes.threemf import read_3mf
 from scenes.views.default_view import SKY
 from scenes.wavefront import check_text, read_obj

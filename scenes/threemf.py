@@ -16,8 +16,7 @@ import numpy as np
 
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
-from scenes.files.source_file import check_unpacked, reason
+from scenes.files.source_file import MAX_PARTS, MAX_TRIANGLES, check_unpacked, reason
 from scenes.materials.mesh_materials import PLAIN
 from scenes.meshes.geometry import bad_numbers
 from scenes.model import Doubles, Mesh

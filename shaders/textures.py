@@ -103,6 +103,10 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
     )
 
 
+#: The arrays of a scene without textures.
+NO_TEXTURES = pack_textures([])
+
+
 def halved(image: Floats) -> Floats:
     """Returns an image (n, k, 3) with half as many rows, at least one, whose mean is the same.
 

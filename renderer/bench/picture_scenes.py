@@ -28,13 +28,13 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.run import statistics
-from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.make_picture import expose
 from renderer.run.plan import PassLimits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, context_of, load_for
+from scenes.document import Scene
 from scenes.export import export
 from scenes.export.text import words
 from scenes.model import Snapshot
-from scenes.scene import Scene
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.dispatch.tracer import TracerLimits
 

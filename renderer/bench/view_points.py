@@ -21,7 +21,8 @@ from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import pack_camera
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Camera, Snapshot
-from scenes.views.default_view import bounding_sphere, look_at, triple
+from scenes.views.default_view import bounding_sphere
+from scenes.views.viewing import look_at, triple
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import MISS, Floats, make_rays
 

@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def shown(image: Floats, is_linear: bool, arguments: argparse.Namespace) -> npt.NDArray[np.uint8]:
     """Returns what a screen shows of a picture. is_linear: whether it is light, and not what a screen showed."""
-    from renderer.film.exposure import metered
-    from renderer.film.tone_mapping import ToneMapping
+    from renderer.film.tone_mapping import ToneMapping, metered
 
     curve = arguments.tone_map or ("reinhard" if is_linear else "linear")
     if arguments.exposure == "auto":

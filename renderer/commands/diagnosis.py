@@ -135,7 +135,7 @@ def _version(package: str) -> str | None:
 
 def compile_cache() -> list[Finding]:
     """Examines the folder where machine code is kept between runs."""
-    from tracecore.compilation.cache_folder import cache_folder, cache_root, has_cached_code
+    from tracecore.compilation.private_folder import cache_folder, cache_root, has_cached_code
 
     folder, wanted = cache_folder("renderer").path, cache_root().resolve()
     state = "filled" if has_cached_code("renderer") else "empty: the first run compiles"
@@ -191,7 +191,7 @@ def _kernel(arch: str) -> Finding:
 
 def _chosen_kernels() -> Finding:
     """Returns what --kernel auto has traced by which kernel on the current GPU, and by what that was chosen."""
-    from renderer.scene.chosen_kernel import kernel_of_gpu
+    from renderer.scene.render_context import kernel_of_gpu
     from tracecore.kernels.choice import AUTO, RayClass
 
     chosen = [kernel_of_gpu(None, rays) for rays in RayClass]

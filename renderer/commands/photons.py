@@ -112,7 +112,7 @@ def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     with (
         open_fleet(members) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
-        context_of(snapshot, choice := chosen.building_only if fleet else chosen, load_seconds=load_seconds) as context,
+        context_of(snapshot, choice := chosen.on_cpu if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),
         ExitStack() as stack,
     ):

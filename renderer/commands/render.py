@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,18 +19,19 @@ from renderer.commands.arguments import (
     add_replacing,
     add_scene,
     add_setting,
+    add_settings_files,
     argument_type,
     chosen_settings,
     path_name,
+    save_settings,
+    settings_in_file,
 )
 from renderer.commands.parser import Parser, in_two_levels
-from renderer.commands.settings_options import add_settings_files, save_settings, settings_in_file
-from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
+from renderer.settings.kinds import FRAME_KINDS, FRAME_SEEDS
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
 from renderer.settings.setting import settings_of
-from renderer.settings.settings_file import FRAME_KINDS, FRAME_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,10 +206,15 @@ def run(arguments: argparse.Namespace) -> int:
         make = _make_part
     if is_piped:
         make = _make_piped
-    from renderer.run.members.open_fleet import members_ahead
+    with ExitStack() as stack:
+        if settings.verify is not None:
+            from renderer.commands.wrong_rays import wrong_ray_kept
 
-    ahead = nullcontext() if arguments.dry_run else members_ahead(settings)
-    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)), ahead:
+            stack.enter_context(wrong_ray_kept(arguments, output_of(arguments, settings.driver)))
+        if settings.is_shared and not arguments.dry_run:
+            from renderer.run.members.open_fleet import members_ahead
+
+            stack.enter_context(members_ahead(settings))
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
@@ -264,7 +270,7 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.run.picture.part_file import SUFFIX
     from renderer.run.render_call import render_plan
     from renderer.run.resolve import plan_picture
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
 
     path: Path | None = arguments.output
     if path is not None and path.suffix.lower() != SUFFIX:
@@ -291,7 +297,7 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
 def _checkpoint_told(path: Path) -> Iterator[None]:
     """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
     from renderer.fleet.fleet import FleetError
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
     from tracecore.errors import DeviceError, KernelError
 
     try:
@@ -350,7 +356,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
     """Raises `UsageError` where a file that is to be written is one that the scene or the command reads, or is there
     and may not be replaced. Then all is known to be possible, and what is asked for goes to --save-settings."""
     from renderer.atomic_file import check_outputs, check_replaceable
-    from scenes.scene import Scene
+    from scenes.document import Scene
 
     files = plan.scene.files if isinstance(plan.scene, Scene) else ()
     read = [*files, *arguments.plugin, *filter(None, [arguments.settings, arguments.load_photons])]
@@ -361,7 +367,7 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
-    from renderer.run.resuming.checkpoint_file import checkpoint_path
+    from renderer.run.resuming.checkpoints import checkpoint_path
 
     passes = f"{picture.passes} pass" if picture.passes == 1 else f"{picture.passes} passes"
     if not picture.is_finished:

@@ -11,14 +11,16 @@ before they are added as by Demmel, Nguyen: Fast Reproducible Floating-Point Sum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.film.bands import by_bands
 from tracecore.compilation.cached import compiled
+from tracecore.cores import usable_cores
 
 #: Binary digits of a step behind the point, and of the low part of a sum.
 STEP_BITS, LIMB_BITS = 56, 62
@@ -29,6 +31,32 @@ LARGEST, MOST_NUMBERS = 2.0**48, 1 << 20
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+
+
+T = TypeVar("T")
+
+#: Bytes of a band, which a core's caches hold; and threads, at most four, as memory is what limits.
+BAND_BYTES, THREADS = 1 << 20, min(4, usable_cores())
+
+
+def by_bands(function: Callable[..., T], *arrays: npt.NDArray[Any]) -> list[T]:
+    """Returns what a function makes of the bands of arrays, from the top.
+
+    function: called with a band of each array; it lets other threads run, as those of NumPy do.
+    arrays: (height, ...), of as many rows each; the first one says how many bands there are.
+    """
+    bands = max(1, arrays[0].nbytes // BAND_BYTES)
+    if bands == 1:
+        return [function(*arrays)]
+    split = list(zip(*(np.array_split(one, bands) for one in arrays), strict=True))
+    shares = [split[bands * k // THREADS : bands * (k + 1) // THREADS] for k in range(THREADS)]
+    made = _threads().map(lambda share: [function(*band) for band in share], shares)
+    return [one for of_share in made for one in of_share]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="film")
 
 
 class ExactSum(NamedTuple):
@@ -57,7 +85,7 @@ class ExactSum(NamedTuple):
         """
 
         def put_band(*bands: npt.NDArray[Any]) -> None:
-            own, *parts = map(_flat, bands)
+            own, *parts = (band.reshape(-1, band.shape[-1]) for band in bands)
             _put_rounded(own, first, (parts[0], parts[1]), (parts[2], parts[3]))
 
         by_bands(put_band, np.ascontiguousarray(numbers), *before, *self)
@@ -87,10 +115,6 @@ class RunningSum(NamedTuple):
         new.put(self.now, numbers, first)
         return RunningSum(new, None if self.is_looked_at else self.now, is_looked_at=False)
 
-    def looked_at(self) -> RunningSum:
-        """Returns the same for somebody who keeps the sum."""
-        return RunningSum(self.now)
-
 
 def to_arrays(sums: Mapping[str, ExactSum]) -> dict[str, Longs]:
     """Returns the parts of sums by names that `from_arrays` knows."""
@@ -100,11 +124,6 @@ def to_arrays(sums: Mapping[str, ExactSum]) -> dict[str, Longs]:
 def from_arrays(name: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> ExactSum:
     """Returns the sum of this name. arrays: as `to_arrays` has them, and others."""
     return ExactSum(*(np.asarray(arrays[f"{name}.{part}"], np.int64) for part in ExactSum._fields))
-
-
-def _flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns an array as rows of its last axis."""
-    return array.reshape(-1, array.shape[-1])
 
 
 @compiled

@@ -4,6 +4,11 @@ Passes are no independent samples, as numbers that fill their range evenly have 
 the passes that `half_of` deals out are independent pictures. Half of their difference is, on average of its square, as
 large as the error of their mean, whatever the sampler. One pixel has one difference alone: what is told of it is a mean
 over its neighbours, and what is told of the whole picture a mean over all pixels.
+
+A sample, one of each pixel and pass, whose radiance is no number counts as black (Pharr, Jakob, Humphreys: Physically
+Based Rendering, 2023, do so too): its pixel is darker by the share of its samples that are left out. What is brighter
+than the user wants is clamped, which takes light away as well, that of rare bright paths, which are fireflies where a
+picture has few passes.
 """
 
 import math
@@ -17,10 +22,18 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
-from renderer.film.exact_sum import MOST_NUMBERS, ExactSum, RunningSum, from_arrays, to_arrays
-from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
+from renderer.film.exact_sum import LARGEST, MOST_NUMBERS, ExactSum, RunningSum, by_bands, from_arrays, to_arrays
+from renderer.film.layers import (
+    BIAS_FACTOR,
+    LAYER_ALBEDO,
+    LAYER_BEAUTY,
+    LAYER_BIAS,
+    LAYER_DENSITY,
+    LAYER_LIGHT,
+    layers_of,
+)
 from renderer.film.pass_halves import half_of, in_second_half
-from renderer.film.samples import NOTHING_COUNTED, SampleCounts, sifted
+from renderer.film.tone_mapping import luminance
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
 WORST_SHARE = 0.01
@@ -34,12 +47,94 @@ LEAST = float(np.finfo(np.float64).tiny)
 #: So many pixels to each side of a pixel tell its noise, and what is bright around it.
 NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 
+#: Columns of a pass that hold light.
+LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DENSITY))
+
 #: Names of the exact sums of a film: of the picture over either half of the passes, and of what stands beside it.
 EXACT_SUMS = ("first", "second", "features")
 
 Doubles = npt.NDArray[np.float64]
 #: The sums of a film by name, int64 or float64.
 Sums = dict[str, npt.NDArray[Any]]
+Indices = npt.NDArray[np.intp]
+
+
+class SampleCounts(NamedTuple):
+    """Counts samples that a film does not hold as they were made.
+
+    impossible: (n, 4) float64, a row for each pass that had samples which cannot be: its index, how many they are, and
+    column and row of the first one's pixel.
+    clamped: how many were too bright.
+    """
+
+    impossible: Doubles = np.empty((0, 4))
+    clamped: int = 0
+
+    @property
+    def left_out(self) -> int:
+        """Returns how many samples could not be."""
+        return int(self.impossible[:, 1].sum())
+
+
+NOTHING_COUNTED = SampleCounts()
+
+
+def sifted(radiance: Doubles, index: int, clamp: float | None, before: SampleCounts) -> tuple[Doubles, SampleCounts]:
+    """Returns a pass as a film adds it, the very array where nothing is wrong, and the counts with its own.
+
+    radiance: (height, width, columns) float64, see `layers`.
+    index: of the pass, 0-based.
+    clamp: the greatest luminance of a sample, or None.
+    before: the counts of the passes before.
+    """
+    wrong, counts = impossible_pixels(radiance), before
+    if len(wrong):
+        radiance = scaled(radiance, wrong, None)
+        y, x = wrong[0].tolist()
+        counts = counts._replace(impossible=np.vstack([counts.impossible, (index, len(wrong), x, y)]))
+    if clamp is not None:
+        brightness = luminance(radiance[..., LAYER_BEAUTY:LAYER_BIAS])
+        bright = np.argwhere(brightness > clamp)
+        radiance = scaled(radiance, bright, clamp / brightness[tuple(bright.T)])
+        counts = counts._replace(clamped=counts.clamped + len(bright))
+    return radiance, counts
+
+
+def impossible_pixels(radiance: Doubles) -> Indices:
+    """Returns the pixels whose radiance is not a number, infinite or negative, or of which any column is not a number
+    or larger than a film's sums have room for (`exact_sum.LARGEST`): (n, 2) row and column.
+
+    radiance: (height, width, columns) float64.
+    """
+    least = np.full(radiance.shape[2], -LARGEST)
+    least[LAYER_BEAUTY:LAYER_BIAS] = 0.0
+    beauty, is_alone = radiance[..., LAYER_BEAUTY:LAYER_BIAS], radiance.shape[2] == LAYER_BIAS
+    if _is_within(radiance, 0.0 if is_alone else -LARGEST) and (is_alone or _is_within(beauty, 0.0)):
+        return np.empty((0, 2), np.intp)
+    return np.argwhere(~((radiance >= least) & (radiance <= LARGEST)).all(axis=2))
+
+
+def _is_within(values: Doubles, least: float) -> bool:
+    """Tells whether all values are from `least` to `LARGEST`, which what is no number is not."""
+    return all(by_bands(lambda band: bool(band.min() >= least and band.max() <= LARGEST), values))
+
+
+def scaled(radiance: Doubles, pixels: Indices, factors: Doubles | None) -> Doubles:
+    """Returns a pass whose light is scaled in some pixels, where other columns that cannot be are 0; itself where there
+    are none.
+
+    radiance: (height, width, columns) float64.
+    pixels: (n, 2) row and column.
+    factors: (n,) float64, or None for black.
+    """
+    if len(pixels) == 0:
+        return radiance
+    changed, (rows, columns) = radiance.copy(), pixels.T
+    for light in LIGHT_COLUMNS:
+        changed[rows, columns, light] = 0.0 if factors is None else changed[rows, columns, light] * factors[:, None]
+    others = changed[rows, columns]
+    changed[rows, columns] = np.where(np.abs(others) <= LARGEST, others, 0.0)  # false for a NaN
+    return changed
 
 
 class Exposure(NamedTuple):
@@ -57,11 +152,6 @@ class Exposure(NamedTuple):
     features: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
     carried: Mapping[str, Doubles] | None = None
-
-    def looked_at(self) -> "Exposure":
-        """Returns the same for somebody who keeps the sums."""
-        one, other = self.halves
-        return self._replace(halves=(one.looked_at(), other.looked_at()), features=self.features.looked_at())
 
 
 class Film:
@@ -87,7 +177,9 @@ class Film:
         """Returns a film that stays as this one is now, and does not go on."""
         copied = Film(self.width, self.height, 0, first=self._first)
         copied.seconds = self.seconds
-        self._exposed = self._exposed.looked_at()
+        (one, other), features = self._exposed.halves, self._exposed.features
+        kept = (RunningSum(one.now), RunningSum(other.now))  # whose memory is not written to again
+        self._exposed = self._exposed._replace(halves=kept, features=RunningSum(features.now))
         copied._exposed = self._exposed._replace(carried=None)
         return copied
 

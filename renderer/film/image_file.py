@@ -76,20 +76,16 @@ def check_folder(path: Path, replace: Replace = "any") -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise UsageError(f"cannot write '{path}': it is protected against writing; choose another name")
     if target is not None:
-        _check_place(path, target.parent if path.is_symlink() else path.parent)
+        folder = target.parent if path.is_symlink() else path.parent
+        if not folder.is_dir():
+            remedy = "it is a file" if folder.exists() else "make it first"
+            raise UsageError(f"cannot write '{path}': there is no folder '{folder}'; {remedy}")
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise UsageError(f"cannot write to the folder '{folder}': {error.strerror}") from error
     check_replaceable([path], replace)
-
-
-def _check_place(path: Path, folder: Path) -> None:
-    """Raises `UsageError` unless a folder is there and takes new files. path: that is to be written."""
-    if not folder.is_dir():
-        remedy = "it is a file" if folder.exists() else "make it first"
-        raise UsageError(f"cannot write '{path}': there is no folder '{folder}'; {remedy}")
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write to the folder '{folder}': {error.strerror}") from error
 
 
 def make_default_folder(paths: Iterable[Path | None]) -> None:

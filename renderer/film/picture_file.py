@@ -13,7 +13,7 @@ from renderer.errors import UsageError
 from renderer.film.image_file import PICTURE_SUFFIXES, check_exr, check_writable, write_array, write_exr, write_png
 from renderer.version import SOFTWARE
 from scenes.colors.srgb import decoded
-from scenes.keys.proposals import MAX_PIXELS
+from scenes.keys.values import MAX_PIXELS
 
 Floats = npt.NDArray[np.float32]
 

@@ -38,7 +38,7 @@ from renderer.fleet.seats import Seat, device_of, workers_of
 from renderer.plugins import load_installed, load_plugin
 from renderer.settings.kinds import LOCAL
 from tracecore.child_process import start_python
-from tracecore.compilation.cache_folder import private_folder
+from tracecore.compilation.private_folder import private_folder
 from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
 

@@ -31,7 +31,7 @@ class Containment:
 
     def __init__(self, context: RenderContext, choice: TracerChoice | None) -> None:
         self.context, self.faults = context, context.faults
-        self.choice = choice.fallen_back if choice is not None and context.faults else choice
+        self.choice = choice.on_cpu if choice is not None and context.faults else choice
         self._failed_at: int | None = None
         self._opened = ExitStack()
 
@@ -55,7 +55,7 @@ class Containment:
             return
         if choice.fallback is None:
             raise type(error)(f"{error}; --fallback cpu goes on with the CPU") from error
-        self.choice = choice.fallen_back
+        self.choice = choice.on_cpu
         self._opens(self.choice, None)
 
     def _opens(self, choice: TracerChoice, tree: Any) -> bool:

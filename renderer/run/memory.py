@@ -108,27 +108,22 @@ def picture_bytes(
     sharing: says which processes of this host make it.
     """
     from renderer.drivers.shares import run_of
+    from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
     films = 1 + (RUNS_AT_ONCE * members if members and run_of(most_passes, members) > 1 else 0)
-    of_picture = {"film": width * height * (films * _film_bytes(settings.layers) + FILE_BYTES)}
+    columns = LAYER_COLUMNS[settings.layers]
+    sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
+    of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}
     of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
     of_picture |= _maps_bytes(driver, settings, members)
     parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
     if sharing.is_by_frames and processes == 1:
         parts["triangles of the next frame"] = parts["triangles"]
     return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
-
-
-def _film_bytes(layers: str) -> int:
-    """Returns the bytes of a pixel of the film. layers: a name of `LAYER_COLUMNS`."""
-    from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
-
-    of_picture = min(LAYER_COLUMNS[layers], LAYER_ALBEDO)
-    return 8 * (FILM_SUMS * of_picture + FEATURE_SUMS * (LAYER_COLUMNS[layers] - of_picture))
 
 
 def _passes_bytes(

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Driver, RenderSettings
-from renderer.drivers.unseen_light import unseen_light_note
 from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
-from renderer.film.tone_mapping import ToneMapping
-from renderer.film.white_point import Chromaticity, chromaticity_of
-from renderer.fleet.seats import members_here
+from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
 from renderer.run.memory import Estimate, Sharing, picture_bytes
-from renderer.run.motion import Motion
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
-from renderer.settings.part_of import PartOf
+from renderer.settings.kinds import PartOf
 from renderer.settings.picture import (
     DEFAULT_FILTER,
     DEFAULT_MOTION_SAMPLES,
@@ -33,13 +29,14 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
-from scenes.keys.proposals import MAX_PIXELS
+from scenes.document import Scene
+from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
-from scenes.scene import Scene
 from tracecore.cores import usable_cores
 
 if TYPE_CHECKING:
     from renderer.film.film import Film
+    from renderer.run.motion import Motion
 
 #: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
@@ -131,7 +128,8 @@ class Plan:
         if chosen.exposure is None:  # the lights of scenes that are no files are made for 0
             is_of_file = isinstance(self.scene, Scene) and self.scene.is_of_file
             filled["exposure"] = "auto" if is_of_file and self.driver.curve != "linear" else 0.0
-        object.__setattr__(self, "settings", replace(chosen, **filled))
+        if filled:
+            object.__setattr__(self, "settings", replace(chosen, **filled))
         object.__setattr__(self, "curve", chosen.tone_map or self.driver.curve)
         object.__setattr__(self, "layers", layers_wanted(chosen))
         object.__setattr__(self, "white_point", chromaticity_of(white) if isinstance(white, float) else white)
@@ -196,26 +194,39 @@ class Plan:
 
         is_frame: whether it is one of a sequence.
         """
-        sharing = Sharing(members_here(self.settings.gpus, self.settings.cluster), is_frame)
+        sharing = Sharing(self._members, is_frame)
         return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), self.settings.passes, sharing)
 
     def settings_of_each(self, snapshot: Snapshot) -> RenderSettings:
         """Returns the settings of the driver in each process that makes passes of a snapshot's picture."""
         chosen, settings = self.settings, self.driver_settings(snapshot)
-        members = members_here(chosen.gpus, chosen.cluster)
+        members = self._members
         if members == 0 or (chosen.cluster is not None and settings.threads is not None):
             return settings
         return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
 
     @property
+    def _members(self) -> int:
+        """Returns how many other processes of this host make passes."""
+        if not self.settings.is_shared:
+            return 0
+        from renderer.fleet.seats import members_here
+
+        return members_here(self.settings.gpus, self.settings.cluster)
+
+    @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
         chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
-        return chosen.building_only if self.settings.is_shared else chosen
+        return chosen.on_cpu if self.settings.is_shared else chosen
 
     def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
-        note = None if self.settings.quiet else unseen_light_note(self.driver, snapshot, DRIVERS)
+        if self.settings.quiet:
+            return
+        from renderer.drivers.unseen_light import unseen_light_note
+
+        note = unseen_light_note(self.driver, snapshot, DRIVERS)
         if note is not None:
             log.warning("note: %s", note)
 
@@ -225,6 +236,8 @@ class Plan:
         chosen = self.settings
         if chosen.shutter is None:
             return None
+        from renderer.run.motion import Motion
+
         return Motion(
             shutter=chosen.shutter,
             samples=chosen.motion_samples or DEFAULT_MOTION_SAMPLES,

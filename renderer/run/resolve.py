@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import scenes
 from renderer.atomic_file import check_outputs
 from renderer.drivers import find_driver
 from renderer.errors import UsageError
@@ -21,12 +20,13 @@ from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import check_scene, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
-from renderer.settings.threads import bounded_threads
+from scenes import loading
+from scenes.document import Scene
 from scenes.files.written_file import target_of
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
-from scenes.scene import Scene
+from tracecore.cores import bounded_threads
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
@@ -45,7 +45,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     """
     load_installed()
     limit_memory(settings.memory)
-    settings = replace(settings, threads=bounded_threads(settings.threads))
+    taken: dict[str, Any] = {"threads": bounded_threads(settings.threads)}
     if settings.driver is not None:
         check_driver(settings, settings.driver)
     check_motion(settings, scene, is_sequence=is_sequence)
@@ -53,7 +53,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(
+        scene = loading.load(
             scene,
             viewing_of(settings),
             settings.define,
@@ -69,11 +69,16 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
             check_camera(scene.name, settings.camera, scene.document.cameras)
         note_stillness(scene, settings, is_sequence=is_sequence)
-    proposed = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
-    name = proposed.driver or DEFAULT_DRIVER
+    proposed: dict[str, Any] = {} if isinstance(scene, Snapshot) else dict(scene.document.settings)
+    name = settings.driver or proposed.get("driver") or DEFAULT_DRIVER
     check_driver(settings, name)
+    driver = find_driver(name)
+    for key, value in proposed.items():  # where nothing is said, but for what the driver has no use for
+        if getattr(settings, key) is None and (key in driver.takes or key not in DRIVER_SETTINGS):
+            taken[key] = value
     seconds = time.perf_counter() - start
-    return Plan(scene=scene, settings=replace(proposed, driver=name), driver=find_driver(name), load_seconds=seconds)
+    settings = replace(settings, **taken | {"driver": name})
+    return Plan(scene=scene, settings=settings, driver=driver, load_seconds=seconds)
 
 
 def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> None:
@@ -84,15 +89,6 @@ def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> No
         log.warning("note: scene %s stands still: --frame %d changes nothing", scene.name, settings.frame)
     elif is_sequence:
         log.warning("note: scene %s stands still: all frames show the same moment", scene.name)
-
-
-def with_proposals(settings: Settings, scene: Scene) -> Settings:
-    """Return settings with what a scene proposes where nothing is said, but for what the driver has no use for."""
-    proposed: dict[str, Any] = dict(scene.document.settings)
-    driver = find_driver(settings.driver or proposed.get("driver") or DEFAULT_DRIVER)
-    useless = set(DRIVER_SETTINGS) - driver.takes
-    taken = {name: value for name, value in proposed.items() if name not in useless and getattr(settings, name) is None}
-    return replace(settings, **taken)
 
 
 #: Settings that not every driver can have, beside those that it `takes`: by the field of its class that says whether it

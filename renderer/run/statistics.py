@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
     from pathlib import Path
 
     from renderer.drivers.driver import RenderSettings, Work
-    from renderer.film.samples import SampleCounts
+    from renderer.film.film import SampleCounts
     from renderer.scene.render_context import RenderContext
     from tracecore.dispatch.tracer import TracerLimits
 
@@ -279,19 +279,14 @@ def limited_by(measured: MeasuredRun, *, has_bus: bool) -> str:
         done |= {"map": work.map_seconds, "python": work.python_seconds}
     if not has_bus:
         done["kernel"] = work.trace_seconds
-        return longest(done)
+        return max(done, key=done.__getitem__)
     needed = {
         "kernel": ratio(measured.rays, limits.kernel_rays_per_second),
         "transfer": ratio(work.bytes_up, limits.bus_bytes_per_second or 0.0),
-        longest(done): sum(done.values()),
+        max(done, key=done.__getitem__): sum(done.values()),
     }
-    limit = longest(needed)
+    limit = max(needed, key=needed.__getitem__)
     return limit if needed[limit] >= BUSY * measured.seconds > 0.0 else "queue"
-
-
-def longest(seconds: Mapping[str, float]) -> str:
-    """Returns the name of what takes longest."""
-    return max(seconds, key=lambda name: seconds[name])
 
 
 def ratio(part: float, whole: float) -> float:
@@ -308,15 +303,13 @@ def write(path: Path, statistics: Statistics) -> None:
 
 def plain(statistics: Statistics) -> Statistics:
     """Returns statistics as they are read from their file again."""
-    return {key: _plain(value) for key, value in statistics.items()}
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, numbers.Real):
-        return value
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    return float(value) if math.isfinite(value) else None
+    found = dict(statistics)
+    for key, value in statistics.items():
+        if isinstance(value, numbers.Integral):
+            found[key] = int(value)
+        elif isinstance(value, numbers.Real):
+            found[key] = float(value) if math.isfinite(value) else None
+    return found
 
 
 def explain(others: Sequence[str] = ()) -> str:

@@ -1,12 +1,17 @@
-"""This module packs lights for loops over shadow rays: a short record for each light, and how one is chosen."""
+"""This module packs lights for loops over shadow rays: a short record for each light, and how one is chosen.
 
+Eye paths take each ball of triangles that glow for one light. Photons leave the triangles, and rays meet them. What
+shadow rays choose among, and what the density of a ray that meets a lamp is found by, are these lamps.
+"""
+
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.scene.photon_scene import Records, in_lines
-from shaders.float32 import Doubles
+from renderer.scene.photon_scene import STRENGTHS, Records, in_lines, light_corners
+from shaders.float32 import Doubles, Ints
 from shaders.lights import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
@@ -19,7 +24,9 @@ from shaders.lights import (
     POINT,
     TRIANGLE,
     LightArrays,
+    Row,
     kinds_with,
+    sphere_row,
 )
 from tracecore.arrays import pieces
 from tracecore.compilation.side_by_side import need
@@ -46,6 +53,15 @@ ONE_BY_ONE = np.float32(-TRIANGLE)
 #: What units are for that sample them (`tracecore.compilation.side_by_side.need`).
 LAMPS_ONE_BY_ONE = "lamps that are sampled one by one"
 
+#: A ball has so many triangles, at least, and as much of a sphere's area, so that its outline is round.
+LEAST_TRIANGLES, LEAST_AREA = 500, 0.99
+
+#: Corners are so near a sphere, as a share of its radius, and as one of their coordinates, which are float32.
+TOLERANCE, ROUNDING = 1e-4, 2.0**-22
+
+#: Triangles by whose corners a sphere is found.
+FITTED = 256
+
 
 class LightRecords(NamedTuple):
     """Holds what loops over shadow rays read of the lights.
@@ -68,7 +84,23 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     """Returns the records of lights, of which balls are one."""
     records = in_lines(len(lights.rows), LIGHT_RECORD)
     for piece in pieces(len(records)):
-        set_records(records[piece], lights.rows[piece], lights.probability[piece])
+        some, rows, probability = records[piece], lights.rows[piece], lights.probability[piece]
+        columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
+        numbers = columns[LIGHT_KIND]
+        is_point, is_triangle = numbers == POINT, numbers == TRIANGLE
+        share, area = np.where(probability > 0.0, probability, 1.0), np.where(is_triangle, columns[LIGHT_AREA], 1.0)
+        density = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
+        for name, column in (("position", LIGHT_POSITION), ("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2)):
+            some[name] = columns[column : column + 3].T
+        some["normal"] = columns[LIGHT_NORMAL : LIGHT_NORMAL + 3].T
+        some["flux"] = (columns[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)).T
+        some["density"] = np.where(is_point | is_triangle, density, ONE_BY_ONE)
+        for kind in kinds_with("arrive"):
+            own = numbers == kind.number
+            if own.any():
+                some["density"][own] = -kind.number
+                for name, values in kind.record(rows[own], share[own]).items():
+                    some[name][own] = values
     densities = records["density"][lights.probability > 0.0]
     has_others = bool((densities == ONE_BY_ONE).any())
     if has_others:
@@ -82,21 +114,67 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     )
 
 
-def set_records(records: Records, rows: Doubles, probability: Doubles) -> None:
-    """Writes the records of some rows."""
-    columns = np.ascontiguousarray(rows[:, :LIGHT_OWN].T)
-    kinds = columns[LIGHT_KIND]
-    is_point, is_triangle = kinds == POINT, kinds == TRIANGLE
-    share, area = np.where(probability > 0.0, probability, 1.0), np.where(is_triangle, columns[LIGHT_AREA], 1.0)
-    density = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
-    for name, column in (("position", LIGHT_POSITION), ("edge_1", LIGHT_EDGE_1), ("edge_2", LIGHT_EDGE_2)):
-        records[name] = columns[column : column + 3].T
-    records["normal"] = columns[LIGHT_NORMAL : LIGHT_NORMAL + 3].T
-    records["flux"] = (columns[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)).T
-    records["density"] = np.where(is_point | is_triangle, density, ONE_BY_ONE)
-    for kind in kinds_with("arrive"):
-        own = kinds == kind.number
-        if own.any():
-            records["density"][own] = -kind.number
-            for name, values in kind.record(rows[own], share[own]).items():
-                records[name][own] = values
+def join_spheres(lights: LightArrays, objects: Ints) -> tuple[LightArrays, Ints]:
+    """Returns the lights of a scene with each ball of triangles as one, and which of them each light is in, (n,).
+
+    objects: (n,), the object that a light is of, or -1.
+    """
+    borders = np.flatnonzero(np.diff(objects, prepend=-2, append=-2))
+    begins = np.ones(len(objects), np.bool_)
+    found: list[tuple[int, Row]] = []
+    for run in np.flatnonzero(np.diff(borders) >= LEAST_TRIANGLES):
+        start, stop = int(borders[run]), int(borders[run + 1])
+        row = sphere_of(lights.rows[start:stop])
+        if row is not None:
+            begins[start + 1 : stop] = False
+            found.append((start, row))
+    lamp_of = (np.cumsum(begins) - 1).astype(np.int32)
+    if not found:
+        return lights, lamp_of
+    starts = np.flatnonzero(begins)
+    rows = lights.rows[starts]
+    for start, row in found:
+        rows[lamp_of[start]] = row
+    lamps = lights._replace(
+        rows=rows,
+        probability=np.add.reduceat(lights.probability, starts),
+        cumulative=lights.cumulative[np.append(starts[1:], len(objects)) - 1],
+        outer=lamp_of[lights.outer].astype(np.int64),
+    )
+    return lamps, lamp_of
+
+
+def sphere_of(rows: Doubles) -> Row | None:
+    """Returns the row of the ball that triangles are, or None where they are none that glows outward, and alike."""
+    some = rows[:: -(-len(rows) // FITTED)]
+    middle = fitted_middle(light_corners(some).transpose(0, 2, 1).reshape(-1, 3))
+    radius = radius_of(some, middle) and radius_of(rows, middle)
+    if radius == 0.0:
+        return None
+    outward = (light_corners(rows) - middle[:, None]).sum(axis=0) * rows[:, LIGHT_NORMAL : LIGHT_NORMAL + 3].T
+    area = float(rows[:, LIGHT_AREA].sum())
+    is_whole = LEAST_AREA < area / (4.0 * math.pi * radius * radius) <= 1.0
+    is_even = (rows[:, [LIGHT_KIND, *STRENGTHS]] == [TRIANGLE, *rows[0, STRENGTHS]]).all()
+    if not is_whole or not is_even or (outward.sum(axis=0)[rows[:, LIGHT_AREA] > 0.0] <= 0.0).any():
+        return None
+    (x, y, z), (red, green, blue) = middle.tolist(), rows[0, STRENGTHS].tolist()
+    return sphere_row((x, y, z), radius, area, (red, green, blue))
+
+
+def radius_of(rows: Doubles, middle: Doubles) -> float:
+    """Returns the radius of the sphere about a middle on which all corners of triangles are, or 0 where they are not:
+    but for rounding."""
+    corners = light_corners(rows)
+    offsets = corners - middle[:, None]
+    distances = np.sqrt((offsets * offsets).sum(axis=1))
+    largest = float(distances.max())
+    slack = TOLERANCE * largest + ROUNDING * float(np.abs(corners).max())
+    return largest if distances.min() > largest - slack else 0.0
+
+
+def fitted_middle(points: Doubles) -> Doubles:
+    """Returns the middle (3,) of the sphere that is nearest to points (n, 3) by the squares of its radii."""
+    offsets = points - points[0]
+    squares = (offsets * offsets).sum(axis=1)
+    found: Doubles = np.linalg.lstsq(np.column_stack([2.0 * offsets, np.ones(len(offsets))]), squares, rcond=None)[0]
+    return points[0] + found[:3]

@@ -168,7 +168,9 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
     )
     if bsdf.at_point is not None:
         return as_it_is
-    simplest, numbers = simplified(bsdf, parameters)
+    simplest, numbers = bsdf, parameters
+    while simpler := simplest.simpler(numbers):
+        simplest, numbers = simpler
     through = numbers.transmission if simplest.is_clear(numbers) else BLACK
     has_others = bool(material.pictures.keys() - OTHER_PICTURES - {"texture"})
     if not has_others:
@@ -176,13 +178,6 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
     has_texture = material.texture >= 0 and is_known_to_columns(textures[material.texture])
     is_textured = has_texture and not has_others and bsdf.is_linear and not bsdf.has_tangent
     return replace(as_it_is, bsdf=bsdf, parameters=parameters, is_textured=is_textured, through=through)
-
-
-def simplified(bsdf: Bsdf, parameters: Any) -> tuple[Bsdf, Any]:
-    """Returns the simplest BSDF that means the same, and its parameters."""
-    while simpler := bsdf.simpler(parameters):
-        bsdf, parameters = simpler
-    return bsdf, parameters
 
 
 def is_known_to_columns(texture: Texture) -> bool:
@@ -216,13 +211,18 @@ def pack_surface_materials(all_dressed: Sequence[Dressed]) -> Records:
     return rows
 
 
-def flags_of_materials(all_dressed: Sequence[Dressed], kinds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Returns all bits that a triangle record of each material may have. kinds: (n,) uint32, of the records."""
-    bent = np.zeros(len(all_dressed), np.bool_)
+def with_bent(flags: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Returns all bits that a triangle record of each material may have: `flags_of`, and BENT where corners have other
+    normals than their triangle.
+
+    flags: (m,) uint32, of the materials.
+    kinds: (n,) uint32, of the records.
+    """
+    bent = np.zeros(len(flags), np.bool_)
     for piece in pieces(len(kinds)):
         own = kinds[piece]
         bent[own[own & BENT != 0] & MATERIAL_MASK] = True
-    return np.array([flags_of(one) for one in all_dressed], np.uint32) | np.where(bent, BENT, np.uint32(0))
+    return flags | np.where(bent, BENT, np.uint32(0))
 
 
 def pack_bsdfs(
@@ -233,7 +233,9 @@ def pack_bsdfs(
     all_flags: (m,) uint32, of their triangles, and maybe HAS_MEDIA.
     material_ids: (n,) int32, of the triangles.
     """
-    loops = loops_of(all_dressed, all_flags)
+    kinds = {id(one.bsdf): one.bsdf for one in all_dressed}
+    rows = {own: number_of(lacking(bsdf, all_dressed, all_flags)) for own, bsdf in kinds.items()}
+    loops = [rows[id(one.bsdf)] for one in all_dressed]
     shaders = [0 if one.bsdf.at_point is None else shader_address(one.bsdf) for one in all_dressed]
     bsdfs, addresses = list(dict.fromkeys(loops)), [own for own in dict.fromkeys(shaders) if own]
     numbers, tables = np.zeros(max(len(all_dressed), 1), NUMBERS), [np.zeros(1, np.float32)]
@@ -259,13 +261,6 @@ def pack_bsdfs(
         shaders=np.array(addresses, np.int64),
         tables=np.concatenate(tables),
     )
-
-
-def loops_of(all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> list[int]:
-    """Returns the row of the loops of each material's BSDF. all_flags: see `pack_bsdfs`."""
-    rows = {id(one.bsdf): one.bsdf for one in all_dressed}
-    numbers = {own: number_of(lacking(bsdf, all_dressed, all_flags)) for own, bsdf in rows.items()}
-    return [numbers[id(one.bsdf)] for one in all_dressed]
 
 
 def lacking(bsdf: Bsdf, all_dressed: Sequence[Dressed], all_flags: npt.NDArray[np.uint32]) -> Bsdf:

@@ -73,17 +73,6 @@ class MediaTables(NamedTuple):
 NO_MEDIA = Media(np.zeros((MEDIUM_ROWS, MEDIA), np.float32), np.zeros(0, np.int32), np.zeros(0, np.uint32), EMPTY_STACK)
 
 
-def solids_of(snapshot: Snapshot, insides: Sequence[float | None]) -> Doubles:
-    """Returns what each material has inside that some triangle has: (m, MEDIUM_ROWS), absorption in 1 / world unit,
-    refractive index and priority. insides: the index of each material that lets light through."""
-    rows = np.full((len(insides), MEDIUM_ROWS), EMPTY)
-    for k in np.unique(snapshot.material_ids).tolist():
-        material, ior = snapshot.materials[k], insides[k]
-        if ior is not None:
-            rows[k] = (*material.absorption, ior, material.priority)
-    return rows
-
-
 def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[float | None], lights: Doubles) -> Media:
     """Returns the media of a scene, NO_MEDIA where paths need not know them. Those with the same numbers are one.
 
@@ -95,7 +84,11 @@ def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[fl
 
     Raises `UsageError` where there are more media than a byte can tell apart.
     """
-    solids = solids_of(snapshot, insides)
+    solids = np.full((len(insides), MEDIUM_ROWS), EMPTY)
+    for k in np.unique(snapshot.material_ids).tolist():
+        material, ior = snapshot.materials[k], insides[k]
+        if ior is not None:
+            solids[k] = (*material.absorption, ior, material.priority)
     if not solids[:, [0, 1, 2, MEDIUM_PRIORITY]].any():
         return NO_MEDIA
     distinct, rows = np.unique(solids, axis=0, return_inverse=True)

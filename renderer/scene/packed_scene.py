@@ -7,17 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.scene.lamps import join_spheres
-from renderer.scene.light_records import LightRecords, pack_light_records
+from renderer.scene.light_records import LightRecords, join_spheres, pack_light_records
 from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import (
     BsdfTable,
     dressed,
     flags_of,
-    flags_of_materials,
     pack_all_maps,
     pack_bsdfs,
     pack_surface_materials,
+    with_bent,
 )
 from renderer.scene.media import pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
@@ -38,10 +37,10 @@ from shaders.lights import (
     triangle_rows,
 )
 from shaders.surface import SurfaceArrays
-from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
+from shaders.textures import BILINEAR, MIP, NEAREST, NO_TEXTURES, Look, TextureArrays, pack_textures
 from shaders.vector import Color
-from tracecore.ahead import Ahead
 from tracecore.arrays import pieces
+from tracecore.layout.ahead import Ahead
 from tracecore.rays import Floats
 
 #: Filters by the names that textures have for them.
@@ -82,7 +81,7 @@ class PackedScene(NamedTuple):
         comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
-    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.lamps`).
+    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.light_records`).
     light_records: what shadow rays read of the lamps.
     """
 
@@ -138,7 +137,10 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
-    textures = textures_of(snapshot) if before is None else before.surfaces.textures
+    textures = NO_TEXTURES if before is None else before.surfaces.textures
+    if before is None and snapshot.textures:
+        images = [texture_colors(texture) for texture in snapshot.textures]
+        textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
     lights = lights_of(snapshot, emitters, textures)
     lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
     surfaces = SurfaceArrays(
@@ -155,7 +157,7 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     insides = [one.ior_inside for one in materials]
     last = None if before is None else (before.surfaces, before.photon_scene)
     photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
-    flags = flags_of_materials(materials, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
+    flags = with_bent(surfaces.flags, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
         surfaces=surfaces,
         area=surface_area(snapshot.positions),
@@ -190,12 +192,6 @@ def lamps_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], lights: LightAr
     lamps, lamp_of = join_spheres(lights, objects)
     emitter_ids[emitters] = lamp_of[glowing]
     return lamps, emitter_ids
-
-
-def textures_of(snapshot: Snapshot) -> TextureArrays:
-    """Returns the arrays of a snapshot's textures."""
-    images = [texture_colors(texture) for texture in snapshot.textures]
-    return pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
 
 
 def glowing_rows(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> Doubles:

@@ -210,7 +210,10 @@ def records_after(surfaces: SurfaceArrays, before: SurfaceArrays, known: Records
 def _set_records(records: Records, surfaces: SurfaceArrays, piece: slice | npt.NDArray[np.intp]) -> None:
     """Writes the records of some triangles."""
     corners, ids = columns_of(surfaces.positions[piece]), surfaces.material_ids[piece]
-    normals = flat_normals(corners)
+    normals = column_normals(corners)
+    lengths = column_lengths(normals)
+    has_area = lengths > 0.0
+    normals = np.where(has_area, normals / np.where(has_area, lengths, 1.0), [[0.0], [0.0], [1.0]])  # or else +z
     rows = np.ascontiguousarray(normals.T)
     records["normal"] = rows
     records["plane"] = column_dots(normals.astype(np.float32), corners.sum(axis=0) / 3.0)
@@ -233,13 +236,6 @@ def in_lines(count: int, record: np.dtype[np.void]) -> Records:
     memory = np.zeros(count * record.itemsize + LINE_BYTES, np.uint8)
     first = -memory.ctypes.data % LINE_BYTES
     return memory[first : first + count * record.itemsize].view(record)
-
-
-def flat_normals(columns: Doubles) -> Doubles:
-    """Returns (3, n) unit normals by the order of the corners; +z for a triangle without area. columns: (3, 3, n)."""
-    normals = column_normals(columns)
-    lengths = column_lengths(normals)
-    return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), [[0.0], [0.0], [1.0]])
 
 
 def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32]) -> Records:
@@ -275,7 +271,9 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     lights, and which of them are parallelograms.
     """
     halves = are_halves(lights.rows)
-    pairs = every_other(halves[:, 0] | halves[:, 1] | halves[:, 2])
+    is_half, indices = halves.any(axis=1), np.arange(len(halves))
+    before = np.maximum.accumulate(np.where(is_half, -1, indices))
+    pairs = np.flatnonzero(is_half & ((indices - before) % 2 == 1))  # the first, third, fifth... of each run
     if not len(pairs):
         return lights.rows, lights.probability, np.zeros(len(lights.rows), np.bool_)
     stays, is_square = np.ones(len(halves), np.bool_), np.zeros(len(halves), np.bool_)
@@ -292,13 +290,6 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     return rows, probability, is_square[stays]
 
 
-def every_other(wanted: Bools) -> Longs:
-    """Returns the indices of the first, third, fifth... of each run of wanted ones."""
-    indices = np.arange(len(wanted))
-    before = np.maximum.accumulate(np.where(wanted, -1, indices))
-    return np.flatnonzero(wanted & ((indices - before) % 2 == 1))
-
-
 def are_halves(rows: Doubles) -> Bools:
     """Returns whether a light and the next one are halves of a parallelogram, (n, 3) bool.
 
@@ -307,26 +298,20 @@ def are_halves(rows: Doubles) -> Bools:
     halves = np.zeros((len(rows), 3), np.bool_)
     for piece in pieces(len(rows) - 1):
         own = rows[piece.start : piece.stop + 1]
-        halves[piece.start : piece.start + len(own) - 1] = are_halves_of_two(own[:-1], own[1:])
-    return halves
-
-
-def are_halves_of_two(here: Doubles, there: Doubles) -> Bools:
-    """Does what `are_halves` does, of lights and those behind them."""
-    corners, others = light_corners(here), light_corners(there)
-    columns = [LIGHT_KIND, *STRENGTHS]
-    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (here[:, columns] == there[:, columns]).all(axis=1)
-    tolerance = 1e-6 * np.abs(corners).max(axis=(0, 1))
-    opposite = [corners[(k + 1) % 3] + corners[(k + 2) % 3] - corners[k] for k in range(3)]
-    same, across = (
-        [[(np.abs(other - point) <= tolerance).all(axis=0) for other in others] for point in points]
-        for points in (corners, opposite)
-    )
-    halves = np.zeros((len(here), 3), np.bool_)
-    for first in range(3):
-        following, preceding = same[(first + 1) % 3], same[(first + 2) % 3]
-        for k in range(3):  # which corner of the other is the opposite one
-            halves[:, first] |= following[k - 1] & across[first][k] & preceding[(k + 1) % 3] & alike
+        here, there, columns = own[:-1], own[1:], [LIGHT_KIND, *STRENGTHS]
+        alike = (here[:, LIGHT_KIND] == TRIANGLE) & (here[:, columns] == there[:, columns]).all(axis=1)
+        corners, others = light_corners(here), light_corners(there)
+        tolerance = 1e-6 * np.abs(corners).max(axis=(0, 1))
+        opposite = [corners[(k + 1) % 3] + corners[(k + 2) % 3] - corners[k] for k in range(3)]
+        same, across = (
+            [[(np.abs(other - point) <= tolerance).all(axis=0) for other in others] for point in points]
+            for points in (corners, opposite)
+        )
+        for first in range(3):
+            found = halves[piece.start : piece.start + len(here), first]
+            following, preceding = same[(first + 1) % 3], same[(first + 2) % 3]
+            for k in range(3):  # which corner of the other is the opposite one
+                found |= following[k - 1] & across[first][k] & preceding[(k + 1) % 3] & alike
     return halves
 
 
@@ -341,22 +326,18 @@ def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Reco
     """(lights,) EMITTER."""
     emitters = np.zeros(len(rows), EMITTER)
     for piece in pieces(len(rows)):
-        set_emitters(emitters[piece], rows[piece], probability[piece], is_square[piece])
+        some, own = emitters[piece], rows[piece]
+        columns, corners = np.ascontiguousarray(own[:, :LIGHT_OWN].T), light_corners(own)
+        corner, edge_1, edge_2, strength, normal = (columns[c : c + 3] for c in range(LIGHT_POSITION, LIGHT_AREA, 3))
+        kinds, is_outside = columns[LIGHT_KIND], np.isin(columns[LIGHT_KIND], numbers_of(Extent.OUTSIDE))
+        reach = np.maximum(np.abs(corners).max(axis=(0, 1)), np.abs(corners[1] + edge_2).max(axis=0))
+        share = np.where(probability[piece] > 0.0, probability[piece], 1.0)
+        some["origin"] = (corner + normal * np.where(kinds == TRIANGLE, ORIGIN_OFFSET * reach, 0.0)).T
+        some["edge_1"], some["edge_2"] = edge_1.T, edge_2.T
+        some["normal"] = np.where(kinds == POINT, 0.0, normal).T
+        some["size"] = np.where(is_outside, np.sqrt(columns[LIGHT_AREA] / math.pi), is_square[piece])
+        some["flux"] = (powers_per_strength(own) / share * strength).T
     return emitters
-
-
-def set_emitters(emitters: Records, rows: Doubles, probability: Doubles, is_square: Bools) -> None:
-    """Writes the emitters of some rows."""
-    columns, corners = np.ascontiguousarray(rows[:, :LIGHT_OWN].T), light_corners(rows)
-    corner, edge_1, edge_2, strength, normal = (columns[c : c + 3] for c in range(LIGHT_POSITION, LIGHT_AREA, 3))
-    kinds, is_outside = columns[LIGHT_KIND], np.isin(columns[LIGHT_KIND], numbers_of(Extent.OUTSIDE))
-    reach = np.maximum(np.abs(corners).max(axis=(0, 1)), np.abs(corners[1] + edge_2).max(axis=0))
-    share = np.where(probability > 0.0, probability, 1.0)
-    emitters["origin"] = (corner + normal * np.where(kinds == TRIANGLE, ORIGIN_OFFSET * reach, 0.0)).T
-    emitters["edge_1"], emitters["edge_2"] = edge_1.T, edge_2.T
-    emitters["normal"] = np.where(kinds == POINT, 0.0, normal).T
-    emitters["size"] = np.where(is_outside, np.sqrt(columns[LIGHT_AREA] / math.pi), is_square)
-    emitters["flux"] = (powers_per_strength(rows) / share * strength).T
 
 
 def are_plain(rows: Doubles) -> Bools:

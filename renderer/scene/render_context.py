@@ -12,21 +12,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import scenes
+import numpy as np
+import numpy.typing as npt
+
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.scene.chosen_kernel import ONLY_ONE, chosen_kernel
-from renderer.scene.cutouts import cutouts_of
 from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
-from scenes.model import Camera, Material, Snapshot
-from scenes.scene import Scene
+from scenes import loading
+from scenes.document import Scene
+from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
+from tracecore import Cutouts, device_and_index
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
-from tracecore.kernels.choice import RayClass
+from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL, KernelChoice, RayClass, choose_kernel
 from tracecore.layout.ahead import pack_ahead
 from tracecore.rays import Floats
 
@@ -35,6 +37,15 @@ log = logging.getLogger(__name__)
 #: Arguments of commands that name files to be written, and such that name files to be read.
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
 READ = ("replay", "load_photons", "tls_ca", "tls_cert", "tls_key")
+
+#: The choice of a device that has one kernel.
+ONLY_ONE = KernelChoice(None, "the only one of the device")
+
+#: The least byte of alpha or of brightness where a surface is there: one half of 255, rounded up.
+THERE = 128
+
+#: Weights of red, green and blue in thousandths: ITU-R BT.709.
+BRIGHTNESS = np.array([213, 715, 72])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +82,7 @@ class SceneView:
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
         """Returns the view that --frame or --time, --camera, and all else that a command has of a camera choose."""
+        define = getattr(arguments, "define", None)
         return cls(
             frame=arguments.frame,
             time=arguments.time,
@@ -81,14 +93,16 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
-            define=Definitions().read(getattr(arguments, "define", None) or {}),
+            define=Definitions().read(define) if define else {},
             allow_outside=getattr(arguments, "allow_outside", False),
             strict=getattr(arguments, "strict", False),
         )
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict))
+        return self.of(
+            loading.load(scene, parameters=self.define, allow_outside=self.allow_outside, strict=self.strict)
+        )
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -194,13 +208,8 @@ class TracerChoice:
         )
 
     @property
-    def building_only(self) -> Self:
-        """Returns the choice of a process that only builds the tree, while others trace."""
-        return type(self)(device="cpu", threads=self.threads, builder=self.builder)
-
-    @property
-    def fallen_back(self) -> Self:
-        """Returns the choice of what traces where this one fails."""
+    def on_cpu(self) -> Self:
+        """Returns the choice of what traces where this one fails, and of a process that only builds the tree."""
         return type(self)(device="cpu", threads=self.threads, builder=self.builder)
 
     def pack_ahead(self, tree: BinaryTree, triangles: Floats) -> None:
@@ -235,10 +244,10 @@ class RenderContext:
 
 def check_scene(scene: str) -> None:
     """Raises the error of `scenes.load` now if there is no such scene; one that is there is not read."""
-    shipped = any(row.name == scene.partition(":")[0] for row in scenes.shipped_scenes())
+    shipped = any(row.name == scene.partition(":")[0] for row in loading.shipped_scenes())
     path = Path(scene)
-    if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
-        scenes.load(scene)
+    if not shipped and not (path.is_file() and path.suffix.lower() in loading.READERS):
+        loading.load(scene)
 
 
 def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
@@ -250,7 +259,7 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
     """
     given = vars(arguments)
-    scene = scenes.load(
+    scene = loading.load(
         arguments.scene if name is None else name,
         viewing_of(arguments),
         Definitions().read(given.get("define") or {}),
@@ -295,7 +304,7 @@ def context_of(
     tree = None if tree is None else _fitting(tree, kernel.name)
     tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
-        choice, tree, kernel = choice.fallen_back, None, ONLY_ONE
+        choice, tree, kernel = choice.on_cpu, None, ONLY_ONE
     with _closed_in_the_end(tracer):
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
@@ -344,7 +353,7 @@ def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree 
         if choice.fallback is None:
             raise
         log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
-        return _open_tracer(snapshot, choice.fallen_back, None), 1
+        return _open_tracer(snapshot, choice.on_cpu, None), 1
 
 
 def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
@@ -373,3 +382,57 @@ def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     from tracecore.kernels.strategies import find_strategy, strategy_names
 
     return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None
+
+
+def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -> KernelChoice:
+    """Returns the kernel that rays are traced by in batches.
+
+    device, kernel, ray_class: as those of `TracerChoice`.
+    Raises `DeviceError` where there is no such device; one that cannot be used is told when a tracer is opened.
+    """
+    name, index = device_and_index(device)
+    if kernel is not None and kernel != AUTO:
+        return KernelChoice(kernel, "named")
+    if name == "emulator":
+        return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: the default, as the emulator's rates tell of no GPU")
+    if name in ("auto", "gpu"):
+        from tracecore.cuda.device import gpu_unavailable_reason
+
+        if (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None:
+            return kernel_of_gpu(index, ray_class)
+    return ONLY_ONE
+
+
+def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice:
+    """Returns the kernel that is chosen for rays on a GPU that can be used.
+
+    index: of the GPU, None for the current one.
+    ray_class: what most rays are like, None for rays of all kinds.
+    """
+    from renderer.scene.tuned_kernels import TunedGpu, tuned_for
+    from tracecore.cuda.device import device_architecture, gpu_name
+
+    gpu = TunedGpu(gpu_name(index), device_architecture(index))
+    return choose_kernel(gpu.architecture, ray_class, tuned=tuned_for(gpu))
+
+
+def cutouts_of(snapshot: Snapshot) -> Cutouts | None:
+    """Returns the cut-outs of a snapshot's triangles; None if all are solid."""
+    if not any(material.is_cut_out for material in snapshot.materials) or not (cut_out := snapshot.cut_out).any():
+        return None
+    pictures = np.array([material.cutout for material in snapshot.materials])[snapshot.material_ids]
+    used, masks = np.unique(pictures[cut_out], return_inverse=True)
+    mask_ids = np.full(len(pictures), -1, np.int64)
+    mask_ids[cut_out] = masks
+    return Cutouts(masks=[mask_of(snapshot.textures[picture]) for picture in used], mask_ids=mask_ids, uvs=snapshot.uvs)
+
+
+def mask_of(texture: Texture) -> npt.NDArray[np.bool_]:
+    """Returns where a surface with this picture is there, (height, width) bool.
+
+    Brightness is that of the bytes as they are, since such pictures hold shares and no colours.
+    """
+    if texture.alpha is not None:
+        return texture.alpha >= THERE
+    mask: npt.NDArray[np.bool_] = texture.pixels @ BRIGHTNESS >= THERE * BRIGHTNESS.sum()
+    return mask

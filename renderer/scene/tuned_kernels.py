@@ -18,8 +18,7 @@ from typing import Any
 
 from renderer.version import __version__
 from scenes.files.written_file import WriteError
-from tracecore.compilation.cache_folder import cache_root
-from tracecore.compilation.private_folder import PrivateFolder
+from tracecore.compilation.private_folder import PrivateFolder, cache_root
 from tracecore.kernels.choice import RateFacts, RayClass, RayWay
 from tracecore.kernels.strategies import strategy_names
 

@@ -1,4 +1,6 @@
-"""This module holds the kinds of values that settings alone have; `scenes.keys.values` has those of scene files too."""
+"""This module holds the kinds of values that settings alone have, `scenes.keys.values` those of scene files too; and
+what else a command line names: a part of the passes, and one path of a picture.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from scenes.keys.proposals import MAX_SIDE
-from scenes.keys.values import Kind, Number, Text, Whole, each, is_number
+from renderer.errors import UsageError
+from scenes.keys.values import MAX_SIDE, Choice, Kind, Number, Text, Whole, each, is_number
 
 #: Sizes of memory: their form, what units stand for, and the bounds.
 BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])?B?")
@@ -18,6 +20,19 @@ LEAST_BYTES, MOST_BYTES = 10**8, 1 << 50
 
 #: How the address of a cluster of this host begins, whose number of workers follows; and most of them.
 LOCAL, MOST_LOCAL = "local:", 64
+
+#: The largest number of a frame.
+MAX_FRAME = 10**9
+
+#: Random numbers of frames: the same in all, or own ones.
+FRAME_SEEDS = ("same", "own")
+
+#: K/N, and most parts.
+PART, MOST_PARTS = re.compile(r"(\d{1,7})/(\d{1,7})", re.ASCII), 1_000_000
+
+#: Seed, pass, and pixel as X:Y or as one number. Longer numbers are out of bounds.
+PATH_NAME = re.compile(r"(\d{1,20}),(\d{1,7}),(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
+MOST_SEED, MOST_PASS = 2**64 - 1, 10**6 - 1
 
 
 @dataclass(frozen=True)
@@ -182,6 +197,15 @@ class FrameRange(Kind):
         return found
 
 
+#: Kinds of options that sequences have beside the settings of a picture.
+FRAME_KINDS: dict[str, Kind] = {
+    "frames": FrameRange(MAX_FRAME),
+    "frame_seeds": Choice(FRAME_SEEDS),
+    "fps": Number(0.1, 1000),
+    "film_noise": Number(1e-6, 10),
+}
+
+
 class Definitions(Kind):
     """Accepts what parameters of a scene file are: texts by their names, or several such."""
 
@@ -228,3 +252,61 @@ class FlagOrNames(Kind):
     def parse(self, text: str) -> tuple[str, ...]:
         """Returns the names of a word such as depth,normal."""
         return tuple(text.split(","))
+
+
+class PartOf(NamedTuple):
+    """Says which part of a picture's passes, or of a run's photons, is made: part `number`, from 1 on, of `parts` that
+    are as large.
+    """
+
+    number: int
+    parts: int
+
+    def __str__(self) -> str:
+        """Returns the part as `read_part_of` reads it."""
+        return f"{self.number}/{self.parts}"
+
+    def range_of(self, count: int) -> range:
+        """Returns the indices of the passes or photons of the part. count: of all of them."""
+        return range(count * (self.number - 1) // self.parts, count * self.number // self.parts)
+
+
+def read_part_of(text: str) -> PartOf:
+    """Reads K/N. Raises `ValueError` where it says something else."""
+    found = PART.fullmatch(text)
+    part = found and PartOf(*map(int, found.groups()))
+    if not part or not 1 <= part.number <= part.parts <= MOST_PARTS:
+        raise ValueError(f"expected K/N with K from 1 to N, such as 3/64, and N at most {MOST_PARTS}")
+    return part
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathName:
+    """Says which path is meant.
+
+    seed: of the picture.
+    pass_index: 0-based.
+    pixel: column and row from the top left, or row * width + column.
+    """
+
+    seed: int
+    pass_index: int
+    pixel: tuple[int, int] | int
+
+    def pixel_index(self, width: int, height: int) -> int:
+        """Returns row * width + column. Raises `UsageError` for a pixel that is not in the picture."""
+        x, y = self.pixel if isinstance(self.pixel, tuple) else (self.pixel % width, self.pixel // width)
+        if not (x < width and y < height):
+            raise UsageError(f"pixel {x}:{y} is not in a picture of {width}x{height} pixels, which count from 0:0")
+        return y * width + x
+
+
+def read_path_name(text: str) -> PathName:
+    """Returns the path that SEED,PASS,X:Y or SEED,PASS,NUMBER names. Raises `ValueError` for other texts."""
+    words = PATH_NAME.fullmatch(text)
+    if words is None:
+        raise ValueError("expected SEED,PASS,X:Y or SEED,PASS,NUMBER")
+    seed, index, first = (int(word) for word in words.groups()[:3])
+    if seed > MOST_SEED or index > MOST_PASS:
+        raise ValueError(f"expected a seed up to {MOST_SEED} and a pass up to {MOST_PASS}")
+    return PathName(seed=seed, pass_index=index, pixel=first if words[4] is None else (first, int(words[4])))

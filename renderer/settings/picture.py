@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from renderer.errors import UsageError
 from renderer.settings.kinds import (
+    MAX_FRAME,
     Bytes,
     ClusterAddress,
     Definitions,
@@ -21,10 +22,8 @@ from renderer.settings.kinds import (
     White,
 )
 from renderer.settings.setting import Checked, proposed, setting, settings_of
-from scenes.keys.proposals import PROPOSALS
-from scenes.keys.values import Choice, Flag, Number, Text, Vector, Whole
+from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Whole
 
-MAX_FRAME = 10**9
 MIN_BATCH, MAX_BATCH = 256, 65536
 
 DEFAULT_DRIVER = "photon"

@@ -10,8 +10,7 @@ from typing import Any
 from renderer.errors import UsageError
 from scenes.keys.near_miss import did_you_mean
 from scenes.keys.place import KindError
-from scenes.keys.proposals import PROPOSALS
-from scenes.keys.values import Choice, Key, Kind
+from scenes.keys.values import PROPOSALS, Choice, Key, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

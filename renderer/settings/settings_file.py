@@ -7,23 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from renderer.settings.kinds import Files, FrameRange
-from renderer.settings.picture import MAX_FRAME, Settings
+from renderer.settings.kinds import FRAME_KINDS, Files
+from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
 from renderer.version import SOFTWARE
 from scenes.keys.place import Place
-from scenes.keys.values import Choice, Kind, Number, Text
-
-#: Random numbers of frames: the same in all, or own ones.
-FRAME_SEEDS = ("same", "own")
-
-#: Kinds of options that sequences have beside the settings of a picture.
-FRAME_KINDS: dict[str, Kind] = {
-    "frames": FrameRange(MAX_FRAME),
-    "frame_seeds": Choice(FRAME_SEEDS),
-    "fps": Number(0.1, 1000),
-    "film_noise": Number(1e-6, 10),
-}
+from scenes.keys.values import Kind, Text
 
 #: Keys of a settings file.
 KINDS: dict[str, Kind] = {

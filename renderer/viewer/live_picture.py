@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renderer.film.tone_mapping import ToneMapping
-from renderer.film.white_point import adaptation
+from renderer.film.tone_mapping import ToneMapping, adaptation
 from renderer.settings.picture import Settings
 
 Floats = npt.NDArray[np.float32]

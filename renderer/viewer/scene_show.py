@@ -25,7 +25,7 @@ from renderer.film.picture import Picture
 from renderer.run import statistics
 from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
-from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.make_picture import expose
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 from scenes.aff.commands import read_document
+from scenes.document import Scene
 from scenes.errors import SceneFileError
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 
 
 def read(path: Path) -> Scene:

@@ -23,7 +23,7 @@ from scenes.files.source_file import OUTSIDE, allow_folder, may_be_read
 from scenes.lights import PointSource
 from scenes.model import AnimationRange, Camera, Color
 from scenes.motion.transforms import compose, quaternion
-from scenes.views.default_view import look_at, triple
+from scenes.views.viewing import look_at, triple
 
 MAX_INCLUDE_DEPTH = 32
 MAX_LIGHTS = 20_000

@@ -6,7 +6,7 @@ from scenes.aff.lexer import Cursor, quote
 from scenes.document import Origin
 from scenes.meshes.geometry import MAX_COORDINATE
 from scenes.model import Color, Doubles
-from scenes.views.default_view import triple
+from scenes.views.viewing import triple
 
 MAX_COLOR = 1e6
 

@@ -15,8 +15,7 @@ from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
 from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN
-from scenes.files.source_file import OUTSIDE, may_be_read
+from scenes.files.source_file import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN, OUTSIDE, may_be_read
 from scenes.meshes.curves import Curve
 from scenes.model import Material, Mesh
 from scenes.motion.transforms import WORLD, Transform

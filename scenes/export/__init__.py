@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.errors import SceneError
 from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
@@ -18,7 +19,6 @@ from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
 from scenes.files.written_file import WriteError, part_of, put, target_of
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.aff.commands import CAMERA, SMALLEST_NEAR
-from scenes.document import Document, KeyedTriangles, LightSource, Part, triangle_count
+from scenes.document import Document, KeyedTriangles, LightSource, Part, Scene, triangle_count
 from scenes.export.decomposition import levels
 from scenes.export.keyed import with_keys
 from scenes.export.pictures import evened, write_pictures
@@ -29,8 +29,7 @@ from scenes.model import Camera, Color, Doubles, Material, Mesh
 from scenes.motion.tracks import Track, VectorTrack
 from scenes.motion.transforms import Transform
 from scenes.playing.evaluator import SceneEvaluator
-from scenes.scene import Scene
-from scenes.views.default_view import look_at
+from scenes.views.viewing import look_at
 
 BLACK: Color = (0.0, 0.0, 0.0)
 #: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.
@@ -121,7 +120,7 @@ class AffWriter:
         current = ""
         for part in self.document.parts:
             if triangle_count(part.shape):
-                own = self.document.materials[material_of(part)]
+                own = self.document.materials[part.own_material]
                 material = material_line(evened(own, self.document.textures))
                 change = [] if material == current else [material]
                 current = material
@@ -140,7 +139,7 @@ class AffWriter:
 
     def texture_of(self, part: Part) -> str:
         """Returns the file of a part's texture, or ""."""
-        texture = self.document.materials[material_of(part)].texture
+        texture = self.document.materials[part.own_material].texture
         return self.textures[texture] if texture >= 0 else ""
 
     def shared_file(self, part: Part) -> str:
@@ -159,7 +158,7 @@ class AffWriter:
         keys, which stay in place."""
         if not isinstance(part.shape, Mesh):
             return b""
-        known = (id(part.shape), self.document.materials[material_of(part)].texture)
+        known = (id(part.shape), self.document.materials[part.own_material].texture)
         if known not in self._keys:
             self._keys[known] = digest(part.shape, self.texture_of(part))
         return self._keys[known]
@@ -263,11 +262,6 @@ def keyed_lines(shape: KeyedTriangles) -> Iterator[str]:
         yield from rows(np.column_stack([shape.times, corners[:, number].reshape(-1, 18)]))
 
 
-def material_of(part: Part) -> int:
-    """Returns the index of a part's material."""
-    return part.shape.material if part.material is None else part.material
-
-
 def nearest(material: Material) -> Material:
     """Returns the material as AFF's numbers can say it."""
     material = by_phong(material)
@@ -320,7 +314,7 @@ def scaled(light: PointSource, factor: float, distance: float) -> Color:
 
 def losses(document: Document) -> Iterator[str]:
     """Yields a line for everything that AFF cannot say."""
-    used = {material_of(part) for part in document.parts}
+    used = {part.own_material for part in document.parts}
     for number in sorted(used):
         yield from material_losses(document.materials[number])
     first, *others = document.cameras or [CAMERA]
@@ -372,7 +366,7 @@ def material_losses(material: Material) -> Iterator[str]:
 
 def is_textured(part: Part, document: Document) -> bool:
     """Returns whether a part's material has a texture."""
-    return document.materials[material_of(part)].texture >= 0
+    return document.materials[part.own_material].texture >= 0
 
 
 def quoted(names: Sequence[str]) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from scenes.document import Scene
 from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.files.marks import WRITTEN_BY
 from scenes.model import Snapshot
-from scenes.scene import Scene
 
 
 def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:

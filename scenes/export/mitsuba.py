@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from scenes.document import Scene
 from scenes.errors import SceneError
 from scenes.export.mitsuba_surfaces import SurfaceWriter, material_losses
 from scenes.export.still import Group, distinct, groups, surface_losses
@@ -21,7 +22,6 @@ from scenes.files.marks import WRITTEN_BY
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Camera, Doubles, Environment, Light, Snapshot, fov_extent
 from scenes.pictures.environment_file import write_exr
-from scenes.scene import Scene
 
 VERSION = "3.0.0"
 #: The nearest distance of a camera: Mitsuba has no cameras that see from their eye on.

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from scenes.document import Scene
 from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
 from scenes.materials.microfacets import by_phong, phong_losses
 from scenes.model import Doubles, Indices, Material, Snapshot
-from scenes.scene import Scene
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
 ILLUMINATION = {"diffuse": 1, "mirror": 3, "dielectric": 7}

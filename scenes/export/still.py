@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scenes.document import Scene
 from scenes.export.pictures import evened
 from scenes.export.text import words
 from scenes.model import Floats, Indices, Material, Snapshot
-from scenes.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.export.keyed import with_keys
-from scenes.scene import Scene
 from scenes.toml_scene.writer import write
 
 

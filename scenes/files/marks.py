@@ -30,6 +30,7 @@ _ENDS = 4096
 
 #: Where the array of an .npy begins, and the bytes before the text of its header: the magic string and the length.
 _PAGE, _LEAD = 4096, 10
+_ARRAY_BEGIN = np.lib.format.magic(1, 0) + struct.pack("<H", _PAGE - _LEAD)
 
 
 def is_own(path: Path) -> bool:
@@ -42,11 +43,7 @@ def is_own(path: Path) -> bool:
             ends = (head, file.read())
     except OSError:
         return False
-    return not head or any(map(_MARK.search, ends)) or head.startswith(_array_lead())
-
-
-def _array_lead() -> bytes:
-    return np.lib.format.magic(1, 0) + struct.pack("<H", _PAGE - _LEAD)
+    return not head or any(map(_MARK.search, ends)) or head.startswith(_ARRAY_BEGIN)
 
 
 def write_array(file: BinaryIO, array: npt.NDArray[Any]) -> None:
@@ -54,7 +51,7 @@ def write_array(file: BinaryIO, array: npt.NDArray[Any]) -> None:
     array = np.ascontiguousarray(array)
     fields = np.lib.format.header_data_from_array_1_0(array)
     header = "{" + "".join(f"'{key}': {value!r}, " for key, value in sorted(fields.items())) + "}"
-    file.write(_array_lead() + header.encode().ljust(_PAGE - _LEAD - 1) + b"\n")
+    file.write(_ARRAY_BEGIN + header.encode().ljust(_PAGE - _LEAD - 1) + b"\n")
     file.write(array.data)
 
 

@@ -136,8 +136,9 @@ def part_of(target: Path, suffix: str = "", *, is_folder: bool = False) -> Itera
 def remove_leftovers(target: Path) -> None:
     """Removes what was left beside a file by those that began to write it and are dead. Nothing is removed where the
     system has no locks."""
+    prefix = _prefix(target)
     with suppress(OSError):
-        for part in [entry for entry in os.scandir(target.parent) if entry.name.startswith(_prefix(target))]:
+        for part in [entry for entry in os.scandir(target.parent) if entry.name.startswith(prefix)]:
             with suppress(OSError):  # its writer lives, or it is gone
                 lock = _locked(Path(part.path))
                 if lock is not None:

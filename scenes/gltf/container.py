@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import OUTSIDE, OutsideError, may_be_read, read_bytes
 from scenes.gltf.extensions import INSTEAD, NEEDED, READ, UNSEEN
 from scenes.gltf.values import Item
 from scenes.keys.place import Place, quoted
-from scenes.notes import Notes
 
 MAX_FILE_BYTES = 1 << 30
 MAX_MESSAGE = 200

@@ -17,8 +17,7 @@ from PIL import Image
 from scenes.colors.palette import mean_color
 from scenes.colors.srgb import decoded, encoded
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PIXELS
-from scenes.files.source_file import OutsideError, PixelsError, reason
+from scenes.files.source_file import MAX_PIXELS, OutsideError, PixelsError, reason
 from scenes.gltf.container import GltfFile
 from scenes.gltf.extensions import TEXTURE_TRANSFORM, WEBP
 from scenes.gltf.values import Item

@@ -17,7 +17,7 @@ from scenes.materials.microfacets import multiplied
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.geometry import areas
 from scenes.model import Doubles, Material, Mesh, Texture
-from scenes.views.default_view import triple
+from scenes.views.viewing import triple
 
 #: The surface of vertices that have a colour and no material.
 COLORED = Material(name="colours", diffuse=(1.0, 1.0, 1.0))

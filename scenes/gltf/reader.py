@@ -9,7 +9,7 @@ import numpy as np
 
 from scenes.document import Document, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
+from scenes.files.source_file import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
 from scenes.gltf.container import GltfFile

@@ -19,7 +19,8 @@ from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.model import Camera, Doubles
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack, linear_shapes, with_end_times, with_ends
 from scenes.motion.transforms import axis_and_degrees, quaternion_of
-from scenes.views.default_view import VERTICAL_FOV, look_at, triple
+from scenes.views.default_view import VERTICAL_FOV
+from scenes.views.viewing import look_at, triple
 
 #: Rows of the picture that a camera proposes; its columns follow from the aspect ratio.
 PICTURE_HEIGHT = 600

@@ -1,4 +1,6 @@
-"""This module holds the kinds of values that files alone have: colours, units, lists, arrays and tables of keys."""
+"""This module holds the kinds of values that files alone have: colours, units, lists, arrays and tables of keys; and
+the quantities of scene files, each with its bounds and its unit.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +15,16 @@ from scenes.meshes.geometry import MAX_COORDINATE
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
 LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6
 MAX_ROW = 4
+
+#: The largest number of matrices, scales, angles and times.
+MAX_NUMBER = 1e30
+
+#: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
+MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
+
+#: The largest reflectance of an nff surface; more than 1 in all is scaled down when it is shaded.
+MAX_REFLECTANCE = 1e6
+IN_FILE = "in the file's unit"
 
 
 @dataclass(frozen=True)
@@ -228,3 +240,21 @@ class Named(Kind):
             raise self.wrong(value)
         keys = (Key(name, self.table, "") for name in value)
         return {key.name: read_key(key, value) for key in keys}
+
+
+number = Number(-MAX_NUMBER, MAX_NUMBER)
+degrees = Number(-MAX_NUMBER, MAX_NUMBER, unit="degrees")
+share = Number(0.0, 1.0)
+point = Vector(3, -MAX_COORDINATE, MAX_COORDINATE, unit=IN_FILE)
+flat_point = Vector(2, -MAX_COORDINATE, MAX_COORDINATE, unit=IN_FILE)
+#: In a unit that is not the file's.
+shift = Vector(3, -MAX_COORDINATE, MAX_COORDINATE)
+direction = Vector(3, -MAX_NUMBER, MAX_NUMBER)
+length = Number(0.0, MAX_COORDINATE, unit=IN_FILE)
+positive_length = Number(0.0, MAX_COORDINATE, inside=True, unit=IN_FILE)
+factors = Triple(-MAX_NUMBER, MAX_NUMBER)
+positive_factors = Triple(0.0, MAX_NUMBER)
+radiance = Triple(0.0, MAX_RADIANCE, unit="W/(m² sr)")
+irradiance = Triple(0.0, MAX_RADIANCE, unit="W/m²")
+intensity = Triple(0.0, MAX_INTENSITY)
+reflectance = Triple(0.0, MAX_REFLECTANCE)

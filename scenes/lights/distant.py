@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from scenes.document import BY_CODE, LightSource, LightView, Origin
-from scenes.keys import quantities
 from scenes.keys.place import Place
+from scenes.keys.tables import irradiance
 from scenes.keys.values import Key, Number
 from scenes.lights.keys import DIRECTION, direction_of
 from scenes.model import Color, Doubles
@@ -51,7 +51,7 @@ class DistantSource(LightSource):
         DIRECTION,
         Key(
             name="irradiance",
-            kind=quantities.irradiance,
+            kind=irradiance,
             about="Irradiance on a plane perpendicular to the light.",
             example="[900.0, 850.0, 750.0]",
             required=True,

@@ -4,21 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from scenes.keys import quantities
 from scenes.keys.place import Place
+from scenes.keys.tables import direction, point
 from scenes.keys.values import Key, Text
 from scenes.model import Color, Doubles
 
 POSITION = Key(
     name="position",
-    kind=quantities.point,
+    kind=point,
     about="Position of the light.",
     default=[0, 0, 0],
     example="[0, 2.2, 0]",
 )
 DIRECTION = Key(
     name="direction",
-    kind=quantities.direction,
+    kind=direction,
     about="Direction of the light, away from where it comes from; of any length.",
     example="[0, -1, 0]",
     required=True,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scenes.document import BY_CODE, LightSource, LightView, Origin
-from scenes.keys import quantities
 from scenes.keys.place import Place
+from scenes.keys.tables import intensity
 from scenes.keys.values import Flag, Key
 from scenes.lights.keys import POSITION, TRACK, intensity_of
 from scenes.model import Color, Doubles
@@ -45,14 +45,14 @@ class PointSource(LightSource):
         POSITION,
         Key(
             name="intensity",
-            kind=quantities.intensity,
+            kind=intensity,
             about="Intensity, W/sr. This or `power` is needed.",
             fallback="`power` / 4π",
             example="[20.0, 18.0, 15.0]",
         ),
         Key(
             name="power",
-            kind=quantities.intensity,
+            kind=intensity,
             about="Power that it sends out in all, W.",
             fallback="4π `intensity`",
             example="60.0",

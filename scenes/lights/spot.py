@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scenes.document import BY_CODE, LightSource, LightView, Origin
-from scenes.keys import quantities
 from scenes.keys.place import Place
+from scenes.keys.tables import intensity
 from scenes.keys.values import Key, Number
 from scenes.lights.keys import DIRECTION, POSITION, TRACK, direction_of, intensity_of
 from scenes.model import Color, Doubles
@@ -62,14 +62,14 @@ class SpotSource(LightSource):
         DIRECTION,
         Key(
             name="intensity",
-            kind=quantities.intensity,
+            kind=intensity,
             about="Intensity along the axis, W/sr. This or `power` is needed.",
             fallback="`power` / Ω",
             example="[200.0, 180.0, 150.0]",
         ),
         Key(
             name="power",
-            kind=quantities.intensity,
+            kind=intensity,
             about="Power that it sends out in all, W.",
             fallback="Ω `intensity`, Ω = π (2 - cos `inner_angle` - cos `outer_angle`)",
             example="60.0",

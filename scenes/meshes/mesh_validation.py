@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.model import Doubles
-from scenes.notes import Notes
 
 STL_HEADER_BYTES = 84
 STL_TRIANGLE_BYTES = 50

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from scenes.document import Scene
 from scenes.errors import SceneFileError
 from scenes.mitsuba.reader import read_document
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 
 __all__ = ["read"]
 

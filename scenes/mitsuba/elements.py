@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import OUTSIDE, OutsideError, allow_assets, may_be_read, read_bytes
-from scenes.notes import Notes
 
 #: Bytes of all files, those included again and again counted each time, and of values that stand for `$name`.
 MAX_BYTES = 1 << 26

@@ -12,7 +12,7 @@ from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement, listed, 
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.motion.transforms import quaternion, rotation, scaling, translation
-from scenes.views.default_view import look_at
+from scenes.views.viewing import look_at
 
 #: The axis of a rotation is of unit length up to this.
 UNIT = 1e-3

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
-from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import MAX_TRIANGLES
 from scenes.gltf import new_name
 from scenes.materials.microfacets import BLACK, multiplied
 from scenes.materials.vertex_colors import with_vertex_colors
@@ -30,8 +30,8 @@ from scenes.mitsuba.surfaces import MitsubaSurfaces
 from scenes.mitsuba.textures import HALF, MitsubaPattern, MitsubaTextures
 from scenes.model import Camera, Doubles, Material, Mesh, Texture
 from scenes.motion.transforms import IDENTITY, WORLD
-from scenes.playing.evaluator import DEFAULT_CAMERA
-from scenes.views.default_view import VERTICAL_FOV, triple
+from scenes.views.default_view import VERTICAL_FOV
+from scenes.views.viewing import DEFAULT_CAMERA, triple
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")

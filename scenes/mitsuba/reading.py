@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.files.limits import MAX_FAULTS
-from scenes.files.source_file import OutsideError
+from scenes.errors import Notes, SceneFileError, SceneProblemsError
+from scenes.files.source_file import MAX_FAULTS, OutsideError
 from scenes.mitsuba.elements import AbsentError, LimitError, Loader, MitsubaFiles, XmlElement
-from scenes.notes import Notes
 
 T = TypeVar("T")
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_TRIANGLES
-from scenes.files.source_file import check_unpacked, read_bytes
+from scenes.errors import Notes, SceneFileError
+from scenes.files.source_file import MAX_TRIANGLES, check_unpacked, read_bytes
 from scenes.meshes.mesh_validation import without_nan
 from scenes.model import Doubles, Mesh
-from scenes.notes import Notes
 
 MAX_FILE_BYTES = 1 << 30
 MAGIC, VERSIONS = 0x041C, (3, 4)

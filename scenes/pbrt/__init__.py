@@ -6,9 +6,9 @@ of what is read, approximated, noted and refused.
 
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.pbrt.reader import read_document
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 
 __all__ = ["read"]
 

@@ -11,7 +11,8 @@ from scenes.model import Camera, Doubles
 from scenes.motion.transforms import scaling
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
-from scenes.views.default_view import VERTICAL_FOV, triple
+from scenes.views.default_view import VERTICAL_FOV
+from scenes.views.viewing import triple
 
 MAX_RESOLUTION = 16_384
 #: Width and height of a film that says nothing.

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import OUTSIDE, OutsideError, PixelsError, may_be_read, read_bytes
-from scenes.notes import Notes
 from scenes.pbrt.parameters import Parameter, first_text
 from scenes.pbrt.tokens import FileLine, Statement, statements
 

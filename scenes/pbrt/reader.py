@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.errors import SceneFileError, SceneProblemsError
-from scenes.files.limits import MAX_FAULTS
+from scenes.files.source_file import MAX_FAULTS
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY
 from scenes.pbrt.camera import camera, exposure, film_size, handedness
@@ -20,7 +20,7 @@ from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import MAX_QUOTE, Statement, UnmadeError, Word
 from scenes.pbrt.world import World
-from scenes.playing.evaluator import DEFAULT_CAMERA
+from scenes.views.viewing import DEFAULT_CAMERA
 
 #: Blocks may be nested so deep.
 MAX_DEPTH = 10_000

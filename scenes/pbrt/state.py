@@ -11,7 +11,7 @@ from scenes.pbrt.lights import Glow
 from scenes.pbrt.materials import PLAIN, MappedMaterial
 from scenes.pbrt.parameters import MAX_NUMBER, Parameter
 from scenes.pbrt.tokens import Statement
-from scenes.views.default_view import look_at
+from scenes.views.viewing import look_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import MAX_TRIANGLES
 from scenes.meshes.geometry import unit
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles

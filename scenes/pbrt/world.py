@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
-from scenes.files.limits import MAX_TRIANGLES
+from scenes.files.source_file import MAX_TRIANGLES
 from scenes.materials.microfacets import BLACK
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import double_area_normals, rewound

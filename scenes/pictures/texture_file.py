@@ -11,9 +11,8 @@ import numpy as np
 from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PIXELS
 from scenes.files.marks import WRITTEN_BY
-from scenes.files.source_file import PixelsError, count_pixels, read_bytes, reason
+from scenes.files.source_file import MAX_PIXELS, PixelsError, count_pixels, read_bytes, reason
 from scenes.memory import free_bytes, gigabytes
 from scenes.model import Texture
 from scenes.pictures.png_rows import missing_rows

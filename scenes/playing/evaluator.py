@@ -6,26 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scenes.document import (
     Document,
-    KeyedTriangles,
     LightSource,
     Origin,
     Part,
+    Scene,
+    TrianglePiece,
     join_loose,
     rest_of,
+    triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.materials.microfacets import multiplied
 from scenes.memory import check_memory
 from scenes.meshes.geometry import corner_uvs, small_uvs, unit
 from scenes.model import (
-    Camera,
-    Color,
     Doubles,
     Environment,
     Floats,
@@ -36,25 +36,23 @@ from scenes.model import (
     Snapshot,
 )
 from scenes.motion.transforms import Transform
-from scenes.playing.lamp_distances import lamp_distances
 from scenes.playing.placing import (
     UNIT_BOX,
     PartRun,
     Placed,
+    Pose,
+    TrackTime,
     box_triangles,
+    camera_at,
     check_range,
     check_uvs,
     has_uvs,
-    placed_parts,
     runs_of,
 )
-from scenes.playing.tessellation import tessellated
-from scenes.playing.track_times import Pose, TrackTime, camera_at
-from scenes.scene import Scene, TrianglePiece
-from scenes.views.default_view import DEFAULT_CAMERA, Subject, completed, is_complete, material_of, triple
-from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing
+from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing, triple
 
-__all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
+if TYPE_CHECKING:
+    from scenes.views.default_view import Subject
 
 #: Triangles from which on a camera and light are chosen by the boxes around shapes that stand in several places.
 MANY_TRIANGLES = 1 << 20
@@ -82,17 +80,21 @@ class SceneEvaluator:
         check_memory(document.triangles, document.stored_triangles)
         self.name = name
         self.document = document
-        self.placed = list(placed_parts(document.parts))
+        ends = list(accumulate((triangle_count(part.shape) for part in document.parts), initial=0))
+        self.placed = [
+            Placed(part, number, slice(*ends[number : number + 2])) for number, part in enumerate(document.parts)
+        ]
         self.triangles = document.triangles
         self._moment = TrackTime(document.tracks, math.nan)
-        self._moving = list(runs_of(item for item in self.placed if self.moves(item.part)))
-        self._materials = np.array([material_of(item.part) for item in self.placed], np.int32)
+        moving = [item for item in self.placed if self.moves(item.part)]
+        self._moving, self.moving_triangles = list(runs_of(moving)), sum(item.count for item in moving)
+        self._materials = np.array([item.part.own_material for item in self.placed], np.int32)
         self._counts = [item.count for item in self.placed]
         self._uvs: dict[tuple[int, bool], Floats] = {}
         for shape, origin in {
             id(item.part.shape): (item.part.shape, item.part.origin) for item in self.placed
         }.values():
-            if not isinstance(shape, KeyedTriangles):
+            if has_uvs(shape):
                 check_uvs(rest_of(shape), origin)
 
     @cached_property
@@ -131,25 +133,27 @@ class SceneEvaluator:
 
     @cached_property
     def materials(self) -> tuple[Material, ...]:
-        """Returns the materials, the same at all times."""
-        return tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials)
+        """Returns the materials, the same at all times, with backdrop and ambient in the ambient light of an AFF file,
+        whose numbers stand for radiance as those of its other lights do."""
+        materials, ambient = self.document.materials, self.document.ambient
+        if not any(any(one.backdrop) or any(one.ambient) for one in materials):
+            return tuple(materials)
+        from scenes.materials.microfacets import multiplied
 
-    @property
-    def moving_triangles(self) -> int:
-        """Returns how many triangles may change with time."""
-        return sum(sum(run.counts) for run in self._moving)
+        return tuple(
+            replace(one, backdrop=multiplied(one.backdrop, ambient), ambient=multiplied(one.ambient, ambient))
+            for one in materials
+        )
 
     def moves(self, part: Part) -> bool:
-        """Returns whether a part may change with time."""
-        return not isinstance(part.shape, Mesh) or self.is_animated(part.transform)
-
-    def is_animated(self, transform: Transform | None) -> bool:
-        """Returns whether a transform, or one around it, has keyframes. A name without any moves nothing."""
+        """Returns whether a part may change with time: it does so itself, or its transform or one around it has
+        keyframes. A name without any moves nothing."""
+        transform: Transform | None = part.transform
         while transform is not None:
             if transform.track in self.document.tracks:
                 return True
             transform = transform.parent
-        return False
+        return not isinstance(part.shape, Mesh)
 
     @cached_property
     def still(self) -> FlatArrays:
@@ -166,6 +170,8 @@ class SceneEvaluator:
     def light_distances(self) -> dict[LightSource, float]:
         """Returns the distance at which each light that does not fade is as strong as its number says, at all times:
         see `scenes.playing.lamp_distances`."""
+        from scenes.playing.lamp_distances import lamp_distances
+
         start = self.document.animation.start
         view = EvaluatedLights(self, start)
         with np.errstate(all="ignore"):
@@ -190,10 +196,12 @@ class SceneEvaluator:
         )
 
     def view_at(self, time: float) -> Snapshot:
-        """Makes the snapshot of a time without its triangles."""
+        """Makes the snapshot of a time without its triangles. Each camera is moved by the track of its name, if any."""
         if not math.isfinite(time):
             raise SceneError(f"expected a finite time, got {time}")
-        cameras = self.cameras_at(time)
+        cameras = dict(self.document.cameras)
+        for name in cameras.keys() & self.document.tracks.keys():
+            cameras[name] = camera_at(cameras[name], self.document.tracks[name], time)
         camera = next(iter(cameras.values()))
         return Snapshot(
             name=self.name,
@@ -248,14 +256,11 @@ class SceneEvaluator:
                 boxes[run.numbers] = own
         return boxes
 
-    def check(self, time: float) -> None:
-        """Raises what `snapshot` raises of a time, without making the triangles of all places."""
-        self.boxes_at(time)
-        self.view_at(time)
-
-    def subject_at(self, time: float) -> Subject:
+    def subject_at(self, time: float) -> "Subject":
         """Returns what a camera and light are chosen by: the triangles, or, where very many of them are of shapes that
         stand in several places, the boxes around these."""
+        from scenes.views.default_view import Subject
+
         if self.triangles <= max(MANY_TRIANGLES, 2 * self.document.stored_triangles):
             return Subject(self.arrays_at(time).positions, self.material_ids, self.lights_at(time))
         uses = Counter(id(item.part.shape) for item in self.placed)
@@ -288,13 +293,10 @@ class SceneEvaluator:
             self._moment = TrackTime(self.document.tracks, time)
         return self._moment
 
-    def cameras_at(self, time: float) -> dict[str, Camera]:
-        """Returns the cameras of the document, at least one, each moved by the track of its name if there is one."""
-        tracks = self.document.tracks
-        return {name: camera_at(camera, tracks.get(name), time) for name, camera in self.document.cameras.items()}
-
     def lights_at(self, time: float) -> tuple[Light, ...]:
         """Returns the lights that shine at a time."""
+        if not self.document.lights:
+            return ()
         view = EvaluatedLights(self, time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found
             lights = [(source, source.light_at(view)) for source in self.document.lights]
@@ -357,14 +359,6 @@ def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
         raise SceneFileError(origin.path, origin.line, message)
 
 
-def lit_by_ambient(material: Material, ambient: Color) -> Material:
-    """Returns the material with backdrop and ambient in the ambient light of an AFF file, whose numbers stand for
-    radiance as those of its other lights do."""
-    return replace(
-        material, backdrop=multiplied(material.backdrop, ambient), ambient=multiplied(material.ambient, ambient)
-    )
-
-
 def scene_of(name: str, document: Document, source: str = "", viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
     """Returns a document as a scene, with a camera and light if it has none, its round shapes as fine as they are seen.
 
@@ -374,8 +368,22 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
     Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
     where it does not fit into memory.
     """
-    evaluator = _evaluator_of(name, replace(document, parts=join_loose(document.parts)), viewing)
-    evaluator.check(document.animation.start)
+    joined, evaluator = replace(document, parts=join_loose(document.parts)), None
+    if joined.triangles and not joined.is_complete:
+        from scenes.views.default_view import completed
+
+        evaluator = SceneEvaluator(name, joined)
+        subject = evaluator.subject_at(joined.animation.start)
+        evaluator.document = joined = completed(joined, subject, viewing.up_axis)
+        del subject
+    if joined.has_curves:
+        from scenes.playing.tessellation import tessellated
+
+        evaluator = None  # so that all triangles are held once at most
+        joined = tessellated(joined, viewing)
+    evaluator = evaluator or SceneEvaluator(name, joined)
+    evaluator.boxes_at(document.animation.start)  # raises what `snapshot` raises, without all triangles
+    evaluator.view_at(document.animation.start)
     return Scene(
         name=name,
         snapshot=evaluator.snapshot,
@@ -387,18 +395,6 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
         document=evaluator.document,
         as_read=document,
     )
-
-
-def _evaluator_of(name: str, document: Document, viewing: Viewing) -> SceneEvaluator:
-    """Returns what makes snapshots of a document, as `scene_of` has it. All triangles are held by one at most."""
-    if document.triangles and not is_complete(document):
-        evaluator = SceneEvaluator(name, document)
-        subject = evaluator.subject_at(document.animation.start)
-        evaluator.document = document = completed(document, subject, viewing.up_axis)
-        if not document.has_curves:
-            return evaluator
-        del evaluator, subject
-    return SceneEvaluator(name, tessellated(document, viewing) if document.has_curves else document)
 
 
 def viewed(scene: Scene, viewing: Viewing) -> Scene:

@@ -1,7 +1,9 @@
-"""This module places parts: the triangles of many shapes at once, and the boxes around them."""
+"""This module says where tracks and transforms put things at one time, and places parts: the triangles of many shapes
+at once, and the boxes around them.
+"""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeGuard, cast
@@ -9,10 +11,13 @@ from typing import TypeGuard, cast
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import BentMesh, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
+from scenes.document import BentMesh, KeyedTriangles, Origin, Part, Shape, rest_of
 from scenes.errors import SceneFileError
 from scenes.meshes.geometry import MAX_COORDINATE, JoinedMeshes, MeshCopies, in_range
-from scenes.model import Doubles, Floats, Mesh
+from scenes.model import Camera, Doubles, Floats, Mesh
+from scenes.motion.tracks import Track, matrices_at
+from scenes.motion.transforms import IDENTITY, Transform
+from scenes.views.viewing import triple
 
 #: Triangles that are placed at a time.
 MAX_RUN = 1 << 15
@@ -83,15 +88,6 @@ def has_uvs(shape: Shape) -> TypeGuard[Mesh | BentMesh]:
     return not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None
 
 
-def placed_parts(parts: Iterable[Part]) -> Iterator[Placed]:
-    """Yields parts with where their triangles are, one after the other."""
-    total = 0
-    for number, part in enumerate(parts):
-        count = triangle_count(part.shape)
-        yield Placed(part, number, slice(total, total + count))
-        total += count
-
-
 def runs_of(items: Iterable[Placed]) -> Iterator[PartRun]:
     """Yields the parts that have triangles in runs of up to MAX_RUN of these, where no single one has more. Meshes that
     stand in at least MANY places are in runs of their own."""
@@ -159,3 +155,54 @@ def box_triangles(boxes: Doubles) -> Floats:
     """Returns the triangles, (12 m, 3, 3), of boxes. boxes: (m, 2, 3), their lower and upper corners."""
     corners = np.where(UNIT_BOX > 0.0, boxes[:, 1, None, None], boxes[:, 0, None, None])
     return corners.reshape(-1, 3, 3).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Says what a transform and all around it do at one time."""
+
+    matrix: Doubles
+    shown: bool
+
+
+STILL = Pose(IDENTITY, True)
+
+
+class TrackTime:
+    """Says where the tracks of a document and its transforms put things at one time.
+
+    tracks: by the name of what they move.
+    """
+
+    def __init__(self, tracks: Mapping[str, Track], time: float) -> None:
+        self.tracks, self.time = tracks, time
+        self._known: dict[Transform, Pose] = {}
+
+    @cached_property
+    def _moved(self) -> dict[str, Pose]:
+        """Returns what each track does, by its name."""
+        tracks = list(self.tracks.values())
+        matrices = matrices_at(tracks, self.time)
+        poses = [Pose(matrix, track.shown_at(self.time)) for matrix, track in zip(matrices, tracks, strict=True)]
+        return dict(zip(self.tracks, poses, strict=True))
+
+    def pose(self, transform: Transform | None) -> Pose:
+        """Returns what a transform does, outermost first."""
+        if transform is None:
+            return STILL
+        if transform not in self._known:
+            outer = self.pose(transform.parent)
+            inner = Pose(IDENTITY if transform.matrix is None else transform.matrix, True)
+            inner = self._moved[transform.track] if transform.track in self.tracks else inner
+            self._known[transform] = Pose(outer.matrix @ inner.matrix, outer.shown and inner.shown)
+        return self._known[transform]
+
+
+def camera_at(camera: Camera, track: Track, time: float) -> Camera:
+    """Returns a camera where its track has it at a time."""
+    if track.transl is not None:
+        camera = replace(camera, eye=triple(track.transl.at(time)))
+    if track.rot is not None:
+        turn = replace(track, transl=None, scale=None).matrix_at(time)
+        camera = replace(camera, forward=triple(-turn[:3, 2]), up=triple(turn[:3, 1]))
+    return camera

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scenes.document import Document, Part, join_loose
 from scenes.meshes.curves import LEAST_SEGMENTS, MOST_SEGMENTS, Curve, Fineness
 from scenes.model import Camera, Doubles, Mesh
-from scenes.playing.track_times import TrackTime, camera_at
+from scenes.playing.placing import TrackTime, camera_at
 from scenes.views.viewing import Viewing
 
 #: Pixels; the most that all round shapes may have; times at which what moves is looked at.
@@ -58,7 +58,7 @@ def tessellated(document: Document, viewing: Viewing) -> Document:
 
 def are_lamps(document: Document, parts: Sequence[Part]) -> npt.NDArray[np.bool_]:
     """Returns whether parts glow: (n,) bool."""
-    indices = [part.shape.material if part.material is None else part.material for part in parts]
+    indices = [part.own_material for part in parts]
     return np.array([max(document.materials[index].emission) > 0.0 for index in indices], np.bool_)
 
 
@@ -100,8 +100,10 @@ def widths_in_pixels(
     for index, part in enumerate(parts):
         places.setdefault(id(part.transform), []).append(index)
     seen = np.zeros(len(parts))
+    track = document.tracks.get(name)
     for time in moments(document):
-        camera = viewing.seen(camera_at(document.cameras[name], document.tracks.get(name), time))
+        camera = document.cameras[name]
+        camera = viewing.seen(camera if track is None else camera_at(camera, track, time))
         moment = TrackTime(document.tracks, time)
         for indices in places.values():
             matrix = moment.pose(parts[indices[0]].transform).matrix

@@ -7,13 +7,12 @@ import numpy as np
 
 from scenes.colors.srgb import decoded
 from scenes.document import Document, Origin, Part
-from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.errors import Notes, SceneFileError
+from scenes.files.source_file import MAX_CORNERS, MAX_TRIANGLES
 from scenes.meshes.geometry import bad_numbers
 from scenes.meshes.mesh_validation import without_nan
 from scenes.meshes.polygons import Triangulation, triangulated
 from scenes.model import Doubles, Mesh
-from scenes.notes import Notes
 from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
 from scenes.wavefront.surfaces import ObjSurfaces
 

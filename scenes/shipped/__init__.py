@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.errors import UnknownSceneError
 from scenes.files.source_file import scene_opened
-from scenes.scene import Scene
 
 #: Where the files are.
 FOLDER = Path(__file__).parent
@@ -42,34 +42,28 @@ class ShippedScene:
         """Returns where the file of the scene is, if it has one."""
         return FOLDER / f"{self.name}.toml"
 
-    @property
-    def make(self) -> Callable[..., Scene]:
-        """Returns what reads or builds the scene; of one with sizes, from the number of triangles."""
-        if self.path.exists():
-            return self.read
-        scene: Callable[..., Scene] = import_module(f"scenes.shipped.{self.name}").scene
-        return scene
-
-    def read(self) -> Scene:
-        """Reads the scene from its file."""
-        with scene_opened(self.path) as files:
-            scene: Scene = import_module("scenes.toml_scene").read(self.path)
-        return replace(scene, source="shipped", files=tuple(files))
-
     def built(self, size: str | None) -> Scene:
-        """Makes the scene at a size such as 3000, 250k or 2M, or None for the default. Raises UnknownSceneError."""
+        """Reads the scene from its file, or makes it at a size such as 3000, 250k or 2M, or None for the default.
+
+        Raises UnknownSceneError.
+        """
         sizes = self.sizes
+        if sizes is None and size is not None:
+            raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
+        if self.path.exists():
+            with scene_opened(self.path) as files:
+                read: Scene = import_module("scenes.toml_scene").read(self.path)
+            return replace(read, source="shipped", files=tuple(files))
+        make: Callable[..., Scene] = import_module(f"scenes.shipped.{self.name}").scene
         if sizes is None:
-            if size is not None:
-                raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
-            return self.make()
+            return make()
         triangles = sizes.default if size is None else count_of(size)
         if triangles is None or not sizes.least <= triangles <= sizes.most:
             raise UnknownSceneError(
                 f"expected '{self.name}' or '{self.name}:SIZE' with {sizes.least} to {sizes.most} triangles, such as "
                 f"3000, 250k or 2M, got '{self.name}:{size}'"
             )
-        return self.make(triangles)
+        return make(triangles)
 
 
 def count_of(text: str) -> int | None:

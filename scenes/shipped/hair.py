@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scenes.document import Document, Part
+from scenes.document import Document, Part, Scene
 from scenes.meshes.geometry import unit
 from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped.modelling import loose, panel, pose, slivers
 from scenes.shipped.viewpoint import viewpoint
 

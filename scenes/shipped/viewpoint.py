@@ -3,7 +3,7 @@
 import numpy as np
 
 from scenes.model import Camera
-from scenes.views.default_view import look_at, triple
+from scenes.views.viewing import look_at, triple
 
 Point = tuple[float, float, float]
 

@@ -16,10 +16,10 @@ from scenes.errors import SceneFileError
 from scenes.files.marks import write_arrays
 from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
-from scenes.keys.quantities import MAX_NUMBER
+from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
+from scenes.toml_scene.keys.objects import EXACT
 
-SUFFIX = ".npz"
 MAX_FILE_BYTES = 1 << 32
 #: Values and indices of a mesh, and how many numbers a value has.
 MESH_FIELDS = (("vertices", "triangles", 3), ("normals", "normal_triangles", 3), ("uvs", "uv_triangles", 2))
@@ -54,7 +54,7 @@ def read_meshes(path: Path) -> dict[str, Arrays]:
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # archives raise many kinds
-        raise SceneFileError(path, None, f"is not a readable {SUFFIX} file: {reason(error)}") from error
+        raise SceneFileError(path, None, f"is not a readable {EXACT} file: {reason(error)}") from error
     return meshes
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from scenes.keys.tables import FirstKey, Table
 from scenes.keys.values import Key
 from scenes.toml_scene.keys.file import ANIMATION, CAMERA, ENVIRONMENT, FILE_KEYS, LIGHT, LIGHTS, RENDER, SCENE, SKY
-from scenes.toml_scene.keys.materials import MATERIAL, TEXTURE
-from scenes.toml_scene.keys.objects import FILE, GRID, INSTANCE, OBJECT, SHAPE
+from scenes.toml_scene.keys.materials import MATERIAL, TEXTURE, own_tables
+from scenes.toml_scene.keys.objects import ARC, CURVE, FILE, GRID, INSTANCE, KEYED_KEY, OBJECT, SHAPE, SHAPES
 from scenes.toml_scene.keys.placing import GROUP, SCALE_KEY, TRACK, TURN, TURN_KEY, VECTOR_KEY, VISIBLE_KEY
-from scenes.toml_scene.keys.shapes import ARC, CURVE, KEYED_KEY, SHAPES
-from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.

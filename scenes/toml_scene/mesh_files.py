@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
-from scenes.files.limits import MAX_TRIANGLES
-from scenes.files.source_file import OUTSIDE, may_be_read, suffix_of
+from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import Transform
-from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
-from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
+from scenes.toml_scene.keys.objects import EXACT
 from scenes.toml_scene.placing import AxisFrame
+
+if TYPE_CHECKING:
+    from scenes.toml_scene.exact_mesh import Arrays
 
 MESH_SUFFIXES = (".obj", ".ply", ".stl", ".off", ".3mf", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.
@@ -33,26 +34,22 @@ class ObjectPart:
     material: int | None = None
 
 
-class TriangleCount:
-    """Counts the triangles of a scene file, each once for all of its places."""
-
-    def __init__(self) -> None:
-        self.total = 0
-
-    def add(self, count: int, place: Place) -> None:
-        """Adds to the count. Raises SceneFileError where there are too many."""
-        self.total += count
-        if self.total > MAX_TRIANGLES:
-            raise place.error(f"over {MAX_TRIANGLES} triangles up to here")
-
-
 class MeshFiles:
-    """Reads mesh files; their materials and textures join those of the document. frame: of the scene file."""
+    """Reads mesh files; their materials and textures join those of the document. frame: of the scene file.
 
-    def __init__(self, document: Document, frame: AxisFrame, count: TriangleCount) -> None:
-        self.document, self.frame, self.count = document, frame, count
+    triangles: of the scene file so far, each counted once for all of its places.
+    """
+
+    def __init__(self, document: Document, frame: AxisFrame) -> None:
+        self.document, self.frame, self.triangles = document, frame, 0
         self._pieces: dict[tuple[Path, str], list[ObjectPart]] = {}
         self._arrays: dict[Path, dict[str, Arrays]] = {}
+
+    def count(self, triangles: int, place: Place) -> None:
+        """Counts triangles. Raises SceneFileError where there are too many."""
+        self.triangles += triangles
+        if self.triangles > MAX_TRIANGLES:
+            raise place.error(f"over {MAX_TRIANGLES} triangles up to here")
 
     def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
@@ -79,13 +76,15 @@ class MeshFiles:
 
     def exact(self, path: Path, mesh: str, place: Place) -> ObjectPart:
         """Returns a mesh from a file of exact ones, which hold no materials."""
+        from scenes.toml_scene.exact_mesh import read_meshes, shape_of  # not where there are no such files
+
         if path not in self._arrays:
             self._arrays[path] = read_meshes(path)
         if mesh not in self._arrays[path]:
             raise place.inside("mesh").unknown("mesh", mesh, self._arrays[path])
         here = Place(path).inside(mesh) if mesh else Place(path)
         shape = shape_of(self._arrays[path].pop(mesh), 0, here)
-        self.count.add(triangle_count(shape), place)
+        self.count(triangle_count(shape), place)
         return ObjectPart(shape)
 
     def read(self, path: Path, place: Place) -> list[ObjectPart]:
@@ -93,7 +92,7 @@ class MeshFiles:
         from scenes.mesh_file import read_mesh_document  # many readers, not where there are no such files
 
         read = read_mesh_document(path, self.document.notes)
-        self.count.add(read.stored_triangles, place)
+        self.count(read.stored_triangles, place)
         first_material, first_texture = len(self.document.materials), len(self.document.textures)
         for material in read.materials:
             pictures: dict[str, Any] = {name: index + first_texture for name, index in material.pictures.items()}

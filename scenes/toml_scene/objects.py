@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from scenes.document import Document, Origin, part_of, triangle_count
-from scenes.files.limits import MAX_PARTS
+from scenes.files.source_file import MAX_PARTS
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.toml_scene.keyed import keyed_of
 from scenes.toml_scene.keys.objects import MAX_PLACES
-from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart, TriangleCount
+from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
 
@@ -30,8 +29,7 @@ class Objects:
         self.document, self.hierarchy, self.place = document, hierarchy, place
         self.materials = {material.name: index for index, material in enumerate(document.materials)}
         self.names: dict[str, int] = {}
-        self.count = TriangleCount()
-        self.files = MeshFiles(document, frame, self.count)
+        self.files = MeshFiles(document, frame)
         self._pieces: dict[int, list[ObjectPart]] = {}
 
     def add_all(self, objects: list[dict[str, Any]]) -> None:
@@ -107,10 +105,12 @@ class Objects:
         """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
+            from scenes.toml_scene.keyframes import keyed_of  # not where nothing moves
+
             return ObjectPart(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
             made = BUILDERS[values["shape"]](values, material, place)
-        self.count.add(triangle_count(part_of(made).shape), place)
+        self.files.count(triangle_count(part_of(made).shape), place)
         return ObjectPart(made)
 
 

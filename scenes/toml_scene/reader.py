@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from scenes.document import Document
+from scenes.document import Document, EnvironmentSource, LightSource, Origin, Scene
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_NAMES
-from scenes.files.source_file import check_file, read_bytes, reason
+from scenes.files.source_file import MAX_NAMES, check_file, read_bytes, reason
 from scenes.keys.place import Place, shown
+from scenes.lights import SOURCES
 from scenes.materials.metals import METALS
-from scenes.model import AnimationRange, Camera, Material, Texture
+from scenes.meshes.geometry import unit
+from scenes.model import AnimationRange, Camera, Floats, Material, Texture
+from scenes.motion.tracks import Track
+from scenes.motion.transforms import quaternion, rotation
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
-from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys.file import FILE_KEYS
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
-from scenes.views.default_view import look_at, triple
+from scenes.views.viewing import look_at, triple
 
 MAX_FILE_BYTES = 64_000_000
 #: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
@@ -85,18 +85,23 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     hierarchy = GroupTree(values["group"], frame, place.inside("group"))
     for index, group in enumerate(values["group"]):
         hierarchy.transform(group["name"], place.inside("group").item(index))
+    settings = {name: value for name, value in values["render"].items() if value is not None}
+    if "radius" in settings:
+        settings["radius"] *= frame.units
     document = Document(
         cameras={
             name: camera_of(row, frame, place.inside("cameras").inside(name)) for name, row in values["cameras"].items()
         },
-        tracks={name: track_of(row, place.inside("tracks").inside(name)) for name, row in values["tracks"].items()},
+        tracks=tracks_of(values["tracks"], place.inside("tracks")),
         background=scene["background"],
         ambient=scene["ambient"],
         animation=AnimationRange(**values["animation"]),
-        settings=settings_of(values["render"], frame),
+        settings=settings,
     )
     if not frame.is_world:
         for name in document.cameras.keys() & document.tracks.keys():
+            from scenes.toml_scene.keyframes import turned_track
+
             document.tracks[name] = turned_track(document.tracks[name], frame.matrix, UP_TURNS[frame.up])
     add_materials(document, values["materials"], place.inside("materials"))
     Objects(document, hierarchy, frame, place.inside("object")).add_all(values["object"])
@@ -107,12 +112,13 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     return document
 
 
-def settings_of(values: dict[str, Any], frame: AxisFrame) -> dict[str, Any]:
-    """Returns the options that the file proposes, lengths in metres."""
-    settings = {name: value for name, value in values.items() if value is not None}
-    if "radius" in settings:
-        settings["radius"] *= frame.units
-    return settings
+def tracks_of(rows: dict[str, Any], place: Place) -> dict[str, Track]:
+    """Makes the tracks of a file, by their names."""
+    if not rows:
+        return {}
+    from scenes.toml_scene.keyframes import track_of  # not where nothing moves
+
+    return {name: track_of(row, place.inside(name)) for name, row in rows.items()}
 
 
 def check_tracks(values: dict[str, Any], frame: AxisFrame, place: Place) -> None:
@@ -221,3 +227,48 @@ def camera_of(values: dict[str, Any], frame: AxisFrame, place: Place) -> Camera:
         height=None if values["height"] is None else values["height"] * frame.units,
         fov_axis=values["fov_axis"],
     )
+
+
+def light_of(values: dict[str, Any], hierarchy: GroupTree, place: Place) -> LightSource:
+    """Makes a light by its kind."""
+    transform = hierarchy.transform(values["parent"], place)
+    return SOURCES[values["kind"]].read(values, transform, place)
+
+
+def environment_of(values: dict[str, Any], frame: AxisFrame, hierarchy: GroupTree, place: Place) -> EnvironmentSource:
+    """Makes the environment, whose image has the same axis up as the file."""
+    given = [name for name in ("image", "color", "sky") if values[name] is not None]
+    if len(given) != 1:
+        raise place.error(f"expected one of image, color and sky, got {' and '.join(given) or 'none'}")
+    transform = hierarchy.transform(values["parent"], place)
+    turn = rotation(UP_TURNS[frame.up]).T @ rotation(quaternion(np.array([0.0, 1.0, 0.0]), values["degrees"]))
+    if not np.array_equal(turn, np.eye(4)):
+        transform = transform.inner(matrix=turn)
+    return EnvironmentSource(radiance(values, frame, place), transform, Origin(place.path))
+
+
+def radiance(values: dict[str, Any], frame: AxisFrame, place: Place) -> Floats:
+    """Returns radiance: (height, width, 3) of an image or a sky, or (1, 1, 3) of a colour."""
+    from scenes.pictures.environment_file import (  # not where there is no environment
+        MAX_RADIANCE,
+        READERS,
+        read_environment,
+    )
+
+    if values["image"] is not None:
+        return read_environment(found(values["image"], tuple(READERS), place.inside("image")), values["scale"])
+    own = [[values["color"]]] if values["sky"] is None else sky_of(values["sky"], frame, place.inside("sky"))
+    scaled = np.multiply(own, values["scale"])
+    if scaled.max() > MAX_RADIANCE:
+        raise place.error(f"expected radiance of at most {MAX_RADIANCE:g}, got {scaled.max():g}")
+    return scaled.astype(np.float32)
+
+
+def sky_of(values: dict[str, Any], frame: AxisFrame, place: Place) -> Floats:
+    """Returns the radiance (height, width, 3) of a sky, in the frame of an environment."""
+    sun = np.round(rotation(UP_TURNS[frame.up])[:3, :3]) @ values["sun"]
+    if not sun.any():
+        raise place.inside("sun").error("expected a direction of some length, got 0, 0, 0")
+    from scenes.pictures.gradient_sky import GradientSky  # not where there is none
+
+    return GradientSky(**{**values, "sun": unit(sun)}).radiance()

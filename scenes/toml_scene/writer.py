@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
+from scenes.document import BentMesh, Document, EnvironmentSource, LightSource, Scene
 from scenes.files.marks import WRITTEN_BY, write_array
 from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
@@ -19,9 +19,9 @@ from scenes.model import PICTURES, Texture, own_files
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack
 from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
-from scenes.scene import Scene
-from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
+from scenes.toml_scene.exact_mesh import write_meshes
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys.objects import EXACT
 
 
 def write(scene: Scene, path: Path) -> None:
@@ -54,7 +54,7 @@ def texture_files(document: Document, path: Path) -> list[str]:
 
 def mesh_file(path: Path) -> str:
     """Returns the name of the file of all meshes."""
-    return f"{path.stem}-meshes{SUFFIX}"
+    return f"{path.stem}-meshes{EXACT}"
 
 
 def copied_files(document: Document, path: Path) -> dict[str, str]:
@@ -200,7 +200,7 @@ class TomlLines:
         }
         rows = []
         for part in self.document.parts:
-            material = part.shape.material if part.material is None else part.material
+            material = part.own_material
             row = {"file": mesh_file(self.path), "mesh": meshes[id(part.shape)], "material": self.materials[material]}
             rows.append(row | self.place_row(part.transform))
         return rows

@@ -8,9 +8,9 @@ prims; `meshes`, `subdivision` and `shapes` make triangles of them, `surfaces` a
 
 from pathlib import Path
 
+from scenes.document import Scene
 from scenes.errors import SceneFileError
 from scenes.files.source_file import check_file
-from scenes.scene import Scene
 
 #: The most bytes of one layer.
 MAX_FILE_BYTES = 1 << 30

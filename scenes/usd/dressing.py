@@ -16,7 +16,7 @@ from scenes.usd.file import UsdFile
 from scenes.usd.meshes import Channel, Polygons
 from scenes.usd.pictures import UsdPictures
 from scenes.usd.surfaces import Look, UsdSurfaces, displayed
-from scenes.views.default_view import triple
+from scenes.views.viewing import triple
 
 DISPLAY_COLOR, DISPLAY_OPACITY = "displayColor", "displayOpacity"
 

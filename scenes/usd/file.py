@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Usd
 
+from scenes.errors import Notes
 from scenes.meshes.geometry import bad_numbers
 from scenes.model import Color, Doubles
-from scenes.notes import Notes
 
 #: Numbers of files are at most so large.
 MAX_NUMBER = 1e9

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
 
-from scenes.files.limits import MAX_CORNERS, MAX_TRIANGLES
+from scenes.files.source_file import MAX_CORNERS, MAX_TRIANGLES
 from scenes.meshes.polygons import Triangulation, triangulated
 from scenes.model import Doubles, Indices, Mesh
 from scenes.smooth_normals import creased, smoothed

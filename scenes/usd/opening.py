@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 from pxr import Ar, Sdf, Usd, UsdUtils
 
-from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_INCLUDES
-from scenes.files.source_file import OutsideError, check_file, note_file, reason
-from scenes.notes import Notes
+from scenes.errors import Notes, SceneFileError
+from scenes.files.source_file import MAX_INCLUDES, OutsideError, check_file, note_file, reason
 from scenes.usd import MAX_FILE_BYTES
 from scenes.usd.prim_counts import ARCS, check_prims, place_of
 from scenes.usd.trial import EDITED, check_by_trial

@@ -10,7 +10,7 @@ from pathlib import Path
 from pxr import Sdf
 
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PARTS
+from scenes.files.source_file import MAX_PARTS
 
 #: The most prims of a stage.
 MAX_PRIMS = 2 * MAX_PARTS

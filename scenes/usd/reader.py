@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdLux, UsdSkel
 
-from scenes.document import Document, EnvironmentSource, LightSource, Origin, Shape, part_of, triangle_count
+from scenes.document import Document, EnvironmentSource, LightSource, Origin, Scene, Shape, part_of, triangle_count
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_PARTS, MAX_TRIANGLES
+from scenes.files.source_file import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.nodes import inside
 from scenes.gltf.pictures import Layout
 from scenes.meshes.curves import Turned
@@ -17,7 +17,6 @@ from scenes.meshes.geometry import mirrors, rewound
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD, Transform, scaling
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.usd.dressing import UsdDressing
 from scenes.usd.file import UsdFile
 from scenes.usd.lights import LIGHTS, Lamp, LightPrim, mirrored, with_picture

@@ -12,7 +12,8 @@ from scenes.motion.tracks import RotationTrack, Track, VectorTrack, with_ends
 from scenes.motion.transforms import axis_and_degrees, quaternion_of
 from scenes.usd.file import UsdFile
 from scenes.usd.motion import Frames, matrix_of
-from scenes.views.default_view import VERTICAL_FOV, look_at, triple
+from scenes.views.default_view import VERTICAL_FOV
+from scenes.views.viewing import look_at, triple
 
 #: Rows of the picture that a camera proposes; its columns follow from its apertures.
 PICTURE_HEIGHT, MAX_PICTURE_WIDTH = 600, 16_384

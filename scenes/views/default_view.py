@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scenes.colors.palette import mean_color
-from scenes.document import Document, EnvironmentSource, LightSource, Part
+from scenes.document import Document, EnvironmentSource, LightSource
 from scenes.lights import DistantSource, PointLight, PointSource, SpotLight
 from scenes.materials.microfacets import multiplied
 from scenes.meshes.geometry import areas, double_area_normals, unit
 from scenes.model import Camera, Color, Doubles, Floats, Indices, Light, Material, Texture
 from scenes.views.room_finder import Room, find_room, first_hits, surroundings
+from scenes.views.viewing import DEFAULT_CAMERA, look_at, triple
 
 VERTICAL_FOV = 40.0
 #: Of a camera in a room.
@@ -58,8 +59,6 @@ STANDS = 0.25
 CLEARLY = 3.0
 #: Directions in which a camera in a room may look.
 HEADINGS = 24
-#: Name of the camera of a document that has none.
-DEFAULT_CAMERA = "camera"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,50 +75,11 @@ class Subject:
     lights: Sequence[Light] = ()
 
 
-def triple(vector: Doubles) -> tuple[float, float, float]:
-    """Returns a (3,) array as a tuple of floats."""
-    x, y, z = vector.tolist()
-    return (x, y, z)
-
-
 def bounding_sphere(positions: Floats) -> tuple[Doubles, float]:
     """Returns the centre (3,) of the bounding box of (n, 3, 3) triangles and half its diagonal, never 0."""
     corners = positions.reshape(-1, 3).astype(np.float64)
     lower, upper = corners.min(axis=0), corners.max(axis=0)
     return 0.5 * (lower + upper), max(0.5 * float(np.linalg.norm(upper - lower)), 1e-6)
-
-
-def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Doubles]:
-    """Returns the unit forward and the unit up that is perpendicular to it; both are zeros where the arguments leave
-    one undefined."""
-    forward = unit(target - eye)
-    upward = unit(up)
-    sideways = np.cross(forward, upward)
-    if np.linalg.norm(sideways) < 1e-9:
-        return forward, np.zeros(3)
-    return forward, unit(np.cross(sideways, forward))
-
-
-def is_complete(document: Document) -> bool:
-    """Returns whether a document has a camera and, without a look at its triangles, light."""
-    return bool(document.cameras) and has_light(document) and (document.is_lit_by_glow or not document.lights)
-
-
-def has_light(document: Document) -> bool:
-    """Returns whether a document has a light, a surface that is there to light it, or light from all around."""
-    if document.lights or document.environment is not None:
-        return True
-    return document.is_lit_by_glow and glows(document)
-
-
-def glows(document: Document) -> bool:
-    """Returns whether a surface of a document sends out light."""
-    return any(any(document.materials[material_of(part)].emission) for part in document.parts)
-
-
-def material_of(part: Part) -> int:
-    """Returns the index of a part's material."""
-    return part.shape.material if part.material is None else part.material
 
 
 def has_lamps(document: Document, subject: Subject) -> bool:
@@ -181,13 +141,13 @@ def completed(document: Document, subject: Subject, up_axis: str | None) -> Docu
         document.cameras[DEFAULT_CAMERA] = camera
         if room is not None:
             notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
-    if has_light(document) and (document.is_lit_by_glow or shine_on(subject.lights, subject)):
+    if document.has_light and (document.is_lit_by_glow or shine_on(subject.lights, subject)):
         return document
     if has_lamps(document, subject):
         is_open = room is None or not room.is_closed
         document.environment = light_from_all_around(document.background) if is_open else None
         return document
-    if glows(document) or document.lights:
+    if document.glows or document.lights:
         what = "its lights and what glows are" if document.lights else "what glows is"
         notes.add(f"{what} too faint to light it, so it has the default light too", source)
     lights, document.environment = default_light(positions, camera, upward, room)

@@ -5,10 +5,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scenes.errors import SceneError
-from scenes.model import Camera
-from scenes.views.default_view import look_at, triple
+from scenes.meshes.geometry import unit
+from scenes.model import Camera, Doubles
 
 Triple = tuple[float, float, float]
+
+#: Name of the camera of a document that has none.
+DEFAULT_CAMERA = "camera"
+
+
+def triple(vector: Doubles) -> Triple:
+    """Returns a (3,) array as a tuple of floats."""
+    x, y, z = vector.tolist()
+    return (x, y, z)
+
+
+def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns the unit forward and the unit up that is perpendicular to it; both are zeros where the arguments leave
+    one undefined."""
+    forward = unit(target - eye)
+    upward = unit(up)
+    sideways = np.cross(forward, upward)
+    if np.linalg.norm(sideways) < 1e-9:
+        return forward, np.zeros(3)
+    return forward, unit(np.cross(sideways, forward))
 
 
 @dataclass(frozen=True, kw_only=True)

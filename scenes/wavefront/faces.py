@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_CORNERS
+from scenes.files.source_file import MAX_CORNERS
 from scenes.wavefront.lines import MAX_QUOTE, Flags, ObjLines, Places, numbers_in
 
 #: Kinds of values by their place in a corner, and what they are called.

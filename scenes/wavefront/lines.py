@@ -10,9 +10,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import as_utf8
-from scenes.notes import Notes
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]

@@ -4,9 +4,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scenes.errors import SceneFileError
+from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import may_be_read, read_bytes
-from scenes.notes import Notes
 from scenes.wavefront.lines import MAX_QUOTE, ObjLines, plain_text
 
 MAX_FILE_BYTES = 1 << 26

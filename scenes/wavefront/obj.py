@@ -7,13 +7,12 @@ import numpy as np
 
 from scenes.colors.srgb import decoded
 from scenes.document import Document, Origin, Part
-from scenes.errors import SceneFileError
-from scenes.files.limits import MAX_TRIANGLES
+from scenes.errors import Notes, SceneFileError
+from scenes.files.source_file import MAX_TRIANGLES
 from scenes.meshes.geometry import MAX_COORDINATE
 from scenes.meshes.mesh_validation import without_nan
 from scenes.meshes.polygons import triangulated
 from scenes.model import Doubles, Indices, Mesh
-from scenes.notes import Notes
 from scenes.wavefront.faces import Faces, read_faces
 from scenes.wavefront.lines import MAX_QUOTE, NUMBER, ObjLines, Places, numbers_in, plain_text
 from scenes.wavefront.mtl import Entry, read_libraries, without_comment

@@ -10,6 +10,7 @@ loops, so that they cost what a chain written by hand does.
 
 import functools
 import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from shaders.lights.kind import (
     Sphere,
 )
 from shaders.sampling import interval
-from shaders.textures import TextureArrays, pack_textures
+from shaders.textures import NO_TEXTURES, TextureArrays
 from shaders.vector import Vec3
 
 MODULES = (point, triangle, spot, distant, sky, picture, sphere)
@@ -45,15 +46,18 @@ MODULES = (point, triangle, spot, distant, sky, picture, sphere)
 KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
 
 
-#: The image of no sky.
+#: The image of no sky, and that image packed.
 NO_SKY = np.zeros((0, 0, 3), np.float32)
+NO_ENVIRONMENT = pack_environment(NO_SKY)
 
 
+@functools.cache
 def numbers_of(extent: Extent) -> tuple[float, ...]:
     """Returns the numbers of the kinds that fill what `extent` says."""
     return tuple(kind.number for kind in KINDS if kind.extent is extent)
 
 
+@functools.cache
 def kinds_with(field: str) -> tuple[LightKind, ...]:
     """Returns the kinds that have a function in a field of `LightKind`, such as `leave`, `arrive` or `meet`."""
     return tuple(kind for kind in KINDS if getattr(kind, field) is not None)
@@ -73,16 +77,20 @@ def light_row(light: Any, sphere: Sphere) -> Row:
     raise UnknownLightError(f"unknown kind of light {light.kind!r}; registered: {names}")
 
 
-#: The textures of lights without pictures.
-NO_TEXTURES = pack_textures([])
+def functions_of(rows: Doubles, field: str) -> Iterator[tuple[Callable[[Doubles], Doubles], Bools]]:
+    """Yields what each kind of these lights has in a field of `LightKind`, unless that is None, and which rows, (n,)
+    bool, are of the kind."""
+    for kind in kinds_with(field):
+        own = rows[:, LIGHT_KIND] == kind.number
+        if own.any():
+            yield getattr(kind, field), own
 
 
 def powers_per_strength(rows: Doubles) -> Doubles:
     """Returns the power of lights over their strength, (n,)."""
     per_strength = np.zeros(len(rows))
-    for kind in KINDS:
-        own = rows[:, LIGHT_KIND] == kind.number
-        per_strength[own] = kind.power_per_strength(rows if own.all() else rows[own])  # a million is not copied
+    for power_per_strength, own in functions_of(rows, "power_per_strength"):
+        per_strength[own] = power_per_strength(rows if own.all() else rows[own])  # a million is not copied
     return per_strength
 
 
@@ -90,28 +98,6 @@ def powers(rows: Doubles) -> Doubles:
     """Returns the power of lights, (n, 3) W per channel."""
     power: Doubles = powers_per_strength(rows)[:, None] * rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
     return power
-
-
-def brightest_powers(rows: Doubles, power: Doubles) -> Doubles:
-    """Returns the power of lights if they were everywhere as bright as they are at most, (n, 3) W per channel.
-
-    power: what `powers` says; it is written to.
-    """
-    for kind in KINDS:
-        if kind.brightest is not None:
-            own = rows[:, LIGHT_KIND] == kind.number
-            power[own] = np.maximum(power[own], kind.brightest(rows[own]))
-    return power
-
-
-def are_met(rows: Doubles) -> Bools:
-    """Returns whether a ray that leaves the scene can meet lights, (n,) bool."""
-    met = np.zeros(len(rows), np.bool_)
-    for kind in KINDS:
-        if kind.is_met is not None:
-            own = rows[:, LIGHT_KIND] == kind.number
-            met[own] = kind.is_met(rows[own])
-    return met
 
 
 def pack_lights(rows: Doubles | list[Row], sky: Floats = NO_SKY, textures: TextureArrays = NO_TEXTURES) -> LightArrays:
@@ -126,7 +112,12 @@ def pack_lights(rows: Doubles | list[Row], sky: Floats = NO_SKY, textures: Textu
     total = float(watts.sum())
     probability = watts / total if total > 0.0 else np.zeros(len(table))
     chosen = probability > 0.0
-    per_photon = brightest_powers(table, power)[chosen] / probability[chosen, None]
+    for brightest, own in functions_of(table, "brightest"):
+        power[own] = np.maximum(power[own], brightest(table[own]))
+    per_photon = power[chosen] / probability[chosen, None]
+    are_met = np.zeros(len(table), np.bool_)  # by rays that leave the scene
+    for is_met, own in functions_of(table, "is_met"):
+        are_met[own] = is_met(table[own])
     cumulative = np.cumsum(probability)
     if total > 0.0:
         cumulative[np.flatnonzero(probability)[-1] :] = 1.0
@@ -135,9 +126,9 @@ def pack_lights(rows: Doubles | list[Row], sky: Floats = NO_SKY, textures: Textu
         probability=probability,
         cumulative=cumulative,
         power=total,
-        strongest_flux=max(float(per_photon.max(initial=0.0)), strongest_tint(sky) * total),
-        outer=np.flatnonzero(are_met(table)),
-        environment=pack_environment(sky),
+        strongest_flux=max(float(per_photon.max(initial=0.0)), strongest_tint(sky) * total if len(sky) else 0.0),
+        outer=np.flatnonzero(are_met),
+        environment=pack_environment(sky) if len(sky) else NO_ENVIRONMENT,
         textures=textures,
     )
 

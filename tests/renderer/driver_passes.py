@@ -8,7 +8,7 @@ import numpy as np
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from renderer.scene.cutouts import cutouts_of
+from renderer.scene.render_context import cutouts_of
 
 
 @contextmanager

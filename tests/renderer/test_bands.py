@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from renderer.film import bands
-from renderer.film.bands import BAND_BYTES, by_bands
+from renderer.film.exact_sum import BAND_BYTES, by_bands
 from renderer.film.film import Film
 
 #: A film of many bands, whose rows are no multiple of them.
@@ -70,4 +69,4 @@ def test_what_fails_in_a_band_is_raised() -> None:
         raise FloatingPointError("no sum")
 
     with pytest.raises(FloatingPointError, match="no sum"):
-        by_bands(fail, np.zeros((2, bands.BAND_BYTES // 8)))
+        by_bands(fail, np.zeros((2, BAND_BYTES // 8)))

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("collects_often")
 @pytest.mark.parametrize("builder", [None, *BUILDERS])
 def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
     choice = TracerChoice.chosen(Settings(device="cpu", builder=builder), None)
-    assert choice.fallen_back.builder == builder
+    assert choice.on_cpu.builder == builder
     snapshot = scenes.load("cornell").at(0.0)
     costs = {name: build_by(name, snapshot.positions, max_leaf=BLOCK).sah_cost for name in BUILDERS}
     assert len(set(costs.values())) == len(BUILDERS)

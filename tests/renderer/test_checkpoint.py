@@ -28,11 +28,11 @@ from renderer.errors import CheckpointError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
-from renderer.run.picture.pass_loop import expose
+from renderer.run.picture.make_picture import expose
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import PassLimits
-from renderer.run.resuming import checkpoint_file, checkpoints, sealed_file
-from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
+from renderer.run.resuming import checkpoints, sealed_file
+from renderer.run.resuming.checkpoints import Checkpoint, Spent
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
 
@@ -120,7 +120,7 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
 def test_a_checkpoint_of_other_settings_is_refused(
     other: tuple[str, str], interrupted: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = checkpoint_file.checkpoint_path(interrupted)
+    saved = checkpoints.checkpoint_path(interrupted)
     before = saved.read_bytes()
     assert render(interrupted, "--resume", *other) == 2
     error = capsys.readouterr().err
@@ -134,7 +134,7 @@ def test_a_checkpoint_of_other_settings_is_refused(
 def test_without_resume_it_begins_anew_and_says_so(interrupted: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert render(interrupted, "--seed", "5") == 0
     assert "is left of a render that was not finished; --resume goes on with it" in capsys.readouterr().err
-    assert not checkpoint_file.checkpoint_path(interrupted).exists()
+    assert not checkpoints.checkpoint_path(interrupted).exists()
     assert render(interrupted, "--resume") == 0
     assert "there is no" in capsys.readouterr().err
 
@@ -179,7 +179,7 @@ def test_a_device_has_no_checkpoint(
     interrupt_at(driver, 2)
     assert render(path) == 130
     assert f"passes saved in {path}\n" in capsys.readouterr().err
-    assert not checkpoint_file.checkpoint_path(path).exists()
+    assert not checkpoints.checkpoint_path(path).exists()
     assert render(path, "--resume") == 2
     assert "checkpoint and resume need output, a file beside which" in capsys.readouterr().err
 
@@ -213,8 +213,8 @@ def damaged(path: Path, how: str) -> None:
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(
     how: str, two_kept: Path, driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    newest, whole = checkpoint_file.checkpoint_path(two_kept), tmp_path / "whole.png"
-    before = checkpoint_file.path_before(newest)
+    newest, whole = checkpoints.checkpoint_path(two_kept), tmp_path / "whole.png"
+    before = checkpoints.path_before(newest)
     kept = before.read_bytes()
     damaged(newest, how)
     interrupt_at(driver, 3)
@@ -231,12 +231,12 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(
 
 
 def test_two_damaged_checkpoints_are_refused(two_kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    newest = checkpoint_file.checkpoint_path(two_kept)
-    for path in (newest, checkpoint_file.path_before(newest)):
+    newest = checkpoints.checkpoint_path(two_kept)
+    for path in (newest, checkpoints.path_before(newest)):
         damaged(path, "flipped")
     there = files(two_kept.parent)
     assert render(two_kept, "--resume") == 2
-    assert f"cannot resume: '{checkpoint_file.path_before(newest)}' is damaged" in capsys.readouterr().err
+    assert f"cannot resume: '{checkpoints.path_before(newest)}' is damaged" in capsys.readouterr().err
     assert files(two_kept.parent) == there
 
 
@@ -288,7 +288,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     numbers = np.linspace(0.1, 7.0, 24).reshape(2, 3, 4)
     sums = {"total": numbers, "second": numbers[..., :3]}
     made = Checkpoint(passes=3, spent=SPENT, sums=sums, carried={"radius2": numbers.ravel()})
-    checkpoint_file.write(path, "key of 3", made)
+    checkpoints.write(path, "key of 3", made)
     return path
 
 
@@ -297,14 +297,14 @@ def key_of(passes: int) -> str:
 
 
 def test_what_was_written_is_read(written: Path) -> None:
-    found = checkpoint_file.read(written, key_of)
+    found = checkpoints.read(written, key_of)
     assert (found.passes, found.spent) == (3, SPENT)
     numbers = np.linspace(0.1, 7.0, 24).reshape(2, 3, 4)
     assert np.array_equal(found.sums["total"], numbers)
     assert np.array_equal(found.sums["second"], numbers[..., :3])
     assert np.array_equal(found.carried["radius2"], numbers.ravel())
     with pytest.raises(CheckpointError, match="is of another scene"):
-        checkpoint_file.read(written, lambda passes: f"{passes}")
+        checkpoints.read(written, lambda passes: f"{passes}")
 
 
 @given(st.data())
@@ -322,7 +322,15 @@ def test_damaged_files_are_refused(written: Path, data: st.DataObject) -> None:
     damaged = written.with_name("damaged")
     damaged.write_bytes(content)
     with pytest.raises(CheckpointError, match="is damaged, or no checkpoint of this version"):
-        checkpoint_file.read(damaged, key_of)
+        checkpoints.read(damaged, key_of)
+
+
+def test_a_whole_file_of_an_older_version_is_refused(written: Path) -> None:
+    content = written.read_bytes()[: -sealed_file.DIGEST_BYTES].replace(b"checkpoint 2", b"checkpoint 1", 1)
+    older = written.with_name("older")
+    older.write_bytes(content + hashlib.blake2b(content, digest_size=sealed_file.DIGEST_BYTES).digest())
+    with pytest.raises(CheckpointError, match="no checkpoint of this version"):
+        checkpoints.read(older, key_of)
 
 
 def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:
@@ -377,18 +385,10 @@ def common(threads: int) -> list[str]:
 def test_what_a_signal_has_ended_goes_on_with_the_same_bits(name: str, killed: Path) -> None:
     path, whole = killed / f"{name}.png", killed / f"whole-{name}.png"
     made = ["--driver", PAIRS[name]]
-    assert checkpoint_file.checkpoint_path(path).is_file()
+    assert checkpoints.checkpoint_path(path).is_file()
     assert run("render", *common(1), *made, "-o", path, "--resume") == 0
     assert run("render", *common(2), *made, "-o", whole) == 0
     for suffix in (".png", ".npy"):
         assert path.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
-    assert not checkpoint_file.checkpoint_path(path).exists()
-    assert not checkpoint_file.path_before(checkpoint_file.checkpoint_path(path)).exists()
-
-
-def test_a_whole_file_of_an_older_version_is_refused(written: Path) -> None:
-    content = written.read_bytes()[: -sealed_file.DIGEST_BYTES].replace(b"checkpoint 2", b"checkpoint 1", 1)
-    older = written.with_name("older")
-    older.write_bytes(content + hashlib.blake2b(content, digest_size=sealed_file.DIGEST_BYTES).digest())
-    with pytest.raises(CheckpointError, match="no checkpoint of this version"):
-        checkpoint_file.read(older, key_of)
+    assert not checkpoints.checkpoint_path(path).exists()
+    assert not checkpoints.path_before(checkpoints.checkpoint_path(path)).exists()

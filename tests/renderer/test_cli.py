@@ -428,7 +428,7 @@ def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
             signal.raise_signal(signal.SIGTERM)
         raise ImportError("PyCapsule_Import could not import module")
 
-    monkeypatch.setattr("scenes.load", load)
+    monkeypatch.setattr("scenes.loading.load", load)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 143
     assert capsys.readouterr().err == "tracecore: interrupted\n"
     monkeypatch.setattr(signal, "raise_signal", lambda number: None)

@@ -13,8 +13,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.run.plan import Plan
 from renderer.run.resuming.frame_key import frame_key
-from renderer.scene.cutouts import cutouts_of
-from renderer.scene.render_context import TracerChoice, context_of
+from renderer.scene.render_context import TracerChoice, context_of, cutouts_of
 from renderer.settings.picture import Settings
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture

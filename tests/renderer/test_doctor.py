@@ -102,7 +102,7 @@ def test_missing_package_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracecore.compilation import cache_folder as compiled
+    from tracecore.compilation import private_folder as compiled
     from tracecore.compilation.private_folder import PrivateFolder
 
     monkeypatch.setattr(compiled, "cache_root", lambda: tmp_path / "wanted")

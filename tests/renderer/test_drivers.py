@@ -22,7 +22,6 @@ from renderer.scene.packed_scene import pack_camera, pack_scene, surface_area
 from renderer.scene.render_context import SceneView
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
-from tracecore.workers.pool import WorkerPool
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
@@ -437,6 +436,15 @@ def test_rays_are_counted_by_purpose(driver, expected):
         assert made.tracer.statistics().rays - pilot == rays.total
 
 
+def test_seconds_of_tracing_are_those_of_the_pool():
+    with opened(lamp_in_box(), "path", max_bounces=1) as made:
+        made.render_pass(0)
+        work, counters = made.work, made._pool.counters()
+        assert work.trace_seconds == counters["trace_seconds"] > 0.0
+        assert (work.wait_seconds, work.bytes_up, work.bytes_down) == (0.0, 32 * work.rays.total, 16 * work.rays.total)
+        assert work.shade_seconds == counters["shade_seconds"] > 0.0
+
+
 def test_what_threads_do_adds_up_to_their_time(monkeypatch):
     """Maps are made slow, so that the time for them shows."""
     built = pass_photons.sorted_map
@@ -496,16 +504,6 @@ def test_rays_are_counted_once_whoever_joins():
                 pass
             counts.add((made.work.rays.camera, made.work.rays.shadow, made.work.rays.bounce))
     assert len(counts) == 1
-
-
-def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
-    monkeypatch.setattr(WorkerPool, "trace_seconds", 3.0)
-    with opened(lamp_in_box(), "path", max_bounces=1) as made:
-        made.render_pass(0)
-        work = made.work
-        assert work.trace_seconds == 3.0
-        assert (work.wait_seconds, work.bytes_up, work.bytes_down) == (0.0, 32 * work.rays.total, 16 * work.rays.total)
-        assert work.shade_seconds == made._pool.shade_seconds > 0.0
 
 
 def test_photons_suit_the_picture_unless_their_number_is_given():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import renderer
-from tracecore.compilation.cache_folder import CODE_SUFFIX, cache_folder
+from tracecore.compilation.private_folder import CODE_SUFFIX, cache_folder
 
 #: Names of functions in the tables of object files, with what Numba and systems put before and after them.
 CALLS = re.compile(

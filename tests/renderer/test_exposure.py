@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from renderer.film.exposure import MOST_WHITE, metered
-from renderer.film.tone_mapping import ToneMapping
+from renderer.film.tone_mapping import MOST_WHITE, ToneMapping, metered
 
 
 def picture(*values: float) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 from driver_passes import deviation, independent_pictures, passes, sidak_bound, z_scores
 from small_scenes import flat_snapshot, quad, sphere
 
-from renderer.scene import lamps
+from renderer.scene import light_records as lamps
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material

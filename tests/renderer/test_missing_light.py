@@ -11,8 +11,8 @@ import tracecore
 from renderer import cli
 from renderer.drivers.driver import RayCounts, Work
 from renderer.photons.counts import PhotonCounts
-from renderer.run.picture.missing_light import missing_light
 from renderer.run.picture.picture_files import statistics_path
+from renderer.run.picture.picture_record import missing_light
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Material
 

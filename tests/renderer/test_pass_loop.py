@@ -17,9 +17,8 @@ import pytest
 from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
-from renderer.run.picture import pass_loop
-from renderer.run.picture.pass_loop import Saving, expose, expose_and_save
-from renderer.run.picture.progress import Told
+from renderer.run.picture import make_picture
+from renderer.run.picture.make_picture import Saving, Told, expose, expose_and_save
 from renderer.run.plan import PassLimits
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -76,7 +75,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(pass_loop.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(make_picture.time, "perf_counter", lambda: self.now)
 
     def tick(self, seconds: float) -> None:
         self.now += seconds

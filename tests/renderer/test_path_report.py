@@ -16,7 +16,7 @@ from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.path_report import PathTrace, trace_path
 from renderer.run.render_call import opened
 from renderer.run.resolve import plan_picture
-from renderer.settings.path_name import PathName, read_path_name
+from renderer.settings.kinds import PathName, read_path_name
 from renderer.settings.picture import Settings
 from scenes.model import Material, Snapshot
 
@@ -121,6 +121,7 @@ def test_a_crop_changes_no_path() -> None:
 
 def test_the_command_prints_a_path_and_writes_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = f"render cornell --driver path --device cpu --size 16x12 --debug-path 3,1,8:6 -o {tmp_path}/a.png"
+    words += " --shading gpu"  # of the same bits; threads tell the path
     assert cli.main(words.split()) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "seed 3, pass 1, pixel 8:6 of cornell, driver path"

@@ -44,7 +44,7 @@ from scenes import memory
 from scenes.files import source_file
 from scenes.files import written_file
 from tracecore import cores
-from tracecore.compilation import cache_folder, cached
+from tracecore.compilation import cached, private_folder
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.workers.pool import signals_held
 folder = Path(sys.argv[1])
@@ -61,7 +61,7 @@ told = {
     "own": memory.own_bytes(),
     "cores": cores.usable_cores() > 0,
     "private": [own.read_checked("code").decode(), own.names(), own.has("none")],
-    "root": cache_folder._temporary_root().name,
+    "root": private_folder._temporary_root().name,
     "words": len(new_words(4096)),
 }
 memory.ALL_MEMORY = folder / "none"

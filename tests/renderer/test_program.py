@@ -14,8 +14,7 @@ import pytest
 from renderer import __main__, cli
 from renderer.run.resolve import plan_picture
 from renderer.settings.picture import Settings
-from renderer.settings.threads import THREADS_PER_CORE, bounded_threads
-from tracecore.cores import usable_cores
+from tracecore.cores import THREADS_PER_CORE, bounded_threads, usable_cores
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +85,7 @@ def test_what_goes_to_a_closed_stream_goes_nowhere(names: tuple[str, ...], monke
 )
 def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr("scenes.load", lambda name, **_: os.kill(os.getpid(), number))
+    monkeypatch.setattr("scenes.loading.load", lambda name, **_: os.kill(os.getpid(), number))
     assert cli.main(["scene", "info", "cornell"]) == status
 
 
@@ -107,7 +106,7 @@ def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest
         finally:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("scenes.load", close)
+    monkeypatch.setattr("scenes.loading.load", close)
     assert cli.main(["scene", "info", "cornell"]) == 129
 
 

@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 from renderer.cli import make_parser
-from renderer.commands.settings_options import asked_for
+from renderer.commands.arguments import asked_for
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
 from renderer.settings.settings_file import KINDS, read_settings, settings_text

@@ -9,7 +9,7 @@ from PIL import Image
 from renderer.cli import main
 from renderer.drivers.path import PathDriver
 from renderer.errors import RenderError
-from renderer.run.picture import pass_loop
+from renderer.run.picture import make_picture
 
 
 def test_a_picture_goes_to_standard_output_alone(tmp_path, monkeypatch, capfdbinary):
@@ -28,13 +28,13 @@ def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
     """The picture is named as it was asked for, and all of it is out before it is told to be saved."""
     monkeypatch.chdir(tmp_path)
     words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu"]
-    tell_end, there = pass_loop.tell_end, list[bytes]()
+    tell_end, there = make_picture.tell_end, list[bytes]()
 
     def observed(*told: object, **more: object) -> None:
         there.append(capfdbinary.readouterr().out)
         tell_end(*told, **more)
 
-    monkeypatch.setattr(pass_loop, "tell_end", observed)
+    monkeypatch.setattr(make_picture, "tell_end", observed)
     assert main([*words, "--progress=json", "-o", "-"]) == 0
     (picture,) = there
     assert picture.startswith(b"\x89PNG")

@@ -12,7 +12,7 @@ import pytest
 from data_files import data_text
 
 from renderer.drivers.driver import RayCounts, RenderSettings, Work
-from renderer.film.samples import SampleCounts
+from renderer.film.film import SampleCounts
 from renderer.photons.counts import PhotonCounts
 from renderer.run import statistics
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, MeasuredRun, limited_by

@@ -21,8 +21,7 @@ from renderer.bench.tuning import Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
 from renderer.commands import diagnosis
 from renderer.scene import tuned_kernels
-from renderer.scene.chosen_kernel import chosen_kernel
-from renderer.scene.render_context import TracerChoice, context_of
+from renderer.scene.render_context import TracerChoice, chosen_kernel, context_of
 from renderer.scene.tuned_kernels import TunedGpu, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer

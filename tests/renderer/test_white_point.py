@@ -7,8 +7,7 @@ import scenes
 from renderer import Settings
 from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError
-from renderer.film.tone_mapping import ToneMapping, adapted
-from renderer.film.white_point import adaptation, chromaticity_of
+from renderer.film.tone_mapping import ToneMapping, adaptation, adapted, chromaticity_of
 from renderer.run.plan import Plan
 from scenes.colors.spectra import RGB_OF_XYZ
 

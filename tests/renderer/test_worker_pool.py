@@ -95,8 +95,7 @@ def test_hits_come_back_in_place_and_are_counted(pool):
         np.testing.assert_allclose(run_shots(pool, 50), expected, rtol=1e-6)
         assert pool.rays == turn * 49 * 50 // 2
     assert sum(int(worker.port.counters[PORT_BATCHES]) for worker in pool.workers) == 2 * 49
-    assert pool.trace_seconds > 0.0
-    assert pool.shade_seconds > 0.0
+    assert min(pool.counters()["trace_seconds"], pool.counters()["shade_seconds"]) > 0.0
 
 
 def test_a_lane_of_several_slots_waits_for_all(pool):

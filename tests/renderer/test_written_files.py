@@ -39,19 +39,18 @@ from renderer.run import statistics, timeline
 from renderer.run.picture import picture_files
 from renderer.run.picture.picture_files import PictureFiles, asked, files_of, statistics_path
 from renderer.run.picture.picture_record import PictureRecord
-from renderer.run.resuming import checkpoint_file
-from renderer.run.resuming.checkpoint_file import Checkpoint, Spent
-from renderer.run.resuming.checkpoints import Checkpoints
+from renderer.run.resuming import checkpoints
+from renderer.run.resuming.checkpoints import Checkpoint, Checkpoints, Spent
 from renderer.run.sequence.finished_frames import finished_frame, write_finished
 from renderer.scene.render_context import READ, WRITTEN, load_for
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes import load
+from scenes.document import Scene
 from scenes.errors import SceneError
 from scenes.export import WRITERS, export
 from scenes.files.marks import is_own
 from scenes.files.written_file import WriteError
-from scenes.scene import Scene
 
 resource = pytest.importorskip("resource", reason="no limits on files here")
 
@@ -104,9 +103,7 @@ WRITES: dict[str, Callable[[Path], object]] = {
     "figures.json": lambda path: statistics.write(path, {"software": SOFTWARE, "key": "x" * 9999}),
     "bench.json": lambda path: write_figures(path, ABOUT, {"key": "x" * 9999}),
     "page.html": lambda path: write_whole(path, picture_report.page([], ABOUT, DRAWING).encode()),
-    "a.checkpoint": lambda path: checkpoint_file.write(
-        path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})
-    ),
+    "a.checkpoint": lambda path: checkpoints.write(path, "", Checkpoint(passes=1, spent=Spent(), sums={}, carried={})),
     "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
     "dispatch.png": lambda path: write_whole(path, plot.plot_dispatch(cast(Any, ROWS), "", ".png")),
     "error.png": lambda path: write_whole(path, plot.plot_errors(ERRORS, "", ".png")),

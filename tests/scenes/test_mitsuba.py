@@ -9,10 +9,10 @@ from data_files import data_text
 from PIL import Image
 
 from scenes import SceneFileError, mitsuba
+from scenes.document import Scene
 from scenes.lights import DistantLight, SpotLight
 from scenes.materials.metals import METALS
 from scenes.meshes.geometry import double_area_normals
-from scenes.scene import Scene
 
 CORNELL_3 = data_text("mitsuba/cornell-3.xml")
 SPELLINGS = {

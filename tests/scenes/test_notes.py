@@ -8,10 +8,8 @@ from gltf_file import TRIANGLE, GltfBuilder
 
 import scenes
 from renderer import cli
-from scenes.document import Document
-from scenes.errors import MAX_PROBLEM_LINES, SceneFileError, SceneProblemsError
-from scenes.notes import MAX_NOTES, Notes
-from scenes.scene import Scene
+from scenes.document import Document, Scene
+from scenes.errors import MAX_NOTES, MAX_PROBLEM_LINES, Notes, SceneFileError, SceneProblemsError
 
 
 def test_very_many_notes_are_counted():

@@ -8,9 +8,9 @@ import pytest
 
 import renderer
 from scenes.colors.srgb import decoded
+from scenes.document import Scene
 from scenes.meshes.geometry import areas, double_area_normals
 from scenes.model import Camera, Snapshot
-from scenes.scene import Scene
 from scenes.shipped import street
 from scenes.shipped.street import city
 from scenes.shipped.street.facades import FACADES
@@ -49,9 +49,6 @@ def test_walls_look_outward_and_roofs_up(start):
         assert (np.sum(double_area_normals(corners) * outward, axis=-1) > 0.0).all()
     for material in (city.ROOF, city.ROAD, city.CROSSING, city.PLAIN):
         assert (double_area_normals(start.positions[start.material_ids == material])[:, 1] > 0.0).all()
-
-
-# --- motion -----------------------------------------------------------------------------------------------------------
 
 
 # --- light ------------------------------------------------------------------------------------------------------------

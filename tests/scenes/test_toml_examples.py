@@ -16,8 +16,8 @@ from scenes.keys.tables import Table, Triple
 from scenes.keys.values import Key
 from scenes.materials.metals import METALS
 from scenes.toml_scene import read
+from scenes.toml_scene.keys.materials import own_tables
 from scenes.toml_scene.manual import TABLES
-from scenes.toml_scene.own_keys import own_tables
 from scenes.toml_scene.writer import toml
 
 RED = "materials.red = {}\nmaterials.blue = {}\n"

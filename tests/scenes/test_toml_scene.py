@@ -26,8 +26,7 @@ from scenes.model import PICTURES, Material
 from scenes.motion.tracks import VectorTrack
 from scenes.toml_scene import read
 from scenes.toml_scene.keys.file import SKY
-from scenes.toml_scene.keys.objects import OBJECT
-from scenes.toml_scene.keys.shapes import SHAPES
+from scenes.toml_scene.keys.objects import OBJECT, SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
 

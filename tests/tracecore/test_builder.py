@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.bvh import binned_sah, few_triangles, lbvh, ploc, sweep_sah
+from tracecore.bvh import binned_sah, boxes, lbvh, ploc, sweep_sah
 from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _tests_by_count, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
@@ -163,7 +163,7 @@ def area_times_tests(sides: list[Floats]) -> float:
     return sum(len(side) * half_area(side) for side in sides)
 
 
-@pytest.mark.parametrize("count", range(2, few_triangles.FEW + 1))
+@pytest.mark.parametrize("count", range(2, boxes.FEW + 1))
 def test_few_triangles_are_split_where_that_is_cheapest(count: int) -> None:
     for seed in range(10):
         triangles = soup(count, seed=seed)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from test_units import RUN, Place
 
-from tracecore.compilation import cache_folder as cache
-from tracecore.compilation.cache_folder import cache_folder
-from tracecore.compilation.private_folder import PrivateFolder, UnsafeFolderError
+from tracecore.compilation import private_folder as cache
+from tracecore.compilation.private_folder import PrivateFolder, UnsafeFolderError, cache_folder
 
 users_only = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
 

@@ -17,7 +17,7 @@ from tracecore.bvh import tree_cache
 from tracecore.bvh.builders import build_by
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.compilation import cache_folder
+from tracecore.compilation import private_folder
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.errors import VariableError
 from tracecore.rays import Floats
@@ -258,11 +258,17 @@ def test_a_file_of_no_tree_is_not_used(name: str, folder: Path, caplog: pytest.L
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
 def test_no_tree_is_read_from_where_others_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
+    monkeypatch.setattr(private_folder, "_temporary_root", lambda: folder.parent)
     tree_of()
     assert tree_of().is_cached
     folder.chmod(0o777)
     assert not tree_of().is_cached
+
+
+def test_without_a_folder_trees_are_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.parent.write_text("a file")
+    monkeypatch.setattr(private_folder, "_temporary_root", lambda: folder.parent)
+    assert [tree_of().is_cached for _ in range(2)] == [False, False]
 
 
 def test_a_full_disk_is_no_error(folder: Path) -> None:
@@ -302,9 +308,3 @@ def test_many_at_once_do_not_clash(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert any(tree.is_cached for tree in trees)
     left = [path.suffix for path in kept_files(folder)]  # two that make room at a time may take each other's file away
     assert left in ([], [tree_cache.SUFFIX])
-
-
-def test_without_a_folder_trees_are_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.parent.write_text("a file")
-    monkeypatch.setattr(cache_folder, "_temporary_root", lambda: folder.parent)
-    assert [tree_of().is_cached for _ in range(2)] == [False, False]

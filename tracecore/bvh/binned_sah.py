@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, put
-from tracecore.bvh.few_triangles import FEW, cheapest_split
+from tracecore.bvh.boxes import BOX_BYTES, FEW, UPPER_OFFSET, boxes_of, cheapest_split, grow, half_area, put
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (

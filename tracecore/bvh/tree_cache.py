@@ -2,7 +2,7 @@
 
 A tree is found by a checksum of the triangles, of how it is built, and of the sources that build it. What is read is
 checked: a file that is damaged, cut off or of something else is as if it were not there. The folder is private
-(`tracecore.compilation.cache_folder`). Files appear there whole, by a new name, so that processes need no locks.
+(`tracecore.compilation.private_folder`). Files appear there whole, by a new name, so that processes need no locks.
 """
 
 import hashlib
@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.wide import leaf_ranges
-from tracecore.compilation.cache_folder import private_folder, source_hash
-from tracecore.compilation.private_folder import UNFINISHED, PrivateFolder
+from tracecore.compilation.private_folder import UNFINISHED, PrivateFolder, private_folder, source_hash
 from tracecore.environment import number
 from tracecore.rays import Floats
 

@@ -1,29 +1,34 @@
 """Compiles Python to machine code through Numba, with a cache on disk that notices every change.
 
 Numba's own cache looks at the file of the compiled function alone and so keeps stale code when a function that it calls
-changes. Here the folder has a hash over all compiled sources in its name (`tracecore.compilation.cache_folder`), and a
-file that is damaged is made anew (`tracecore.compilation.cache_file`).
+changes. Here the folder has a hash over all compiled sources in its name (`tracecore.compilation.private_folder`), and
+a file of machine code that is damaged or cannot be written is as if it were not there.
 """
 
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
+import functools
+import hashlib
+import linecache
 import os
+import pickle
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar
 
+import llvmlite.binding
 from numba.core import event as events
+from numba.core.errors import NumbaWarning
 
 from tracecore.collector import collector_paused
-from tracecore.compilation.cache_file import CodeCache
-from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.merging import Merged, MergedFunction
-from tracecore.compilation.numba_inside import ARRAY_MATH, global_compiler_lock
-from tracecore.compilation.private_folder import PrivateFolder
+from tracecore.compilation.numba_inside import ARRAY_MATH, CompileResult, NullCache, dumps, global_compiler_lock, rtsys
+from tracecore.compilation.private_folder import CODE_SUFFIX, PrivateFolder, cache_folder
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
 from tracecore.compilation.watching import made, making, reached
@@ -34,6 +39,9 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 Kept = TypeVar("Kept", bound="Cached")
+
+#: Where in what Numba keeps of a function its code is, and its source with types.
+CODE, ANNOTATION = 0, 6
 
 
 class Cached(MergedFunction):
@@ -76,7 +84,7 @@ class Cached(MergedFunction):
 
     def has_any_code(self) -> bool:
         """Returns whether there is code of it on disk, for whatever arguments."""
-        return self._cache.has_any_entry()
+        return any(name.startswith(self._cache.prefix) for name in self._folder.names())
 
     def load(self) -> None:
         """Loads what code of it there is on disk, for whatever arguments, so that the first call need not: once
@@ -185,3 +193,110 @@ def keep_on_disk(function: Kept) -> Kept:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a part of the compiled functions that call it; it is merged into them."""
     return Merged(function, is_inlined=True)
+
+
+def reduced(compiled: Any) -> tuple[Any, ...]:
+    """Returns what is kept of compiled code: the machine code alone. Numba would also keep what it was made of, for
+    callers that are to be merged with it: here these are merged with its part (`tracecore.compilation.merging`).
+    Reading it takes as long as reading the rest.
+    """
+    kept = list(compiled._reduce())
+    name, kind, (machine_code, _) = kept[CODE]
+    entries = {compiled.fndesc.llvm_func_name, compiled.fndesc.llvm_cpython_wrapper_name}
+    defined = entries.intersection(function.name for function in compiled.library.get_defined_functions())
+    kept[CODE], kept[ANNOTATION] = (name, kind, (machine_code, stand_in(sorted(defined)))), ""
+    return tuple(kept)
+
+
+def stand_in(names: Sequence[str]) -> bytes:
+    """Returns LLVM's bitcode of a module by which Numba knows that there are functions of these names, whatever they
+    do.
+    """
+    text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
+    bitcode: bytes = llvmlite.binding.parse_assembly(text).as_bitcode()
+    return bitcode
+
+
+class CodeCache(NullCache):
+    """Keeps the code of one function: a file for each signature, with a checksum. Names tell for which function, for
+    which source and processor, and for which signature, so that no index is needed.
+
+    folder: where the files are.
+    prefix: of the names of all files of the function.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: PrivateFolder) -> None:
+        self._function, self._folder = function, folder
+        self._read: dict[str, tuple[Any, Any]] = {}
+        name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        self.prefix = f"{name}-{function.__code__.co_firstlineno}."
+
+    @property
+    def cache_path(self) -> str:
+        """Returns the path of the folder. Numba shows it."""
+        return str(self._folder.path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the code for a signature, or None where there is none that can be read.
+
+        Numba would first have its context learn how everything is compiled, which takes a quarter of a second. Machine
+        code needs the symbols of Numba's runtime alone.
+        """
+        try:
+            rtsys.initialize(target_context)
+            found, kept = self._content(self._name(sig, target_context.codegen()))
+            return CompileResult._rebuild(target_context, *kept) if found == sig else None
+        except Exception:  # whatever bytes are read as a pickle may raise anything
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Writes the code for a signature, if it can be written; else the next run compiles again."""
+        if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
+            warnings.warn(f"{self.prefix} cannot be kept: it has addresses of this process", NumbaWarning, 2)
+            return
+        with suppress(OSError):
+            self._folder.write_checked(self._name(sig, data.codegen), dumps((sig, reduced(data))))
+
+    def has_entry(self, sig: Any, target_context: Any) -> bool:
+        """Returns whether there is a file for a signature."""
+        return self._folder.has(self._name(sig, target_context.codegen()))
+
+    def signatures(self, target_context: Any) -> Iterator[Any]:
+        """Yields the signatures of all files that can be read. What was read is there for `load_overload` too."""
+        prefix = self._machine_prefix(target_context.codegen())
+        for name in self._folder.names():
+            if name.startswith(prefix):
+                try:
+                    sig, kept = self._content(name)
+                except Exception:  # as above
+                    continue
+                self._read = {name: (sig, kept)}
+                yield sig
+                self._read = {}
+
+    def _content(self, name: str) -> tuple[Any, Any]:
+        """Returns the signature in a file, and what is kept of its code."""
+        content: tuple[Any, Any] | None = self._read.get(name)
+        return content or pickle.loads(self._folder.read_checked(name))
+
+    def _name(self, sig: Any, codegen: Any) -> str:
+        return f"{self._machine_prefix(codegen)}{_hash(str(sig))}{CODE_SUFFIX}"
+
+    def _machine_prefix(self, codegen: Any) -> str:
+        """Returns how names of files begin that are for this machine, and for the source as it is."""
+        code, cells = self._function.__code__, self._function.__closure__ or ()
+        around = dumps(tuple(cell.cell_contents for cell in cells)) if cells else b""
+        return f"{self.prefix}{_hash(str(codegen.magic_tuple()), _source(code.co_filename), code.co_code, around)}."
+
+
+@functools.cache
+def _source(path: str) -> str:
+    """Returns a hash of a source."""
+    return _hash("".join(linecache.getlines(path)))
+
+
+def _hash(*parts: str | bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part.encode() if isinstance(part, str) else part).digest())
+    return digest.hexdigest()[:32]

@@ -9,7 +9,7 @@ or calls; `_reduce` and `_rebuild` of a `CompileResult`, by which it is kept on 
 an object for that compiled code calls.
 """
 
-# What is compiled comes back from files; the cache of Numba has an index, and no checksums (`cache_file`).
+# What is compiled comes back from files; the cache of Numba has an index, and no checksums (`cached`).
 from numba.core.caching import NullCache
 
 # Numba compiles to a library of code: ours is merged with its caller's (`merging`).
@@ -24,10 +24,10 @@ from numba.core.compiler_lock import global_compiler_lock
 # A function that Python calls, whose type in compiled code is another function (`merging`).
 from numba.core.registry import CPUDispatcher
 
-# Code that comes from a file before anything was compiled needs the symbols of the runtime (`cache_file`).
+# Code that comes from a file before anything was compiled needs the symbols of the runtime (`cached`).
 from numba.core.runtime.nrt import rtsys
 
-# Types and constants are pickled as Numba pickles them, closures too (`cache_file`, `side_by_side`).
+# Types and constants are pickled as Numba pickles them, closures too (`cached`, `side_by_side`).
 from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 
@@ -42,7 +42,7 @@ from numba.core.typing.templates import (
     signature,
 )
 
-# Brings the secrets by which Python hashes, as symbols that code from a file may name (`cache_file`).
+# Brings the secrets by which Python hashes, as symbols that code from a file may name (`cached`).
 from numba.cpython import hashing
 
 #: A module of Numba's that looks for the linear algebra of SciPy when it is imported (`cached`).

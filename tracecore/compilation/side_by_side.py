@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pickle import loads
 
-from tracecore.child_process import start_python
 from tracecore.compilation.numba_inside import dumps, global_compiler_lock
 from tracecore.compilation.unit_calls import Call
 from tracecore.cores import usable_cores
@@ -36,6 +35,8 @@ def prepare(calls: Sequence[Call]) -> None:
     """
     _postponed.update(one for one in calls if one.unit.need not in (None, *_needs))
     left = [one for one in calls if not one.is_ready() and one not in _postponed]
+    if not left:
+        return
     with helped([one for one in left if not one.is_on_disk()]):
         for one in busy_last(left):
             one.prepare()
@@ -101,6 +102,8 @@ def beside(programs: Sequence[tuple[str, bytes]]) -> Iterator[None]:
 
 def start(program: str, text: bytes) -> "subprocess.Popen[bytes]":
     """Starts a program in Python that compiles, with a standard input, by itself. Returns its process."""
+    from tracecore.child_process import start_python
+
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process: subprocess.Popen[bytes] = start_python(["-c", program], {PROCESSES: "1"}, **streams)
     assert process.stdin is not None

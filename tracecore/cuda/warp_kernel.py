@@ -48,8 +48,8 @@ class WarpKernel:
 
 def kept_machine_code(device: CudaDevice, function: Callable[..., Any], argument: Any, made_of: Parts) -> bytes:
     """Returns machine code of a function, from disk where it was compiled before."""
-    from tracecore.compilation.cache_folder import cache_folder
     from tracecore.compilation.gpu_code import ptx_of, warp_code
+    from tracecore.compilation.private_folder import cache_folder
 
     called = [(which, unit.py_func.__name__, *map(str, arguments)) for which, unit, arguments in made_of.loops]
     parts = (str(argument), called, sorted(made_of.needs))

@@ -16,8 +16,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.compilation.cache_folder import cache_folder
-from tracecore.compilation.private_folder import PrivateFolder
+from tracecore.compilation.private_folder import PrivateFolder, cache_folder
 from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.program import Program

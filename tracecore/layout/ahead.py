@@ -1,15 +1,34 @@
-"""What is packed of a tree before a tracer is opened with it: another thread does so while a frame before is traced."""
+"""What is made of something before it is asked for: another thread packs a tree, or a scene, while the frame before is
+traced.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-from tracecore.ahead import Ahead
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
 T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """Holds values by the objects that they are made of: each is taken once, and dropped with its object."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, T] = {}
+
+    def leave(self, source: object, value: T) -> None:
+        """Leaves what was made of an object."""
+        self._made[id(source)] = value
+        weakref.finalize(source, self._made.pop, id(source), None)
+
+    def take(self, source: object) -> T | None:
+        """Returns what was made of an object, if anything was and nobody has taken it yet."""
+        return self._made.pop(id(source), None)
+
 
 #: Of trees: the function that packed each, and what it made.
 _ahead: Ahead[tuple[Callable[..., Any], Any]] = Ahead()

@@ -18,11 +18,10 @@ from tracecore.bvh.wide import EMPTY, WideTree, stack_need
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.boxes import MOST, pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.occlusion_order import sort_children, surface_before
 from tracecore.layout.packed_triangle import pack_triangles
-from tracecore.layout.source import children_of
+from tracecore.layout.source import MOST, children_of, pad_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of

@@ -12,9 +12,8 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
-from tracecore.layout.boxes import pad_of
 from tracecore.layout.occlusion_order import sort_children
-from tracecore.layout.source import children_of, source_of
+from tracecore.layout.source import children_of, pad_of, source_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of

@@ -18,10 +18,9 @@ from tracecore.bvh.wide import EMPTY, WideTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
-from tracecore.layout.boxes import pad_of
 from tracecore.layout.device_layout import DeviceLayout, PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE, rows_of, write_triangle
-from tracecore.layout.source import children_of
+from tracecore.layout.source import children_of, pad_of
 from tracecore.rays import Floats
 from tracecore.threads import Piece, in_pieces
 from tracecore.triangles import extent_of

@@ -399,61 +399,30 @@ class WorkerPool:
         """Rays traced so far."""
         return sum(self._counted(PORT_RAYS))
 
-    @property
-    def trace_seconds(self) -> float:
-        """Wall time spent in tracing or waiting for it, the mean over the threads."""
-        return self._mean_seconds(PORT_TRACED) + self.wait_seconds
+    def counters(self) -> dict[str, float]:
+        """Returns what the threads have spent so far, by COUNTER_NAMES: seconds of wall time, their mean over the
+        threads, and bytes of rays and hits as a device has to read and write them.
 
-    @property
-    def wait_seconds(self) -> float:
-        """Wall time spent in waiting for hits, the mean over the threads; 0 where they trace themselves."""
-        return self._mean_seconds(PORT_WAITED)
-
-    @property
-    def shade_seconds(self) -> float:
-        """Wall time spent in the loops' own work, the mean over the threads."""
-        return self._mean_seconds(PORT_SHADED)
-
-    @property
-    def map_seconds(self) -> float:
-        """Wall time spent in putting photons into maps, the mean over the threads."""
-        return self._mean_noted(MAP)
-
-    @property
-    def idle_seconds(self) -> float:
-        """Wall time in which threads had nothing to do amid tasks, their mean."""
-        return self._mean_noted(IDLE)
-
-    @property
-    def python_seconds(self) -> float:
-        """Wall time of tasks that is nothing of the above, the mean over the threads: what Python takes."""
-        known = self.trace_seconds + self.shade_seconds + self.map_seconds + self.idle_seconds
-        return max(self.task_seconds - known, 0.0)
-
-    @property
-    def task_seconds(self) -> float:
-        """Wall time that threads were at tasks, their mean."""
-        return float(np.mean([worker.task_seconds for worker in self.workers])) if self.workers else 0.0
-
-    def _mean_noted(self, name: str) -> float:
-        return float(np.mean([worker.seconds[name] for worker in self.workers])) if self.workers else 0.0
-
-    def _mean_seconds(self, counter: int) -> float:
-        return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
-
-    @property
-    def bytes_up(self) -> int:
-        """Bytes of rays, as a device has to read them."""
-        return sum(self._counted(PORT_BYTES_UP))
-
-    @property
-    def bytes_down(self) -> int:
-        """Bytes of hits, as a device has to write them."""
-        return sum(self._counted(PORT_BYTES_DOWN))
-
-    def counters(self) -> dict[str, Any]:
-        """Returns the seconds and bytes above, by name."""
-        return {name: getattr(self, name) for name in COUNTER_NAMES}
+        Tracing contains waiting for hits, which is 0 where threads trace themselves; shading is the loops' own work,
+        and Python takes what is left of the time that threads were at tasks.
+        """
+        if not self.workers:
+            return dict.fromkeys(COUNTER_NAMES, 0)
+        traced, waited, shaded = (
+            1e-9 * float(np.mean(self._counted(one))) for one in (PORT_TRACED, PORT_WAITED, PORT_SHADED)
+        )
+        mapped, idle = (float(np.mean([worker.seconds[name] for worker in self.workers])) for name in (MAP, IDLE))
+        at_tasks = float(np.mean([worker.task_seconds for worker in self.workers]))
+        return {
+            "trace_seconds": traced + waited,
+            "wait_seconds": waited,
+            "shade_seconds": shaded,
+            "map_seconds": mapped,
+            "idle_seconds": idle,
+            "python_seconds": max(at_tasks - (traced + waited + shaded + mapped + idle), 0.0),
+            "bytes_up": sum(self._counted(PORT_BYTES_UP)),
+            "bytes_down": sum(self._counted(PORT_BYTES_DOWN)),
+        }
 
     def logs(self) -> list[Log]:
         """Returns what each thread did when."""

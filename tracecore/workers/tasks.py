@@ -5,6 +5,10 @@ cut into shares to keep all cores at work, and what it makes stays in the cache 
 workers, or memory allows no more of them at once, the workers that are left over join the loops of those under way.
 Results come in the order of the indices, whoever made them.
 
+Arrays that tasks make again and again, such as the picture of a pass, are lent memory that was written to before, which
+goes back as soon as nobody looks at it any more: fresh memory costs a page fault for each 4 KB when it is first written
+to, and in a virtual machine maybe one of the host too.
+
 A task may need what the one before it makes: it does first what needs nothing of it, then waits for it
 (`Team.await_before`), and meanwhile its leader joins the loops of the tasks before.
 
@@ -14,16 +18,16 @@ that wakes needs the interpreter, which has one at a time.
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tracecore.threads import run_in_thread
-from tracecore.workers.lending import lent
 from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
 
 T = TypeVar("T")
@@ -402,3 +406,21 @@ def in_order(
     gives up what is under way.
     """
     yield from Tasks(pool, task, first, may_begin, room).results()
+
+
+class _Loan:
+    """Is what all views of lent memory refer to, so that it ends with the last of them."""
+
+    def __init__(self, memory: npt.NDArray[Any]) -> None:
+        self.__array_interface__ = memory.__array_interface__
+
+
+def lent(memory: npt.NDArray[Any], give_back: Callable[[npt.NDArray[Any]], None]) -> npt.NDArray[Any]:
+    """Returns an array with the memory of another one.
+
+    give_back: called with the other one once the array and all views of it are gone, in whichever thread drops the
+    last of them.
+    """
+    loan = _Loan(memory)
+    weakref.finalize(loan, give_back, memory).atexit = False
+    return np.asarray(loan)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from renderer.fleet.seats import Seat
     from renderer.run.members.sent_tree import SentTree
     from renderer.settings.picture import Settings
+    from scenes.document import Scene
     from scenes.model import Snapshot
-    from scenes.scene import Scene
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,14 +10,10 @@ from scenes.model import Snapshot
 from tracecore.rays import HIT, MISS, as_records, make_rays
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Work
     from renderer.scene.render_context import RenderContext
 
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-#: Hardly a photon arrives where those that lights send out meet fewer surfaces than this share of their number.
-FEW = 0.01
 
 #: Columns and rows of the grid of rays that look where the camera sees something.
 GRID = (16, 12)
@@ -47,23 +43,6 @@ class SeenSource(NamedTuple):
     name: str
     offsets: Doubles
     shines: Bools
-
-
-def missing_light(context: "RenderContext", work: "Work", *, is_black: bool) -> str:
-    """Returns one line on what is wrong with the light of a picture, or nothing.
-
-    context: the scene, and an open tracer of it.
-    work: rays and photons that the picture took.
-    is_black: whether the whole picture is black.
-    """
-    met = work.rays.photon - work.photons.escaped  # a ray meets a surface, or leaves
-    is_few = met < FEW * work.photons.emitted
-    if not is_black and not is_few:
-        return ""
-    found = ["the picture is black"] if is_black else []
-    if is_few:
-        found += [f"hardly a photon arrives ({work.photons.emitted} were sent out, and met {met} surfaces)"]
-    return f"{' and '.join(found)}: {reason(context)}"
 
 
 def reason(context: "RenderContext") -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from renderer.errors import PartError
 from renderer.run import statistics
-from renderer.run.picture.picture_facts import PictureFacts
+from renderer.run.picture.picture_record import PictureFacts
 from renderer.run.resuming import sealed_file
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from renderer.drivers.driver import Driver, Work, summed
 from renderer.errors import UsageError
 from renderer.run.containment import Containment
-from renderer.run.motion import block_of, looks_same, stands_still
-from renderer.run.resuming.checkpoint_file import NO_WORK, both
+from renderer.run.resuming.checkpoints import NO_WORK, both
 from renderer.scene.render_context import context_of
 from tracecore.errors import TraceError
 
@@ -169,6 +168,8 @@ def in_motion(
     to time: the radii of `sppm` belong to a pixel, whatever moment it is seen at (Hachisuka, Jensen: Stochastic
     Photon Mapping, 2009).
     """
+    from renderer.run.motion import block_of
+
     start, seed = source.containment.context.snapshot.time, source.driver.settings.seed
     for block, of_block in groupby(indices, lambda index: block_of(index, motion.samples)):
         look_at(source, motion, motion.snapshot_at(motion.time_of(block, start, seed)))
@@ -180,6 +181,8 @@ def in_motion(
 
 def look_at(source: PassSource, motion: Motion, snapshot: Snapshot) -> None:
     """Has a driver for a snapshot make passes, if that looks different from what is looked at."""
+    from renderer.run.motion import looks_same, stands_still
+
     at, settings, seconds = source.at, source.driver.settings, source.driver.work.trace_seconds
     if looks_same(at.snapshot, snapshot):
         return

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +16,12 @@ from typing import TYPE_CHECKING, Any
 from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.run import statistics
-from renderer.run.picture.part_file import write_film
-from renderer.run.picture.pass_loop import Saving
-from renderer.run.resuming.checkpoint_file import checkpoint_path
+from renderer.run.resuming.checkpoints import checkpoint_path
 from renderer.settings.picture import TRACING, Settings
 from renderer.settings.setting import settings_of
 from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from renderer.drivers.driver import Driver
     from renderer.film.film import Film
     from renderer.film.picture import Picture
@@ -38,6 +36,9 @@ NOT_ASKED = ("update", "allow_outside", "strict")
 
 #: Statistics are smaller.
 LARGEST_STATISTICS = 1 << 26
+
+#: Between two savings of a kind at least so many times as long as the last one took.
+SAVE_SPACING = 20.0
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +97,35 @@ def read_statistics(path: Path) -> dict[str, Any] | None:
     return figures if isinstance(figures, dict) else None
 
 
+class Saving:
+    """Saves something from time to time while passes are made, which begin now.
+
+    what: its name in words.
+    save: saves it; a failure is told, and is not the end of the render.
+    interval: at least so many seconds between two times.
+    first: seconds from now to the first time.
+    """
+
+    def __init__(self, what: str, save: Callable[[Film], None], interval: float, first: float) -> None:
+        self._what, self._save, self._interval = what, save, interval
+        self._next, self._has_failed = time.perf_counter() + first, False
+
+    def save_if_due(self, film: Film, *, quiet: bool) -> None:
+        """Saves if it is time; says once of several failures in a row that it could not be done, unless `quiet`."""
+        begin = time.perf_counter()
+        if begin < self._next:
+            return
+        try:
+            self._save(film)
+            self._has_failed = False
+        except OSError as error:
+            if not (quiet or self._has_failed):
+                log.warning("note: cannot save %s now, and render on: %s", self._what, error)
+            self._has_failed = True
+        end = time.perf_counter()
+        self._next = end + max(self._interval, SAVE_SPACING * (end - begin))
+
+
 class PictureFiles:
     """Writes the files of a picture: `path`, its statistics, and for a .png also linear radiance as an .npy; of a part
     of its passes `path` alone, for `merging`.
@@ -144,6 +174,8 @@ class PictureFiles:
             for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
         if self.path is not None and self.record.plan.part is not None:
+            from renderer.run.picture.part_file import write_film
+
             write_film(self.path, self.record, film)
         elif self.record.plan.pipe is not None:
             self.record.plan.pipe.write(self.picture.png)

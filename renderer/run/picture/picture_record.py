@@ -1,25 +1,140 @@
-"""This module knows what the files of a picture say of it: how it is shown, what decided it, and what it took."""
+"""This module knows what the files of a picture say of it: how it is shown, what decided it, and what it took.
+
+What is the same for all passes of a picture are plain values, which parts of a picture carry along.
+"""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from renderer.film.image_file import FilmTime, Window
+from renderer.film.picture import Picture
+from renderer.film.tone_mapping import ToneMapping, adapted, metered
 from renderer.run import statistics
-from renderer.run.picture.missing_light import missing_light
-from renderer.run.picture.picture_facts import PictureFacts
-from renderer.run.resuming.checkpoint_file import NOTHING_SPENT, Spent
-from renderer.run.resuming.frame_key import frame_key
-from renderer.scene.first_hits import Floats, first_hits
+from renderer.run.resuming.checkpoints import NOTHING_SPENT, Spent
 from renderer.settings.picture import FIRST_HIT_LAYERS
+from renderer.version import SOFTWARE, __version__
 from tracecore.dispatch.tracer import TracerLimits
 
 if TYPE_CHECKING:
+    from renderer.drivers.driver import Work
     from renderer.film.film import Film
-    from renderer.film.picture import Picture
+    from renderer.film.tone_mapping import Chromaticity
     from renderer.run.picture.pass_source import PassSource
     from renderer.run.statistics import Statistics
+    from renderer.scene.first_hits import Floats
+    from renderer.scene.render_context import RenderContext
+
+#: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
+NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged")
+
+#: Hardly a photon arrives where those that lights send out meet fewer surfaces than this share of their number.
+FEW = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureFacts:
+    """Holds what is known of a picture whatever passes it has, in plain values.
+
+    scene, driver: their names.
+    settings: of the driver, as they are told.
+    time: at which the scene is seen.
+    more: what is told behind the way in which the picture is shown.
+    exposure: that was asked for, stops, or "auto".
+    curve, white, white_point: as `ToneMapping` has them.
+    layer_names: of what was asked for beside the picture.
+    is_denoised: whether it is shown without noise.
+    window: which part of a picture it is, or None for all of it.
+    film_time: which frame of a film it is, where its file is to say so.
+    """
+
+    scene: str
+    driver: str
+    settings: dict[str, Any]
+    time: float
+    more: dict[str, Any]
+    exposure: float | str | None
+    curve: str
+    white: float
+    white_point: Chromaticity | None
+    layer_names: tuple[str, ...]
+    is_denoised: bool
+    window: Window | None
+    film_time: FilmTime | None = field(default=None)
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> PictureFacts:
+        """Returns what `plain` was made of, as JSON gives it back."""
+        window, white = values["window"], values["white_point"]
+        return cls(
+            **{
+                **values,
+                "layer_names": tuple(values["layer_names"]),
+                "window": None if window is None else Window(*window),
+                "white_point": None if white is None else tuple(white),
+            }
+        )
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Returns the facts of a picture that is no frame of a film, for a file of JSON."""
+        return asdict(replace(self, film_time=None))
+
+    def picture(self, film: Film, figures: Statistics, first_hits: Mapping[str, Floats]) -> Picture:
+        """Returns the picture so far, which stays as it is when the film goes on. It is shown with the exposure that
+        was asked for, or with what suits it.
+
+        figures: its statistics, as `Picture` has them.
+        first_hits: layers of the middles of pixels, by name.
+        """
+        exposure, white = self.exposure, self.white_point
+        if exposure is None or isinstance(exposure, str):
+            linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
+            mapping = replace(metered(linear, self.curve), white_point=white)
+        else:
+            mapping = ToneMapping(exposure=exposure, curve=self.curve, white=self.white, white_point=white)
+        return Picture(
+            film=copy.copy(film),
+            texts=self.texts(film.passes, mapping),
+            figures=figures,
+            mapping=mapping,
+            layer_names=self.layer_names,
+            first_hits=first_hits,
+            is_denoised=self.is_denoised,
+            is_finished=False,
+            window=self.window,
+            film_time=self.film_time,
+        )
+
+    def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
+        """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
+        whatever traced it. mapping: how it is shown.
+        """
+        shown: dict[str, Any] = {
+            "passes": passes,
+            "exposure": mapping.exposure,
+            "tone_map": mapping.curve,
+            "time": self.time,
+        }
+        if mapping.white != ToneMapping.white:
+            shown |= {"white": mapping.white}
+        if mapping.white_point is not None:
+            shown |= {"white_point": mapping.white_point}
+        return {
+            "Software": SOFTWARE,
+            "scene": self.scene,
+            "driver": self.driver,
+            "settings": json.dumps(self.settings | shown | self.more),
+            "version": __version__,
+        }
 
 
 class PictureRecord:
@@ -36,12 +151,16 @@ class PictureRecord:
         self.plan, self._snapshot = source.plan, source.containment.context.snapshot
         self.first_hits: dict[str, Floats] = {}
         if set(self.plan.layers) & set(FIRST_HIT_LAYERS):
+            from renderer.scene.first_hits import first_hits
+
             settings, at = source.driver.settings, source.at
             size = (settings.width, settings.height)
             self.first_hits = first_hits(at.snapshot, at.tracer, size, settings.crop)
 
     def key_of_whole(self) -> str:
         """Returns the key of the whole picture, of which parts may be made elsewhere."""
+        from renderer.run.resuming.frame_key import frame_key
+
         passes = self.plan.settings.passes
         assert passes is not None
         return frame_key(dataclasses.replace(self.plan, part=None), self._snapshot, passes)
@@ -49,8 +168,34 @@ class PictureRecord:
     @property
     def facts(self) -> PictureFacts:
         """Returns what is known of the picture whatever passes it has."""
-        driver = self.source.driver
-        return PictureFacts.of(self.plan, self._snapshot, driver.name, driver.settings)
+        plan, driver = self.plan, self.source.driver
+        settings, crop = driver.settings, driver.settings.crop
+        left_out = (*NOT_TOLD, *(["crop"] if crop is None else []))
+        camera, motion, chosen = self._snapshot.camera, plan.motion, plan.settings
+        more: dict[str, Any] = {}  # that is not as usual
+        if camera.aperture > 0.0:
+            more |= {"aperture": camera.aperture, "focus": camera.focus}
+        if motion is not None:
+            more |= {"shutter": motion.shutter, "motion_samples": motion.samples}
+        if chosen.denoise:
+            more |= {"denoise": True}
+        if chosen.clamp is not None:
+            more |= {"clamp": chosen.clamp}
+        return PictureFacts(
+            scene=self._snapshot.name,
+            driver=driver.name,
+            settings={name: value for name, value in asdict(settings).items() if name not in left_out},
+            time=self._snapshot.time,
+            more=more,
+            exposure=chosen.exposure,
+            curve=plan.curve,
+            white=plan.white,
+            white_point=plan.white_point,
+            layer_names=plan.layers,
+            is_denoised=chosen.denoise,
+            window=crop and Window(*crop[:2], settings.width, settings.height),
+            film_time=plan.film_time,
+        )
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
@@ -87,3 +232,22 @@ class PictureRecord:
             "asked": self.plan.asked,
             **driver.members,
         }
+
+
+def missing_light(context: RenderContext, work: Work, *, is_black: bool) -> str:
+    """Returns one line on what is wrong with the light of a picture, or nothing.
+
+    context: the scene, and an open tracer of it.
+    work: rays and photons that the picture took.
+    is_black: whether the whole picture is black.
+    """
+    met = work.rays.photon - work.photons.escaped  # a ray meets a surface, or leaves
+    is_few = met < FEW * work.photons.emitted
+    if not is_black and not is_few:
+        return ""
+    from renderer.run.picture.missing_light import reason
+
+    found = ["the picture is black"] if is_black else []
+    if is_few:
+        found += [f"hardly a photon arrives ({work.photons.emitted} were sent out, and met {met} surfaces)"]
+    return f"{' and '.join(found)}: {reason(context)}"

@@ -2,6 +2,6 @@
 
 In: a film and what its driver carries from pass to pass. Out: a checkpoint, and the same again of it.
 
-`checkpoints` takes one up and writes others, each a `checkpoint_file`. `frame_key` is one text of all that decides a
+`checkpoints` takes one up and writes others, each a `sealed_file`. `frame_key` is one text of all that decides a
 picture, by which it is known again; `fingerprint` makes such texts of any value.
 """

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from renderer.film.exposure import metered
-from renderer.film.tone_mapping import Linear, ToneMapping, adapted
+from renderer.film.tone_mapping import Linear, ToneMapping, adapted, metered
 from renderer.run.plan import Plan
 from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.settings.picture import UNSHARED, Settings
+from scenes.document import Scene
 from scenes.model import AnimationRange, Snapshot
-from scenes.scene import Scene
 
 #: Frames of the pilot at most, its passes, and the longer side of its frames, pixels.
 PILOT_FRAMES, PILOT_PASSES, PILOT_SIDE = 5, 8, 96

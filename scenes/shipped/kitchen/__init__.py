@@ -6,11 +6,10 @@ x runs to the right along the counter, y upward and z from the counter toward th
 
 import numpy as np
 
-from scenes.document import Document
+from scenes.document import Document, Scene
 from scenes.lights import PointSource
 from scenes.model import AnimationRange
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life
 from scenes.shipped.kitchen.materials import MATERIALS
 from scenes.shipped.kitchen.textures import PAINTERS

@@ -1,10 +1,9 @@
 """This scene is a museum's hall in which a sculpture of thousands of triangles flies apart and together among polished
 pillars."""
 
-from scenes.document import Document, Part, triangle_count
+from scenes.document import Document, Part, Scene, triangle_count
 from scenes.model import AnimationRange
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped.museum import hall
 from scenes.shipped.museum.pictures import textures
 from scenes.shipped.museum.sculpture import KEY_TIMES, sculpture

@@ -7,11 +7,10 @@ ways are our own.
 
 import numpy as np
 
-from scenes.document import Document
+from scenes.document import Document, Scene
 from scenes.model import AnimationRange
 from scenes.motion.tracks import Track
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped.robots.gait import WalkCycle, grip
 from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town

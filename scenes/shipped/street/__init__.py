@@ -8,13 +8,12 @@ from dataclasses import fields
 
 import numpy as np
 
-from scenes.document import Document
+from scenes.document import Document, Scene
 from scenes.lights.point import PointSource
 from scenes.meshes.shapes import box
 from scenes.model import AnimationRange, Mesh
 from scenes.motion.tracks import Track
 from scenes.playing.evaluator import scene_of
-from scenes.scene import Scene
 from scenes.shipped.robots import let_walk
 from scenes.shipped.robots.gait import UPWARD, WalkCycle, followed, moves, turns
 from scenes.shipped.robots.walker import Body

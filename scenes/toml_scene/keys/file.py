@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scenes.keys.proposals import MAX_SIDE, PROPOSALS, RADIUS
-from scenes.keys.quantities import (
+from scenes.keys.tables import (
     IN_FILE,
     MAX_RADIANCE,
+    METRES,
+    ListOf,
+    Named,
+    Table,
+    Triple,
+    Units,
     degrees,
     direction,
     length,
@@ -16,16 +21,15 @@ from scenes.keys.quantities import (
     point,
     positive_length,
     radiance,
+    read_key,
     reflectance,
 )
-from scenes.keys.tables import METRES, ListOf, Named, Table, Triple, Units, read_key
-from scenes.keys.values import Choice, Key, Kind, Number, Size, Text, Whole
+from scenes.keys.values import MAX_SIDE, PROPOSALS, RADIUS, Choice, Key, Kind, Number, Size, Text, Whole
 from scenes.lights import SOURCES
 from scenes.model import FOV_AXES
-from scenes.toml_scene.keys.materials import MATERIAL
+from scenes.toml_scene.keys.materials import MATERIAL, sentence
 from scenes.toml_scene.keys.objects import UP, ObjectTable
 from scenes.toml_scene.keys.placing import GROUP, TRACK, TRANSFORM_KEYS
-from scenes.toml_scene.own_keys import sentence
 
 MAX_FRAMES = 10_000_000
 

@@ -1,13 +1,27 @@
-"""This module lists the keys of materials and of their pictures in a scene file."""
+"""This module lists the keys of materials and of their pictures in a scene file, with those that only materials of one
+kind have, as its shader lists them.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from scenes.keys.quantities import MAX_NUMBER, MAX_REFLECTANCE, number, positive_factors, radiance, reflectance, share
-from scenes.keys.tables import FirstKey, Table, read_key
-from scenes.keys.values import Choice, Flag, Key, Number, Text, Whole
+from scenes.keys.tables import (
+    MAX_NUMBER,
+    MAX_REFLECTANCE,
+    FirstKey,
+    Table,
+    Triple,
+    number,
+    positive_factors,
+    radiance,
+    read_key,
+    reflectance,
+    share,
+)
+from scenes.keys.values import Choice, Flag, Key, Kind, Number, Text, Whole
 from scenes.materials.metals import METALS
-from scenes.toml_scene.own_keys import own_keys
+from shaders.bsdfs.bsdf import BsdfKey
+from shaders.registry import get_shader, shader_names
 
 #: Scales of normals and heights.
 scale = Number(-1e3, 1e3)
@@ -257,3 +271,34 @@ MATERIAL = MaterialTable(
         ),
     ),
 )
+
+
+def own_keys(kind: str) -> tuple[Key, ...]:
+    """Returns the keys that only materials of a kind have; none of a kind that is not registered."""
+    return tuple(key_of(name, key) for name, key in get_shader(kind).keys.items()) if kind in shader_names() else ()
+
+
+def own_tables() -> list[Table]:
+    """Returns the table of each registered kind that has keys of its own."""
+    return [
+        Table(f'materials.NAME with kind = "{name}"', sentence(get_shader(name).summary), own_keys(name))
+        for name in shader_names()
+        if get_shader(name).keys
+    ]
+
+
+def key_of(name: str, key: BsdfKey) -> Key:
+    """Returns a key of a scene file. Where it is left out the default of the shader counts."""
+    about, default = sentence(key.summary), key.default
+    if isinstance(default, str):
+        about = sentence(f"{key.summary}; its path, from the folder of the scene file")
+        return Key(name, Text(), about, '"surface.binary"', required=True)
+    kind: Kind = Triple(key.low, key.high) if isinstance(default, tuple) else Number(key.low, key.high)
+    numbers = default if isinstance(default, tuple) else (default,)
+    fallback = ", ".join(f"{number:g}" for number in (numbers if len(set(numbers)) > 1 else numbers[:1]))
+    return Key(name, kind, about, f"{0.25 * key.low + 0.75 * key.high:g}", fallback=fallback)
+
+
+def sentence(text: str) -> str:
+    """Returns a text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,8 +1,19 @@
 """This module lists the keys of a scene file that put something in its place, those of groups, and those of tracks,
 which move what is placed."""
 
-from scenes.keys.quantities import MAX_NUMBER, degrees, direction, factors, number, shift
-from scenes.keys.tables import ListOf, OneOrMore, Table, Triple, Turn
+from scenes.keys.tables import (
+    MAX_NUMBER,
+    ListOf,
+    OneOrMore,
+    Table,
+    Triple,
+    Turn,
+    degrees,
+    direction,
+    factors,
+    number,
+    shift,
+)
 from scenes.keys.values import Choice, Flag, Key, Text, Vector
 from scenes.meshes.geometry import MAX_COORDINATE
 

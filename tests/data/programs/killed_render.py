@@ -3,11 +3,13 @@ import signal
 import sys
 
 from renderer import cli
-from renderer.run.resuming import checkpoint_file, checkpoints
+from renderer.run.resuming import checkpoints
+
+write = checkpoints.write
 
 
 def write_and_die(*arguments):
-    checkpoint_file.write(*arguments)
+    write(*arguments)
     os.kill(os.getpid(), number)
 
 
