@@ -16,12 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from tracecore.arrays import Array
+from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     ANY_HIT,
     LATE,
@@ -52,24 +52,6 @@ class Completed(NamedTuple):
 
     number: int
     hits: Hits
-
-
-class Closing:
-    """Gives a class with `close` its `with` block."""
-
-    def close(self) -> None:
-        """Give back what is held."""
-        raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        """Returns the object itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes it."""
-        self.close()
 
 
 class RayQueue(Closing):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
-from tracecore.dispatch.queue import Closing
+from tracecore.dispatch.closing import Closing
 from tracecore.rays import BATCH_RAYS, Floats, Hits
 
 if TYPE_CHECKING:
