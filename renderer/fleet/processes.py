@@ -212,8 +212,10 @@ class HostFleet:
             reports = []
             while self._finished:
                 _, name, (window, report) = self._finished.popleft()
-                next(member for member in self._members if member.name == name).window = window
-                reports.append(report)
+                for member in self._members:
+                    if member.name == name:  # else it was lost since
+                        member.window = window
+                        reports.append(report)
         return reports
 
     def results(self, supply: Supply) -> Generator[tuple[Any, str, Any]]:

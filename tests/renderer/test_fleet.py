@@ -148,6 +148,21 @@ def test_a_member_that_cannot_begin_is_left_out(fleet: HostFleet) -> None:
         fleet.open(Opening(Squares, Trouble(members=(1,), kind="start")))
 
 
+def test_a_member_that_is_lost_right_after_its_beginning_is_left_out(
+    fleet: HostFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = fleet._wait
+
+    def waiting(is_enough: object) -> None:
+        wait(is_enough)
+        monkeypatch.undo()
+        fleet._leave_out(fleet._members[0], "lost")
+
+    monkeypatch.setattr(fleet, "_wait", waiting)
+    assert squares(fleet, Trouble()) == ALL
+    assert fleet.shares.made == {"0 (cpu)": 0, "1 (cpu)": ITEMS}
+
+
 def test_without_members_nothing_is_made() -> None:
     with closing(HostFleet(seats(1))) as fleet:
         fleet.open(Opening(Squares, Trouble(item=3, kind="device")))
