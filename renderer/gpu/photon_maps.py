@@ -40,7 +40,7 @@ from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.tracers.gpu import GpuTracer
 
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
-MAP_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
+SORTED_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
 
 #: What is traced for the maps of a pass, by their names.
 Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
@@ -128,7 +128,7 @@ class PhotonMaps:
         work = work._replace(
             keys=self._room("keys", 8 * photons),
             order=self._room("order", 8 * photons),
-            columns=self._room((*owner, "columns"), MAP_BYTES * step),
+            columns=self._room((*owner, "columns"), SORTED_BYTES * step),
             map_step=WORD_BYTES * step,
             starts=self._room((*owner, "starts"), WORD_BYTES * (grid.cells + 1)),
             grid=grid,
