@@ -39,18 +39,12 @@ LEAST_MISSED = Float32(1e-9)
 
 
 class SeenFacets(NamedTuple):
-    """Holds points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions.
+    """Holds points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions."""
 
-    z_o: (n, 1, 1) cosine between the direction and the surface's normal.
-    at_facet: (n, i, j) cosine between the direction and the facet's normal.
-    h_z: (n, i, j) cosine between both normals.
-    weights: (i,), of which the sum over i, divided by j, is 1.
-    """
-
-    z_o: Doubles
-    at_facet: Doubles
-    h_z: Doubles
-    weights: Doubles
+    z_o: Doubles  # (n, 1, 1) cosine between the direction and the surface's normal
+    at_facet: Doubles  # (n, i, j) cosine between the direction and the facet's normal
+    h_z: Doubles  # (n, i, j) cosine between both normals
+    weights: Doubles  # (i,), of which the sum over i, divided by j, is 1
 
     def mean(self, values: Doubles) -> Doubles:
         """Returns the means (n,) of values (n, i, j) over the facets."""

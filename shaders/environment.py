@@ -30,19 +30,14 @@ ROW_WORDS, TEXEL_WORDS = Int(SKY_ROW.itemsize // 4), Int(ALIAS.itemsize // 4)
 
 
 class EnvironmentArrays(NamedTuple):
-    """Holds the image of a sky, and running sums by which directions are drawn.
+    """Holds the image of a sky, and running sums by which directions are drawn."""
 
-    radiance: (h, w, 3) float32, W/(m^2 sr).
-    edges: (h + 1,) float64, y of the edges between the rows, from 1 to -1.
-    rows: (h,) float64, running sum of the rows' shares of the power, the last exactly 1.
-    columns: (h, w) float64, running sum of the texels' shares of their row, the last exactly 1; zeros in a black row.
-    sky_rows, sky_texels: (h,) SKY_ROW and (h, w) ALIAS, by which photons draw rows, and texels of a row.
-    """
-
-    radiance: Floats
-    edges: Doubles
-    rows: Doubles
+    radiance: Floats  # (h, w, 3) float32, W/(m^2 sr)
+    edges: Doubles  # (h + 1,) float64, y of the edges between the rows, from 1 to -1
+    rows: Doubles  # (h,) float64, running sum of the rows' shares of the power, the last exactly 1
+    # (h, w) float64, running sum of the texels' shares of their row, the last exactly 1; zeros in a black row
     columns: Doubles
+    # sky_rows, sky_texels: (h,) SKY_ROW and (h, w) ALIAS, by which photons draw rows, and texels of a row
     sky_rows: npt.NDArray[np.void]
     sky_texels: npt.NDArray[np.void]
 

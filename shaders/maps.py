@@ -27,14 +27,12 @@ LEAST_VISIBLE = Float32(1e-6)
 
 
 class Patch(NamedTuple):
-    """Describes a triangle with texture coordinates.
+    """Describes a triangle with texture coordinates."""
 
-    edge_1, edge_2: from the first corner, world units.
-    uv_1, uv_2: the same in the plane of textures.
-    """
-
+    # edge_1, edge_2: from the first corner, world units
     edge_1: Vec3
     edge_2: Vec3
+    # uv_1, uv_2: the same in the plane of textures
     uv_1: Pair
     uv_2: Pair
 

@@ -126,16 +126,11 @@ def mean_missed_share(eta: float, alpha: float) -> float:
 
 
 class Facet(NamedTuple):
-    """Is the facet that turns wo to wi.
+    """Is the facet that turns wo to wi."""
 
-    h: its normal.
-    reflected: Fresnel's share of what it reflects.
-    spread: the solid angle of the facets' normals over that of wi, or 0 where no one facet turns wo to wi.
-    """
-
-    h: Vec3
-    reflected: float
-    spread: float
+    h: Vec3  # its normal
+    reflected: float  # Fresnel's share of what it reflects
+    spread: float  # the solid angle of the facets' normals over that of wi, or 0 where no one facet turns wo to wi
 
 
 @compiled

@@ -21,18 +21,16 @@ from shaders.vector import Color, Vec3, add, chosen, dot, largest, multiply, sca
 
 
 class SpecularLobe(NamedTuple):
-    """Says what facets reflect.
+    """Says what facets reflect."""
 
-    color: reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
-        refractive index eta and the extinction coefficient k.
-    like: of such a metal, the colour at normal incidence of what reflects as much light from all sides by Schlick. The
-        table is for Schlick's reflectance. What it says of such metals chooses directions to sample; of the reflectance
-        the mean alone counts in what is reflected.
-    """
-
+    # reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
+    # refractive index eta and the extinction coefficient k
     color: Color
     eta: Color
     k: Color
+    # of such a metal, the colour at normal incidence of what reflects as much light from all sides by Schlick. The
+    # table is for Schlick's reflectance. What it says of such metals chooses directions to sample; of the reflectance
+    # the mean alone counts in what is reflected
     like: Color
 
 

@@ -24,25 +24,17 @@ ORIGIN_OFFSET = 2.0**-17
 
 
 class SurfaceArrays(NamedTuple):
-    """Triangles and materials as loops read them.
+    """Triangles and materials as loops read them."""
 
-    positions, normals: (n, 3, 3) float32, world units, of the corners.
-    uvs: (n, 3, 2) float32, texture coordinates of the corners.
-    material_ids: (n,) int32.
-    materials: (m,) MATERIAL.
-    flags: (m,) uint32, bits of their triangles' records (`renderer.scene.photon_scene`).
-    emitter_ids: (n,) int32, index of the light that a triangle is, or is a part of, or -1.
-    textures: images of the materials.
-    """
-
+    # positions, normals: (n, 3, 3) float32, world units, of the corners
     positions: Floats
     normals: Floats
-    uvs: Floats
-    material_ids: Ints
-    materials: npt.NDArray[np.void]
-    flags: Words
-    emitter_ids: Ints
-    textures: TextureArrays
+    uvs: Floats  # (n, 3, 2) float32, texture coordinates of the corners
+    material_ids: Ints  # (n,) int32
+    materials: npt.NDArray[np.void]  # (m,) MATERIAL
+    flags: Words  # (m,) uint32, bits of their triangles' records (`renderer.scene.photon_scene`)
+    emitter_ids: Ints  # (n,) int32, index of the light that a triangle is, or is a part of, or -1
+    textures: TextureArrays  # images of the materials
 
 
 @compiled

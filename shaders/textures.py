@@ -36,14 +36,10 @@ class Look(NamedTuple):
 
 
 class TextureArrays(NamedTuple):
-    """All textures of a scene.
+    """All textures of a scene."""
 
-    texels: (n, 3) float32, linear, row after row.
-    table: (images, TEXTURE_COLUMNS) int32, the textures, then the coarser images of those that have them.
-    """
-
-    texels: Floats
-    table: Ints
+    texels: Floats  # (n, 3) float32, linear, row after row
+    table: Ints  # (images, TEXTURE_COLUMNS) int32, the textures, then the coarser images of those that have them
 
 
 class Images(NamedTuple):

@@ -36,30 +36,25 @@ from tracecore.compilation.vector import address
 
 
 class Start(NamedTuple):
-    """What loops over paths that begin read and write.
+    """What loops over paths that begin read and write."""
 
-    chunk: where their numbers are.
-    pixels: address of their pixels.
-    rays, paths: addresses of the first one's, in columns `step` bytes apart.
-    width, height: of the picture, pixels.
-    eye, right, down, forward, near, is_parallel: of the camera.
-    cone: of a path (`paths.EYE_CONE`).
-    """
-
-    chunk: EyeChunk
-    pixels: int
+    chunk: EyeChunk  # where their numbers are
+    pixels: int  # address of their pixels
+    # rays, paths: addresses of the first one's, in columns `step` bytes apart
     rays: int
     paths: int
     step: int
+    # width, height: of the picture, pixels
     width: float
     height: float
+    # eye, right, down, forward, near, is_parallel: of the camera
     eye: Vec3
     right: Vec3
     down: Vec3
     forward: Vec3
     near: float
     is_parallel: bool
-    cone: tuple[float, float]
+    cone: tuple[float, float]  # of a path (`paths.EYE_CONE`)
 
 
 @unit(types.none)

@@ -64,38 +64,22 @@ FEATURE_PASSES = 16
 
 
 class EyeBatches(NamedTuple):
-    """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
+    """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays."""
 
-    slots: how many slots a batch has.
-    threads: among how many the pixels are shared out.
-    live: (batches,) int64, whether it has work.
-    active: (batches,) int64, rays of paths that are being traced.
-    fresh: (batches,) int64, from which of them on they are the camera's.
-    shadows: (batches, slots - 1) int64, shadow rays that are being traced.
-    paths: (batches, EYE_WORDS, column) uint32, see `EyeBatch`.
-    radiance: (batches, slots - 1, 3, column) float32, of `ShadowRays`.
-    shadow_paths: (batches, slots - 1, SHADOW_WORDS, column) uint32, of `ShadowRays`.
-    words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
-    counters: (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons.
-    scratch: (1,) EYE_COLUMNS.
-    spare: (SPARE_ROWS, column) uint32, of `EyeBatch`.
-    search: (1,) SEARCH_COLUMNS.
-    """
-
-    slots: int
-    threads: int
-    live: Longs
-    active: Longs
-    fresh: Longs
-    shadows: Longs
-    paths: Ids
-    radiance: Floats
-    shadow_paths: Ids
-    words: Ids
-    counters: Longs
-    scratch: Records
-    spare: Ids
-    search: Records
+    slots: int  # how many slots a batch has
+    threads: int  # among how many the pixels are shared out
+    live: Longs  # (batches,) int64, whether it has work
+    active: Longs  # (batches,) int64, rays of paths that are being traced
+    fresh: Longs  # (batches,) int64, from which of them on they are the camera's
+    shadows: Longs  # (batches, slots - 1) int64, shadow rays that are being traced
+    paths: Ids  # (batches, EYE_WORDS, column) uint32, see `EyeBatch`
+    radiance: Floats  # (batches, slots - 1, 3, column) float32, of `ShadowRays`
+    shadow_paths: Ids  # (batches, slots - 1, SHADOW_WORDS, column) uint32, of `ShadowRays`
+    words: Ids  # (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit
+    counters: Longs  # (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons
+    scratch: Records  # (1,) EYE_COLUMNS
+    spare: Ids  # (SPARE_ROWS, column) uint32, of `EyeBatch`
+    search: Records  # (1,) SEARCH_COLUMNS
 
 
 def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBatches:

@@ -48,19 +48,14 @@ from tracecore.rays import MISS
 
 
 class MetLight(NamedTuple):
-    """What the light that a path meets is weighed with.
+    """What the light that a path meets is weighed with."""
 
-    pixel: whose light the path brings.
-    state: of the path, see `paths.DEPTH_MASK`.
-    throughput, unmapped: of the path, see `paths.EYE_THROUGHPUT`.
-    pdf: pdf_solid_angle of its ray, 0 where shadow rays could not have brought the light.
-    """
-
-    pixel: int
-    state: np.uint32
+    pixel: int  # whose light the path brings
+    state: np.uint32  # of the path, see `paths.DEPTH_MASK`
+    # throughput, unmapped: of the path, see `paths.EYE_THROUGHPUT`
     throughput: Color
     unmapped: Color
-    pdf: float
+    pdf: float  # pdf_solid_angle of its ray, 0 where shadow rays could not have brought the light
 
 
 #: Calls loop(way, number, more) for each kind of light with a `meet`, which is the way.

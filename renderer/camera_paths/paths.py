@@ -86,28 +86,17 @@ EyeChunk = Any
 
 
 class EyeJob(NamedTuple):
-    """A pass over the pixels, shared by all threads.
+    """A pass over the pixels, shared by all threads."""
 
-    scene: what the rays hit.
-    lookup: the photons to look at.
-    task: what decides the paths.
-    camera: where the paths begin.
-    size: width and height of the picture, pixels.
-    pixels: (n,) int32, row * width + column, in the order in which they are visited.
-    taken: (1,) int64, how many of the pixels threads have taken.
-    reach: length of occlusion rays, world units.
-    image: (width * height, columns) float64, added to, with the columns of `renderer.film.layers`.
-    """
-
-    scene: PackedScene
-    lookup: PhotonLookup
-    task: EyeTask
-    camera: CameraArrays
-    size: tuple[int, int]
-    pixels: Ints
-    taken: Longs
-    reach: float
-    image: Doubles
+    scene: PackedScene  # what the rays hit
+    lookup: PhotonLookup  # the photons to look at
+    task: EyeTask  # what decides the paths
+    camera: CameraArrays  # where the paths begin
+    size: tuple[int, int]  # width and height of the picture, pixels
+    pixels: Ints  # (n,) int32, row * width + column, in the order in which they are visited
+    taken: Longs  # (1,) int64, how many of the pixels threads have taken
+    reach: float  # length of occlusion rays, world units
+    image: Doubles  # (width * height, columns) float64, added to, with the columns of `renderer.film.layers`
 
 
 #: Rows of the spare memory of a thread's batches.
@@ -118,27 +107,18 @@ LOOKUP_NANOSECONDS = 3
 
 
 class EyeBatch(NamedTuple):
-    """A batch of paths as the tracer has it, and what its rays belong to, side by side.
+    """A batch of paths as the tracer has it, and what its rays belong to, side by side."""
 
-    rays: (8, column) float32.
-    hits: (4, column) float32, in the order of `tracecore.rays.HIT`.
-    prim_ids: (column,) uint32, the triangles that the rays hit, or MISS.
-    paths: (EYE_WORDS, column) uint32.
-    scratch: (1,) EYE_COLUMNS, which all batches of a thread share.
-    spare: (SPARE_ROWS, column) uint32, the same: rays and paths that go on, while others of the batch are still to be
-        shaded, and which BSDF each ray has hit.
-    search: (1,) SEARCH_COLUMNS, the same.
-    counters: of the thread; shading adds to that of LOOKUP_NANOSECONDS.
-    """
-
-    rays: Floats
-    hits: Floats
-    prim_ids: Ids
-    paths: Ids
-    scratch: Records
+    rays: Floats  # (8, column) float32
+    hits: Floats  # (4, column) float32, in the order of `tracecore.rays.HIT`
+    prim_ids: Ids  # (column,) uint32, the triangles that the rays hit, or MISS
+    paths: Ids  # (EYE_WORDS, column) uint32
+    scratch: Records  # (1,) EYE_COLUMNS, which all batches of a thread share
+    # (SPARE_ROWS, column) uint32, the same: rays and paths that go on, while others of the batch are still to be
+    # shaded, and which BSDF each ray has hit
     spare: Ids
-    search: Records
-    counters: Longs
+    search: Records  # (1,) SEARCH_COLUMNS, the same
+    counters: Longs  # of the thread; shading adds to that of LOOKUP_NANOSECONDS
 
 
 #: Rows of the paths of shadow rays.
@@ -146,19 +126,14 @@ SHADOW_PIXEL, SHADOW_STATE, SHADOW_MEDIA, SHADOW_WORDS = range(4)
 
 
 class ShadowRays(NamedTuple):
-    """Shadow rays and what they carry: the first one of each vertex in the first slot, the second one in the next.
+    """Shadow rays and what they carry: the first one of each vertex in the first slot, the second one in the next."""
 
-    rays: (slots, 8, column) float32.
-    radiance: (slots, 3, column) float32, what each of them brings if nothing is in between.
-    paths: (slots, SHADOW_WORDS, column) uint32, the pixel that it lights, the state of its path and, in scenes with
-        HAS_MEDIA, the stack of media that it is in.
-    counts: (slots,) int64, how many there are.
-    """
-
-    rays: Floats
-    radiance: Floats
+    rays: Floats  # (slots, 8, column) float32
+    radiance: Floats  # (slots, 3, column) float32, what each of them brings if nothing is in between
+    # (slots, SHADOW_WORDS, column) uint32, the pixel that it lights, the state of its path and, in scenes with
+    # HAS_MEDIA, the stack of media that it is in
     paths: Ids
-    counts: Longs
+    counts: Longs  # (slots,) int64, how many there are
 
 
 @inlined

@@ -51,20 +51,13 @@ class LookupPlace(NamedTuple):
 
 
 class PhotonLight(NamedTuple):
-    """What photons bring to a place, and what the eye sees of it.
+    """What photons bring to a place, and what the eye sees of it."""
 
-    place: where.
-    radius: of the search, world units.
-    between: how many surfaces lie between the place and the eye.
-    irradiance: W/m^2, there.
-    radiance: what the pixel receives of it.
-    """
-
-    place: LookupPlace
-    radius: float
-    between: int
-    irradiance: Color
-    radiance: Color
+    place: LookupPlace  # where
+    radius: float  # of the search, world units
+    between: int  # how many surfaces lie between the place and the eye
+    irradiance: Color  # W/m^2, there
+    radiance: Color  # what the pixel receives of it
 
 
 @unit(types.none, need=PHOTON_LIGHT)

@@ -44,17 +44,14 @@ def camera_numbers(task: EyeTask, pixel: int) -> tuple[Pair, Pair]:
 
 
 class Draw(NamedTuple):
-    """What loops over random numbers read.
-
-    key: of Philox.
-    sequences, streams: of Philox too, first of paths on their way, then of those that have met no surface yet.
-    steps, step: numbers of a path are those of the step depth * steps + step.
-    """
+    """What loops over random numbers read."""
 
     chunk: EyeChunk
-    key: tuple[np.uint64, np.uint64]
+    key: tuple[np.uint64, np.uint64]  # of Philox
+    # sequences, streams: of Philox too, first of paths on their way, then of those that have met no surface yet
     sequences: tuple[np.uint64, np.uint64]
     streams: tuple[np.uint64, np.uint64]
+    # steps, step: numbers of a path are those of the step depth * steps + step
     steps: np.uint64
     step: np.uint64
 

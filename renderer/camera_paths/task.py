@@ -21,25 +21,17 @@ ASKING = (INDIRECT, EVERYTHING, CAUSTICS, GATHER, PARTLY)
 
 
 class EyeTask(NamedTuple):
-    """What decides the paths of a pass: what its driver says, and settings by their names.
+    """What decides the paths of a pass: what its driver says, and settings by their names."""
 
-    seed: of all random numbers.
-    sequence: number of the pass.
-    diffuse: what is done with diffuse reflection: FOLLOW or another of these.
-    max_bounces: surfaces after which a path ends, but for sheets that it goes straight through; behind a last mirror or
-        glass it still meets light.
-    light_samples: shadow rays per hit, 0 for none.
-    radius: of the search for photons, world units.
-    sampler: RANDOM or SOBOL.
-    """
-
-    seed: np.uint64
-    sequence: int
-    diffuse: int
+    seed: np.uint64  # of all random numbers
+    sequence: int  # number of the pass
+    diffuse: int  # what is done with diffuse reflection: FOLLOW or another of these
+    # surfaces after which a path ends, but for sheets that it goes straight through; behind a last mirror or glass it
+    # still meets light
     max_bounces: int
-    light_samples: int
-    radius: float
-    sampler: int = SOBOL
+    light_samples: int  # shadow rays per hit, 0 for none
+    radius: float  # of the search for photons, world units
+    sampler: int = SOBOL  # RANDOM or SOBOL
 
 
 #: Fields that a driver says; all others are settings.

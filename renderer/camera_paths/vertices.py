@@ -43,31 +43,19 @@ EDGE = Float32(2.0**-16)
 
 
 class Rules(NamedTuple):
-    """The task of a pass as loops over vertices compare with it.
+    """The task of a pass as loops over vertices compare with it."""
 
-    samples: shadow rays per vertex.
-    max_depth: surfaces after which a path ends, but for sheets that it goes straight through.
-    follow: 1 where scattered rays follow diffuse reflection before a final gather, else 0.
-    alone: 1 where diffuse reflection is not followed and shadow rays bring its direct light, else 0.
-    unlit: 1 where no shadow rays bring light, so that all lobes look for it behind the last surface, else 0.
-    is_sharp: whether mirrors and glass alone are followed.
-    is_mapped: whether photons bring light that came by mirrors and glass.
-    is_gather: whether irradiance is looked up behind a diffuse bounce, from the distance `near` on.
-    is_partial: whether the first diffuse reflection of some pixels is followed.
-    asks: whether photons bring light at all.
-    """
-
-    samples: float
-    max_depth: np.int32
-    follow: float
-    alone: float
-    unlit: np.int32
-    is_sharp: bool
-    is_mapped: bool
-    is_gather: bool
-    is_partial: bool
+    samples: float  # shadow rays per vertex
+    max_depth: np.int32  # surfaces after which a path ends, but for sheets that it goes straight through
+    follow: float  # 1 where scattered rays follow diffuse reflection before a final gather, else 0
+    alone: float  # 1 where diffuse reflection is not followed and shadow rays bring its direct light, else 0
+    unlit: np.int32  # 1 where no shadow rays bring light, so that all lobes look for it behind the last surface, else 0
+    is_sharp: bool  # whether mirrors and glass alone are followed
+    is_mapped: bool  # whether photons bring light that came by mirrors and glass
+    is_gather: bool  # whether irradiance is looked up behind a diffuse bounce, from the distance `near` on
+    is_partial: bool  # whether the first diffuse reflection of some pixels is followed
     near: float
-    asks: bool
+    asks: bool  # whether photons bring light at all
 
 
 class Vertices(NamedTuple):

@@ -63,26 +63,18 @@ Chunk = Any
 
 
 class PhotonTask(NamedTuple):
-    """What decides the photons of a pass: what its driver says, and settings by their names.
+    """What decides the photons of a pass: what its driver says, and settings by their names."""
 
-    seed: of all random numbers.
-    sequence: number of the pass.
-    min_bounces: surfaces a path has met before it stores photons; 1 leaves out photons straight from a light.
-    max_bounces: a path is cut after this many surfaces, 65535 at most. Those count as well that lie between a photon
-        and the eye.
-    flux_unit: watts of a stored flux of 1.
-    only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
-    is_corrected: whether stored flux counts about the shading normal of where it landed (`shaders.shading_normals`),
-        for those who look it up without knowing one; else it counts on the flat triangle, as
-        `renderer.photons.photon_map.find` takes it.
-    """
-
-    seed: np.uint64
-    sequence: int
-    min_bounces: int
+    seed: np.uint64  # of all random numbers
+    sequence: int  # number of the pass
+    min_bounces: int  # surfaces a path has met before it stores photons; 1 leaves out photons straight from a light
+    # a path is cut after this many surfaces, 65535 at most. Those count as well that lie between a photon and the eye
     max_bounces: int
-    flux_unit: float
-    only_caustics: bool
+    flux_unit: float  # watts of a stored flux of 1
+    only_caustics: bool  # whether a path ends where anything but a mirror or glass would scatter it
+    # whether stored flux counts about the shading normal of where it landed (`shaders.shading_normals`), for those who
+    # look it up without knowing one; else it counts on the flat triangle, as `renderer.photons.photon_map.find` takes
+    # it
     is_corrected: bool
 
 
@@ -92,19 +84,14 @@ PHOTON_SETTINGS = tuple(name for name in PhotonTask._fields if name not in OF_DR
 
 
 class PhotonScratch(NamedTuple):
-    """Memory to work with.
+    """Memory to work with."""
 
-    chunk: (1,) HIT_COLUMNS.
-    launch: (1,) LAUNCH_COLUMNS.
-    spare: (RAY_FLOATS + PATH_WORDS + 1, column) uint32: rays and paths that go on, while others of the batch are still
-        to be shaded, and which BSDF each ray has hit.
-    guides: of lanes, see `renderer.scene.projection`.
-    """
-
-    chunk: Records
-    launch: Records
+    chunk: Records  # (1,) HIT_COLUMNS
+    launch: Records  # (1,) LAUNCH_COLUMNS
+    # (RAY_FLOATS + PATH_WORDS + 1, column) uint32: rays and paths that go on, while others of the batch are still to be
+    # shaded, and which BSDF each ray has hit
     spare: Words
-    guides: Guides
+    guides: Guides  # of lanes, see `renderer.scene.projection`
 
 
 class PhotonBatch(NamedTuple):
@@ -181,16 +168,10 @@ class PhotonLimits(NamedTuple):
 
 
 class Landing(NamedTuple):
-    """What loops over hits work on.
+    """What loops over hits work on."""
 
-    limits: of the task.
-    photons: where photons wait, in columns `step` bytes apart.
-    before: address of the flux that paths had before their rays.
-    tables: address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`).
-    """
-
-    limits: PhotonLimits
-    photons: int
+    limits: PhotonLimits  # of the task
+    photons: int  # where photons wait, in columns `step` bytes apart
     step: int
-    before: int
-    tables: int
+    before: int  # address of the flux that paths had before their rays
+    tables: int  # address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`)

@@ -77,51 +77,33 @@ class MapMemory:
 
 
 class PhotonSorting(NamedTuple):
-    """A map that is being built.
+    """A map that is being built."""
 
-    grid: where the cells are.
-    shift: a group of cells has 2^shift.
-    bucket_of: (groups,) int32.
-    group_starts: (buckets + 1,) int64, the groups of bucket b are group_starts[b] : group_starts[b + 1].
-    photon_starts: (buckets + 1,) int64, likewise the records.
-    records: (n, RECORD_WORDS) uint32, photons by bucket.
-    starts, columns: of the map, see `PhotonMap`.
-    """
-
-    grid: Grid
-    shift: int
-    bucket_of: Ints
-    group_starts: Longs
-    photon_starts: Longs
-    records: Words
+    grid: Grid  # where the cells are
+    shift: int  # a group of cells has 2^shift
+    bucket_of: Ints  # (groups,) int32
+    group_starts: Longs  # (buckets + 1,) int64, the groups of bucket b are group_starts[b] : group_starts[b + 1]
+    photon_starts: Longs  # (buckets + 1,) int64, likewise the records
+    records: Words  # (n, RECORD_WORDS) uint32, photons by bucket
+    # starts, columns: of the map, see `PhotonMap`
     starts: Ints
     columns: Words
 
 
 class DistributionScratch(NamedTuple):
-    """Memory to bring photons to their buckets with.
+    """Memory to bring photons to their buckets with."""
 
-    cells: (COLUMN,) int32.
-    rows: (COLUMN,) int64, addresses of records.
-    spare: (RECORD_WORDS,) uint32, a record that nobody reads.
-    """
-
-    cells: Ints
-    rows: Longs
-    spare: Words
+    cells: Ints  # (COLUMN,) int32
+    rows: Longs  # (COLUMN,) int64, addresses of records
+    spare: Words  # (RECORD_WORDS,) uint32, a record that nobody reads
 
 
 class SortScratch(NamedTuple):
-    """Memory to sort a bucket in.
+    """Memory to sort a bucket in."""
 
-    keys: (n,) uint64, cell and index of photons.
-    order: (n + ELEMENTS,) int32, which photons of the bucket they are.
-    columns: (RECORD_WORDS, COLUMN) uint32, some photons.
-    """
-
-    keys: npt.NDArray[np.uint64]
-    order: Ints
-    columns: Words
+    keys: npt.NDArray[np.uint64]  # (n,) uint64, cell and index of photons
+    order: Ints  # (n + ELEMENTS,) int32, which photons of the bucket they are
+    columns: Words  # (RECORD_WORDS, COLUMN) uint32, some photons
 
 
 class CellPlaces(NamedTuple):

@@ -5,20 +5,15 @@ from dataclasses import dataclass
 
 @dataclass
 class PhotonCounts:
-    """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
-
-    aimed: of those emitted, sent to what there is to light, to mirrors or to glass, and nowhere else.
-    wanting: not paths, but pixels around which passes found fewer photons than they need.
-    absorbed: ended by Russian roulette on a surface. escaped: left the scene. terminated: cut at `max_bounces`.
-    """
+    """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number."""
 
     emitted: int = 0
-    aimed: int = 0
+    aimed: int = 0  # of those emitted, sent to what there is to light, to mirrors or to glass, and nowhere else
     stored: int = 0
-    absorbed: int = 0
-    escaped: int = 0
-    terminated: int = 0
-    wanting: int = 0
+    absorbed: int = 0  # ended by Russian roulette on a surface
+    escaped: int = 0  # left the scene
+    terminated: int = 0  # cut at `max_bounces`
+    wanting: int = 0  # not paths, but pixels around which passes found fewer photons than they need
 
     def add(self, other: "PhotonCounts") -> None:
         """Add the counts of another run."""

@@ -12,33 +12,23 @@ from shaders.float32 import Doubles, Longs
 
 
 class PhotonParts(NamedTuple):
-    """Some photons of a map, where layers of light are told apart.
+    """Some photons of a map, where layers of light are told apart."""
 
-    caustics: those that mirrors and glass alone have brought.
-    direct: those straight from a light.
-    """
-
-    caustics: PhotonMap
-    direct: PhotonMap
+    caustics: PhotonMap  # those that mirrors and glass alone have brought
+    direct: PhotonMap  # those straight from a light
 
 
 class PhotonLookup(NamedTuple):
-    """The photons that eye paths ask at a diffuse surface.
+    """The photons that eye paths ask at a diffuse surface."""
 
-    photon_map: photons that are looked for near a hit.
-    irradiance: what a final gather finds far from it.
-    parts: some of the photons of the map.
-    radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task. One below
-        0 is, but for its sign, that of a search for caustics alone, where the first diffuse reflection is followed;
-        what is behind it has the radius of the task.
-    found: (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii.
-    """
-
-    photon_map: PhotonMap
-    irradiance: IrradianceMap
-    parts: PhotonParts
+    photon_map: PhotonMap  # photons that are looked for near a hit
+    irradiance: IrradianceMap  # what a final gather finds far from it
+    parts: PhotonParts  # some of the photons of the map
+    # (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task. One below 0 is,
+    # but for its sign, that of a search for caustics alone, where the first diffuse reflection is followed; what is
+    # behind it has the radius of the task
     radii: Doubles
-    found: Longs
+    found: Longs  # (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii
 
 
 def look_up(

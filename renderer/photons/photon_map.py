@@ -40,18 +40,12 @@ MAX_CELLS, CELLS_PER_PHOTON, LEAST_CELLS = 1 << 22, 2, 1 << 12
 
 
 class Grid(NamedTuple):
-    """Cells of one size, numbered with x fastest.
+    """Cells of one size, numbered with x fastest."""
 
-    low: corner of the grid, float32, world units.
-    shape: how many cells there are along x, y and z, int32.
-    cell: edge of a cell, world units.
-    per_cell: cells for a world unit, float32.
-    """
-
-    low: Vec3
-    shape: tuple[int, int, int]
-    cell: float
-    per_cell: float
+    low: Vec3  # corner of the grid, float32, world units
+    shape: tuple[int, int, int]  # how many cells there are along x, y and z, int32
+    cell: float  # edge of a cell, world units
+    per_cell: float  # cells for a world unit, float32
 
     @property
     def cells(self) -> int:
@@ -169,40 +163,26 @@ def unpack_flux(packed: np.uint32) -> Color:
 
 
 class PhotonMap(NamedTuple):
-    """Photons sorted by cells of a grid; those of a cell are in order of their index.
+    """Photons sorted by cells of a grid; those of a cell are in order of their index."""
 
-    columns: (PHOTON_WORDS, m) uint32, the words of photons, each in a row of its own; m exceeds the number of photons
-        by a vector.
-    starts: (cells + 1,) int32, the photons of cell c are starts[c] : starts[c + 1].
-    grid: where the cells are.
-    photons: how many there are.
-    scale: what a stored flux is multiplied with to be watts.
-    """
-
+    # (PHOTON_WORDS, m) uint32, the words of photons, each in a row of its own; m exceeds the number of photons by a
+    # vector
     columns: Words
-    starts: Ints
-    grid: Grid
-    photons: int
-    scale: float
+    starts: Ints  # (cells + 1,) int32, the photons of cell c are starts[c] : starts[c + 1]
+    grid: Grid  # where the cells are
+    photons: int  # how many there are
+    scale: float  # what a stored flux is multiplied with to be watts
 
 
 class Disc(NamedTuple):
-    """Where photons are looked for.
+    """Where photons are looked for."""
 
-    point: its middle, world units.
-    normal: of the flat surface, unit.
-    bent: of shading, unit.
-    is_bent: whether these differ.
-    radius: world units.
-    between: how many surfaces lie between its own and the eye, float32.
-    """
-
-    point: Vec3
-    normal: Vec3
-    bent: Vec3
-    is_bent: bool
-    radius: float
-    between: float
+    point: Vec3  # its middle, world units
+    normal: Vec3  # of the flat surface, unit
+    bent: Vec3  # of shading, unit
+    is_bent: bool  # whether these differ
+    radius: float  # world units
+    between: float  # how many surfaces lie between its own and the eye, float32
 
 
 class Total(NamedTuple):
@@ -215,14 +195,10 @@ class Total(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Photons that a search has found.
+    """Photons that a search has found."""
 
-    flux: sum of what they bring, in the unit of the map.
-    photons: how many they are.
-    """
-
-    flux: Color
-    photons: int
+    flux: Color  # sum of what they bring, in the unit of the map
+    photons: int  # how many they are
 
 
 @inlined

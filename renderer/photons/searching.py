@@ -79,34 +79,23 @@ Search = Any
 
 
 class SearchPlaces(NamedTuple):
-    """Addresses of the first one of three columns of scratch each: where photons are looked for.
+    """Addresses of the first one of three columns of scratch each: where photons are looked for."""
 
-    points: world units.
-    normals: of the flat surfaces, unit.
-    bent: of shading, unit.
-    """
-
-    points: int
-    normals: int
-    bent: int
+    points: int  # world units
+    normals: int  # of the flat surfaces, unit
+    bent: int  # of shading, unit
 
 
 class Looking(NamedTuple):
-    """What the stages of a search work on. It has no arrays, whose references would be counted.
+    """What the stages of a search work on. It has no arrays, whose references would be counted."""
 
-    starts, columns: addresses of these arrays of the map.
-    step: bytes from one of the columns to the next.
-    grid: of the map.
-    search: memory.
-    places: where photons are looked for.
-    """
-
+    # starts, columns: addresses of these arrays of the map
     starts: int
     columns: int
-    step: int
-    grid: Grid
-    search: Search
-    places: SearchPlaces
+    step: int  # bytes from one of the columns to the next
+    grid: Grid  # of the map
+    search: Search  # memory
+    places: SearchPlaces  # where photons are looked for
 
 
 @inlined

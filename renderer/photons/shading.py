@@ -120,16 +120,12 @@ def needs_uv(scene: PackedScene) -> bool:
 
 
 class Hits(NamedTuple):
-    """What shading the hits of a batch needs, and what it writes to.
-
-    fresh: of the batch.
-    alike: whether all fresh photons carry the same flux, and which.
-    """
+    """What shading the hits of a batch needs, and what it writes to."""
 
     scene: PackedScene
     limits: PhotonLimits
-    fresh: Longs
-    alike: tuple[bool, Vec3]
+    fresh: Longs  # of the batch
+    alike: tuple[bool, Vec3]  # whether all fresh photons carry the same flux, and which
     output: PhotonOutput
 
 

@@ -40,31 +40,20 @@ PHOTON_RAYS, PHOTON_COUNTERS = range(6, 8)
 
 
 class PhotonOutput(NamedTuple):
-    """Memory that shading writes photons to.
+    """Memory that shading writes photons to."""
 
-    waiting: (STORE_COLUMNS, WAITING_COLUMN) uint32, photons of a block that is not full.
-    waits: (1,) int64, how many they are.
-    blocks: (n, STORE_COLUMNS, CHUNK) uint32.
-    filled: (1,) int64, how many of the blocks are full.
-    counters: (PHOTON_COUNTERS,) int64.
-    """
-
-    waiting: Words
-    waits: Longs
-    blocks: Words
-    filled: Longs
-    counters: Longs
+    waiting: Words  # (STORE_COLUMNS, WAITING_COLUMN) uint32, photons of a block that is not full
+    waits: Longs  # (1,) int64, how many they are
+    blocks: Words  # (n, STORE_COLUMNS, CHUNK) uint32
+    filled: Longs  # (1,) int64, how many of the blocks are full
+    counters: Longs  # (PHOTON_COUNTERS,) int64
 
 
 class Piece(NamedTuple):
-    """Photons of a store that lie side by side.
+    """Photons of a store that lie side by side."""
 
-    blocks: (n, STORE_COLUMNS, m) uint32.
-    photons: how many of the m photons of a block there are.
-    """
-
-    blocks: Words
-    photons: int
+    blocks: Words  # (n, STORE_COLUMNS, m) uint32
+    photons: int  # how many of the m photons of a block there are
 
 
 class PhotonStore:

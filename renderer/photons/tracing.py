@@ -25,46 +25,30 @@ from tracecore.workers.pool import Loop, Worker, Workers
 
 
 class PhotonJob(NamedTuple):
-    """Photons to trace, shared by all threads.
-
-    supply: (2,) int64, the next one to start and the end.
-    options: what is asked of their rays, see `tracecore.dispatch.port`.
-    """
+    """Photons to trace, shared by all threads."""
 
     scene: PackedScene
     task: PhotonTask
-    supply: Longs
-    options: np.int64
+    supply: Longs  # (2,) int64, the next one to start and the end
+    options: np.int64  # what is asked of their rays, see `tracecore.dispatch.port`
 
 
 class PhotonBatches(NamedTuple):
-    """A thread's batches, one slot each.
+    """A thread's batches, one slot each."""
 
-    live: (batches,) int64, whether it has work.
-    active: (batches,) int64, rays that are being traced.
-    paths: (batches, PATH_WORDS, column) uint32, of `PhotonBatch`.
-    fresh: (batches, 2) int64, of `PhotonBatch`.
-    """
-
-    live: Longs
-    active: Longs
-    paths: Words
-    fresh: Longs
+    live: Longs  # (batches,) int64, whether it has work
+    active: Longs  # (batches,) int64, rays that are being traced
+    paths: Words  # (batches, PATH_WORDS, column) uint32, of `PhotonBatch`
+    fresh: Longs  # (batches, 2) int64, of `PhotonBatch`
 
 
 class TracedPhotons(NamedTuple):
-    """Photons that have been traced.
+    """Photons that have been traced."""
 
-    stored: (n, PHOTON_WORDS) uint32, in order of photon index and bounce.
-    counts: fates of the paths.
-    rays: how many were traced for them.
-    order_seconds: wall time to put them in order.
-    """
-
-    stored: Words
-    counts: PhotonCounts
-    rays: int
-    order_seconds: float
+    stored: Words  # (n, PHOTON_WORDS) uint32, in order of photon index and bounce
+    counts: PhotonCounts  # fates of the paths
+    rays: int  # how many were traced for them
+    order_seconds: float  # wall time to put them in order
 
 
 @compiled

@@ -33,22 +33,17 @@ from shaders.vector import Color, Vec3, add, chosen, dot, scale
 
 
 class Anisotropic(NamedTuple):
-    """Says what brushed metal is like.
+    """Says what brushed metal is like."""
 
-    specular: reflectance at normal incidence, or what multiplies that of eta and k where eta is not black.
-    eta, k: refractive index and extinction coefficient.
-    like: what `shaders.specular_lobe.SpecularLobe` calls so.
-    alpha_x, alpha_y: widths of GGX along and across.
-    rotation: of the former, from the u of textures towards v, in turns 0..1.
-    """
-
-    specular: Color
+    specular: Color  # reflectance at normal incidence, or what multiplies that of eta and k where eta is not black
+    # eta, k: refractive index and extinction coefficient
     eta: Color
     k: Color
-    like: Color
+    like: Color  # what `shaders.specular_lobe.SpecularLobe` calls so
+    # alpha_x, alpha_y: widths of GGX along and across
     alpha_x: float
     alpha_y: float
-    rotation: float
+    rotation: float  # of the former, from the u of textures towards v, in turns 0..1
 
 
 class Facets(NamedTuple):

@@ -16,16 +16,11 @@ from shaders.vector import Color, Vec3, chosen, scale
 
 
 class Dielectric(NamedTuple):
-    """Holds the numbers of a border.
+    """Holds the numbers of a border."""
 
-    transmission: what multiplies all that is reflected and refracted.
-    ior: refractive index of the inside over that of the outside.
-    alpha: width of GGX.
-    """
-
-    transmission: Color
-    ior: float
-    alpha: float
+    transmission: Color  # what multiplies all that is reflected and refracted
+    ior: float  # refractive index of the inside over that of the outside
+    alpha: float  # width of GGX
 
 
 def pack(material: Any) -> Dielectric:

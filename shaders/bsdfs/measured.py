@@ -48,22 +48,16 @@ _PER_AZIMUTH = Float32(AZIMUTHS / math.pi)
 
 
 class Measured(NamedTuple):
-    """Says where what was measured is, and how directions are drawn.
+    """Says where what was measured is, and how directions are drawn."""
 
-    base: reflectance of the largest Lambert surface in it.
-    grazing, slanted, straight: what the rest reflects at a cosine of 0, 1/2 and 1.
-    alpha: width of the lobe that directions are drawn from.
-    glossy_share: of the rest that is drawn from that lobe and not by the cosine.
-    table: index of the table.
-    """
-
-    base: Color
+    base: Color  # reflectance of the largest Lambert surface in it
+    # grazing, slanted, straight: what the rest reflects at a cosine of 0, 1/2 and 1
     grazing: Color
     slanted: Color
     straight: Color
-    alpha: float
-    glossy_share: float
-    table: float
+    alpha: float  # width of the lobe that directions are drawn from
+    glossy_share: float  # of the rest that is drawn from that lobe and not by the cosine
+    table: float  # index of the table
 
 
 def read_merl(path: Path | str) -> Floats:

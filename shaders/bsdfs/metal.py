@@ -25,20 +25,15 @@ from shaders.vector import Color, Vec3, dot, plus, scale
 
 
 class Metal(NamedTuple):
-    """Holds the numbers of a metal.
+    """Holds the numbers of a metal."""
 
-    specular: reflectance at normal incidence, or what multiplies that of eta and k where eta is not black.
-    alpha: width of GGX.
-    eta, k: refractive index and extinction coefficient.
-    like: what `shaders.specular_lobe.SpecularLobe` calls so.
-    coat, coat_alpha: share that lacquer covers, and its width of GGX.
-    """
-
-    specular: Color
-    alpha: float
+    specular: Color  # reflectance at normal incidence, or what multiplies that of eta and k where eta is not black
+    alpha: float  # width of GGX
+    # eta, k: refractive index and extinction coefficient
     eta: Color
     k: Color
-    like: Color
+    like: Color  # what `shaders.specular_lobe.SpecularLobe` calls so
+    # coat, coat_alpha: share that lacquer covers, and its width of GGX
     coat: float
     coat_alpha: float
 

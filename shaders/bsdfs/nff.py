@@ -29,22 +29,14 @@ PER_TWO_PI = 1 / TWO_PI
 
 
 class Nff(NamedTuple):
-    """Reflectances in 0..1 of four lobes, and what shapes them.
+    """Reflectances in 0..1 of four lobes, and what shapes them."""
 
-    diffuse: of Lambert's law.
-    phong: of a Phong lobe.
-    mirror: of a perfect mirror.
-    transmission: of a clear dielectric.
-    exponent: cosine power of the Phong lobe.
-    ior: refractive index of the inside of the dielectric over that of the outside, > 0.
-    """
-
-    diffuse: Color
-    phong: Color
-    mirror: Color
-    transmission: Color
-    exponent: float
-    ior: float
+    diffuse: Color  # of Lambert's law
+    phong: Color  # of a Phong lobe
+    mirror: Color  # of a perfect mirror
+    transmission: Color  # of a clear dielectric
+    exponent: float  # cosine power of the Phong lobe
+    ior: float  # refractive index of the inside of the dielectric over that of the outside, > 0
 
 
 def pack(material: Any) -> Nff:

@@ -31,14 +31,10 @@ _LEAST_MISSED = Float32(1e-7)
 
 
 class OrenNayar(NamedTuple):
-    """Says how a rough diffuse surface looks.
+    """Says how a rough diffuse surface looks."""
 
-    diffuse: what facets reflect, 0..1, which is what all of it reflects where it is white or not rough.
-    roughness: 0 for Lambert's law, to 1.
-    """
-
-    diffuse: Color
-    roughness: float
+    diffuse: Color  # what facets reflect, 0..1, which is what all of it reflects where it is white or not rough
+    roughness: float  # 0 for Lambert's law, to 1
 
 
 def pack(material: Any) -> OrenNayar:

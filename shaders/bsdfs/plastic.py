@@ -18,18 +18,12 @@ from shaders.vector import Color, Vec3, add, dot, multiply, scale
 
 
 class Plastic(NamedTuple):
-    """Holds the numbers of a plastic.
+    """Holds the numbers of a plastic."""
 
-    diffuse: reflectance of the base.
-    specular: what multiplies the coat's reflectance.
-    ior: refractive index of the coat and of what the base lies in, 1 at least.
-    alpha: width of GGX of the coat.
-    """
-
-    diffuse: Color
-    specular: Color
-    ior: float
-    alpha: float
+    diffuse: Color  # reflectance of the base
+    specular: Color  # what multiplies the coat's reflectance
+    ior: float  # refractive index of the coat and of what the base lies in, 1 at least
+    alpha: float  # width of GGX of the coat
 
 
 def pack(material: Any) -> Plastic:

@@ -37,21 +37,14 @@ USUAL_IOR = 1.5
 
 
 class Principled(NamedTuple):
-    """Holds the numbers of such a surface.
+    """Holds the numbers of such a surface."""
 
-    color: reflectance of the metal at normal incidence, and of what is diffuse.
-    specular: what multiplies the reflectance of the coat over what is diffuse.
-    metalness: share of metal.
-    alpha: width of GGX of metal and coat.
-    ior: refractive index of the coat, 1 at least.
-    coat, coat_alpha: share that lacquer covers, and its width of GGX.
-    """
-
-    color: Color
-    specular: Color
-    metalness: float
-    alpha: float
-    ior: float
+    color: Color  # reflectance of the metal at normal incidence, and of what is diffuse
+    specular: Color  # what multiplies the reflectance of the coat over what is diffuse
+    metalness: float  # share of metal
+    alpha: float  # width of GGX of metal and coat
+    ior: float  # refractive index of the coat, 1 at least
+    # coat, coat_alpha: share that lacquer covers, and its width of GGX
     coat: float
     coat_alpha: float
 

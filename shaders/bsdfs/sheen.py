@@ -43,16 +43,11 @@ FILE = Path(__file__).with_suffix(".npy")
 
 
 class Sheen(NamedTuple):
-    """Says how cloth looks.
+    """Says how cloth looks."""
 
-    diffuse: reflectance of the base, 0..1.
-    sheen: of each fibre, 0..1.
-    alpha: how far fibres lean over, LEAST_ALPHA to 1.
-    """
-
-    diffuse: Color
-    sheen: Color
-    alpha: float
+    diffuse: Color  # reflectance of the base, 0..1
+    sheen: Color  # of each fibre, 0..1
+    alpha: float  # how far fibres lean over, LEAST_ALPHA to 1
 
 
 def pack(material: Any) -> Sheen:

@@ -28,26 +28,16 @@ Row = Doubles
 
 
 class LightArrays(NamedTuple):
-    """The lights of a scene as loops read them.
+    """The lights of a scene as loops read them."""
 
-    rows: (n, LIGHT_COLUMNS) float64.
-    probability: (n,) float64, share of the total power.
-    cumulative: (n,) float64, its running sum, the last exactly 1.
-    power: of all lights, W, mean over the channels.
-    strongest_flux: the greatest in a channel of a photon that stands for all, W.
-    outer: (k,) int64, the lights that a ray can meet that leaves the scene.
-    environment: the image of the sky.
-    textures: those of lights that are pictures.
-    """
-
-    rows: Doubles
-    probability: Doubles
-    cumulative: Doubles
-    power: float
-    strongest_flux: float
-    outer: Longs
-    environment: EnvironmentArrays
-    textures: TextureArrays
+    rows: Doubles  # (n, LIGHT_COLUMNS) float64
+    probability: Doubles  # (n,) float64, share of the total power
+    cumulative: Doubles  # (n,) float64, its running sum, the last exactly 1
+    power: float  # of all lights, W, mean over the channels
+    strongest_flux: float  # the greatest in a channel of a photon that stands for all, W
+    outer: Longs  # (k,) int64, the lights that a ray can meet that leaves the scene
+    environment: EnvironmentArrays  # the image of the sky
+    textures: TextureArrays  # those of lights that are pictures
 
 
 class Sphere(NamedTuple):
@@ -58,18 +48,12 @@ class Sphere(NamedTuple):
 
 
 class LightSample(NamedTuple):
-    """Describes light that arrives at a point if nothing is in between.
+    """Describes light that arrives at a point if nothing is in between."""
 
-    direction: unit, towards the light.
-    distance: world units.
-    irradiance: radiance / pdf, in W/m^2 per unit of cosine.
-    pdf_solid_angle: of the direction, with the choice of the light in it; 0 for a light without size.
-    """
-
-    direction: Vec3
-    distance: float
-    irradiance: Color
-    pdf_solid_angle: float
+    direction: Vec3  # unit, towards the light
+    distance: float  # world units
+    irradiance: Color  # radiance / pdf, in W/m^2 per unit of cosine
+    pdf_solid_angle: float  # of the direction, with the choice of the light in it; 0 for a light without size
 
 
 class Emission(NamedTuple):
@@ -81,19 +65,15 @@ class Emission(NamedTuple):
 
 
 class Emitter(NamedTuple):
-    """This is a light as vector loops of photons read it, float32; see `renderer.scene.photon_scene.EMITTER`.
+    """This is a light as vector loops of photons read it, float32; see `renderer.scene.photon_scene.EMITTER`."""
 
-    corner, edge_1, edge_2, normal: those columns of its row.
-    flux: of a photon that stands for all.
-    size: of a light outside of the scene the radius of the sphere, else 1 of a parallelogram and 0 of others.
-    """
-
+    # corner, edge_1, edge_2, normal: those columns of its row
     corner: Vec3
     edge_1: Vec3
     edge_2: Vec3
     normal: Vec3
-    flux: Color
-    size: float
+    flux: Color  # of a photon that stands for all
+    size: float  # of a light outside of the scene the radius of the sphere, else 1 of a parallelogram and 0 of others
 
 
 class Light(NamedTuple):
@@ -111,17 +91,12 @@ class Light(NamedTuple):
 
 
 class Source(NamedTuple):
-    """This is a light as one photon leaves it.
+    """This is a light as one photon leaves it."""
 
-    kind: its number.
-    row: in `LightArrays`, of all but points and triangles.
-    origin: where the photon starts, world units.
-    axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a light outside the scene.
-    """
-
-    kind: float
-    row: int
-    origin: Vec3
+    kind: float  # its number
+    row: int  # in `LightArrays`, of all but points and triangles
+    origin: Vec3  # where the photon starts, world units
+    # unit; the normal of a triangle, the axis of a spot, the direction of a photon of a light outside the scene
     axis: Vec3
 
 
