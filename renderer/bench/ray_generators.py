@@ -23,7 +23,8 @@ from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from renderer.simd.columns import ELEMENTS
 from scenes.model import Snapshot
-from shaders.lights import LightArrays, sample_light
+from shaders.lights.kind import LightArrays
+from shaders.lights.registry import sample_light
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.tracer import Tracer

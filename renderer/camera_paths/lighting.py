@@ -26,7 +26,9 @@ from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
 from shaders.environment import EnvironmentArrays, Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.lights import SHADOW_END, Light, LightArrays, LightSample, kinds_with, sample_light
+from shaders.lights.kind import Light, LightArrays, LightSample
+from shaders.lights.registry import kinds_with, sample_light
+from shaders.lights.triangle import SHADOW_END
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
 from shaders.vector import Vec3, add, along, chosen, dot, in_double, in_single, largest, multiply, scale, subtract

@@ -28,7 +28,7 @@ from renderer.shading.chunks import Long
 from renderer.simd.columns import column
 from renderer.simd.loops import each, each_alone, whole
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.lights import SHADOW_END
+from shaders.lights.triangle import SHADOW_END
 from shaders.vector import Color, Vec3, along, dot, in_double, largest, mean, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined

@@ -20,7 +20,11 @@ from renderer.scene.photon_scene import SHEET, pack_emitters, pack_kinds
 from renderer.scene.projection import NO_PROJECTION
 from shaders.alias_table import pack_aliases
 from shaders.float32 import Bools, Doubles, Longs
-from shaders.lights import SHADOW_END, LightArrays, Row, Sphere, distant_row, pack_lights, sample_light, spot_row
+from shaders.lights.distant import distant_row
+from shaders.lights.kind import LightArrays, Row, Sphere
+from shaders.lights.registry import pack_lights, sample_light
+from shaders.lights.spot import spot_row
+from shaders.lights.triangle import SHADOW_END
 from shaders.octahedral import unpack_unit
 from shaders.random import STREAM_LIGHT, random4
 from shaders.surface import ORIGIN_OFFSET

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from renderer.scene.photon_scene import STRENGTHS, Records, in_lines, light_corners
 from shaders.float32 import Doubles, Ints
-from shaders.lights import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -21,13 +21,13 @@ from shaders.lights import (
     LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    POINT,
-    TRIANGLE,
     LightArrays,
     Row,
-    kinds_with,
-    sphere_row,
 )
+from shaders.lights.point import POINT
+from shaders.lights.registry import kinds_with
+from shaders.lights.sphere import sphere_row
+from shaders.lights.triangle import TRIANGLE
 from tracecore.arrays import pieces
 from tracecore.compilation.side_by_side import need
 

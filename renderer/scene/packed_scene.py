@@ -25,17 +25,11 @@ from scenes.colors.srgb import decoded
 from scenes.meshes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from shaders.float32 import Doubles, Ints
-from shaders.lights import (
-    LIGHT_COLUMNS,
-    NO_SKY,
-    LightArrays,
-    Sphere,
-    light_row,
-    pack_lights,
-    picture_rows,
-    sky_row,
-    triangle_rows,
-)
+from shaders.lights.kind import LIGHT_COLUMNS, LightArrays, Sphere
+from shaders.lights.picture import picture_rows
+from shaders.lights.registry import NO_SKY, light_row, pack_lights
+from shaders.lights.sky import sky_row
+from shaders.lights.triangle import triangle_rows
 from shaders.surface import SurfaceArrays
 from shaders.textures import BILINEAR, MIP, NEAREST, NO_TEXTURES, Look, TextureArrays, pack_textures
 from shaders.vector import Color

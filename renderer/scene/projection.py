@@ -26,21 +26,17 @@ import numpy.typing as npt
 from shaders.compilation import compiled as inlined
 from shaders.elementary import fma, greatest, least, sine_cosine
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.lights import (
+from shaders.lights.kind import (
     LIGHT_AREA,
     LIGHT_KIND,
     LIGHT_POSITION,
     Extent,
     LightArrays,
     Source,
-    is_outside,
-    is_surface,
-    light_reach,
-    numbers_of,
     outer_radius,
-    photon_density,
     triple,
 )
+from shaders.lights.registry import is_outside, is_surface, light_reach, numbers_of, photon_density
 from shaders.sampling import uniform_cone
 from shaders.vector import Vec3, add, along, dot, frame, normalize, scale, subtract, to_world
 

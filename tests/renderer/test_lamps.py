@@ -9,7 +9,11 @@ from renderer.scene import light_records as lamps
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
-from shaders.lights import LIGHT_AREA, LIGHT_KIND, LIGHT_POSITION, POINT, SPHERE, TRIANGLE, light_pdf
+from shaders.lights.kind import LIGHT_AREA, LIGHT_KIND, LIGHT_POSITION
+from shaders.lights.point import POINT
+from shaders.lights.registry import light_pdf
+from shaders.lights.sphere import SPHERE
+from shaders.lights.triangle import TRIANGLE
 
 GREY, GLOW = Material(diffuse=(0.5, 0.5, 0.5)), Material(diffuse=(0.0, 0.0, 0.0), emission=(2.0, 4.0, 6.0))
 ROUGH = Material(kind="metal", specular=(0.9, 0.9, 0.9), roughness=0.2)

@@ -14,7 +14,7 @@ from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material, Texture
 from shaders.bsdfs.bsdf import LOBE_NONE, Seen
-from shaders.lights import emit_from, powers, sample_light
+from shaders.lights.registry import emit_from, powers, sample_light
 from shaders.maps import LEAST_MIRRORED, mirroring_normal
 from shaders.registry import get_shader
 from shaders.surface import emission_at

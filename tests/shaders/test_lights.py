@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 
 from shaders.compilation import compiled
-from shaders.lights import (
-    SHADOW_END,
-    choose,
-    emit_from,
-    light_pdf,
-    pack_lights,
-    point_row,
-    powers,
-    sample_light,
-    sphere_row,
-    triangle_rows,
-)
+from shaders.lights.point import point_row
+from shaders.lights.registry import choose, emit_from, light_pdf, pack_lights, powers, sample_light
+from shaders.lights.sphere import sphere_row
+from shaders.lights.triangle import SHADOW_END, triangle_rows
 from shaders.random import random4
 from shaders.surface import clearance
 from shaders.vector import BLACK, dot

@@ -10,25 +10,15 @@ from renderer.scene.photon_scene import EMITTER, pack_emitters
 from shaders.compilation import compiled
 from shaders.environment import pack_environment, sample_sky, solid_angles, texel_of, texel_pdf, texel_radiance
 from shaders.environment import sky_of as in_loops
-from shaders.lights import (
-    LIGHT_KIND,
-    SHADOW_END,
-    Emitter,
-    Light,
-    Sphere,
-    distant_row,
-    emit_from,
-    kinds_with,
-    light_pdf,
-    pack_lights,
-    point_row,
-    powers,
-    sample_light,
-    sky_row,
-    sphere_row,
-    spot_row,
-)
+from shaders.lights.distant import distant_row
+from shaders.lights.kind import LIGHT_KIND, Emitter, Light, Sphere
 from shaders.lights.outside import BEYOND
+from shaders.lights.point import point_row
+from shaders.lights.registry import emit_from, kinds_with, light_pdf, pack_lights, powers, sample_light
+from shaders.lights.sky import sky_row
+from shaders.lights.sphere import sphere_row
+from shaders.lights.spot import spot_row
+from shaders.lights.triangle import SHADOW_END
 from shaders.random import STREAM_EMISSION, STREAM_LIGHT, hash4, hash_key, random4
 
 #: Draws of tests of means, and of those of counts.

@@ -6,7 +6,7 @@ import numpy as np
 from renderer.scene.packed_scene import pack_scene
 from scenes import load
 from scenes.toml_scene.writer import write
-from shaders.lights import emit_from, sample_light
+from shaders.lights.registry import emit_from, sample_light
 from shaders.random import random4
 
 write(load(sys.argv[1]), Path("copy.toml"))
