@@ -1,4 +1,4 @@
-"""This module tabulates how much of the light GGX facets reflect in one bounce, over roughness and angle, with its
+"""This module has tables of how much of the light GGX facets reflect in one bounce, over roughness and angle, with
 means.
 
 Of white facets one bounce misses a share, which hits more of them. What it keeps has met facets at grazing angles: of
@@ -10,7 +10,7 @@ half of that of where the cosine is between 0 and more than alpha, as narrow fac
 steep than they are. Between these, numbers are linear; they are within 0.001 but for alpha < 0.02 at grazing angles.
 Means are those of what is so read: what one bounce misses can be added without an error of its own.
 
-`python -m shaders.albedo_table` writes the file beside the code that is read at each start.
+`tests/shading_tables.py` made the file.
 """
 
 import math
@@ -21,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import address, compiled, get
-from shaders.float32 import HALF, ONE, ZERO, Doubles, Float32, Floats, Int
+from shaders.float32 import HALF, ONE, ZERO, Doubles, Float32, Int
 from shaders.ggx import LEAST_ALPHA
 
-#: Rows and columns of all tables of facets, and points of quadrature of the sampled normals' two numbers.
+#: Rows and columns of all tables of facets.
 ALPHAS, COSINES = 32, 48
 PLANE = ALPHAS * COSINES
-NODES = (128, 48)
 
 FILE = Path(__file__).with_suffix(".npy")
 
@@ -36,60 +35,6 @@ MEAN_GRAZING = Float32(1.0 / 21.0)
 
 #: What one bounce misses is at least this, so that it may be divided by.
 LEAST_MISSED = Float32(1e-9)
-
-
-class SeenFacets(NamedTuple):
-    """Holds points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions."""
-
-    z_o: Doubles  # (n, 1, 1) cosine between the direction and the surface's normal
-    at_facet: Doubles  # (n, i, j) cosine between the direction and the facet's normal
-    h_z: Doubles  # (n, i, j) cosine between both normals
-    weights: Doubles  # (i,), of which the sum over i, divided by j, is 1
-
-    def mean(self, values: Doubles) -> Doubles:
-        """Returns the means (n,) of values (n, i, j) over the facets."""
-        mean: Doubles = np.einsum("nij,i->n", values, self.weights) / values.shape[2]
-        return mean
-
-
-def seen_facets(alpha: float, cosine: Doubles, count: tuple[int, int] = NODES) -> SeenFacets:
-    """Returns the facets that directions see.
-
-    alpha: width of GGX.
-    cosine: (n,) of the directions.
-    count: points along the sampler's two numbers, across the facets' cap and in azimuth.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(count[0])
-    # Facets on edge, which hide each other, are drawn by u2 close to 1: points are denser there.
-    root = 0.5 - 0.5 * nodes
-    u2, weights = 1.0 - root[:, None] ** 2, root * weights
-    azimuth = math.pi * (0.5 + np.arange(count[1])) / count[1]
-    z_o = np.maximum(cosine, 1e-6)[:, None, None]
-    x_o = np.sqrt(1.0 - z_o * z_o)
-    norm = np.sqrt((alpha * x_o) ** 2 + z_o * z_o)
-    z = 1.0 - u2 * (1.0 + z_o / norm)
-    radius = np.sqrt(np.maximum(0.0, 1.0 - z * z))
-    h = np.array([alpha * (radius * np.cos(azimuth) + alpha * x_o / norm), alpha * radius * np.sin(azimuth)])
-    h_z = np.maximum(z + z_o / norm, 1e-12) * np.ones_like(azimuth)
-    length = np.sqrt(h[0] ** 2 + h[1] ** 2 + h_z**2)
-    at_facet = np.minimum((x_o * h[0] + z_o * h_z) / length, 1.0)
-    return SeenFacets(z_o, at_facet, h_z / length, weights)
-
-
-def kept_by_reflection(alpha: float, facets: SeenFacets) -> Doubles:
-    """Returns G2 / G1, (n, i, j), of light that facets reflect: 0 where they send it below the surface."""
-    z_o, z_i = facets.z_o, np.maximum(0.0, 2.0 * facets.at_facet * facets.h_z - facets.z_o)
-    root_o, root_i = (np.sqrt(c * c + alpha**2 * (1.0 - c * c)) for c in (z_o, np.minimum(z_i, 1.0)))
-    kept: Doubles = z_i * (z_o + root_o) / (z_o * root_i + z_i * root_o)
-    return kept
-
-
-def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
-    """Returns the missed share of light on white facets and `grazing` of the rest, (2, n). cosine: (n,)."""
-    facets = seen_facets(alpha, cosine)
-    kept = kept_by_reflection(alpha, facets)
-    share = facets.mean(kept)
-    return np.array([np.clip(1.0 - share, 0.0, 1.0), facets.mean(kept * (1.0 - facets.at_facet) ** 5) / share])
 
 
 def row_alphas() -> Doubles:
@@ -101,22 +46,6 @@ def columns_at(alpha: float, cosine: Doubles) -> Doubles:
     """Returns `column_at` of many cosines."""
     columns: Doubles = 0.5 * (np.sqrt(cosine) + np.sqrt(cosine * (1.0 + alpha) / (cosine + alpha)))
     return columns
-
-
-def column_cosines(alpha: float) -> Doubles:
-    """Returns the cosines (COSINES,) of the columns, by bisection."""
-    low, high = np.zeros(COSINES), np.ones(COSINES)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        is_low = columns_at(alpha, middle) < np.linspace(0.0, 1.0, COSINES)
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    return high
-
-
-def tabulated() -> Floats:
-    """Returns the table of what is missed and of `grazing`, (2, ALPHAS, COSINES)."""
-    rows = [one_bounce(alpha, column_cosines(alpha)) for alpha in row_alphas()]
-    return np.stack(rows, axis=1).astype(np.float32)
 
 
 def even_roots(count: int) -> Doubles:
@@ -138,9 +67,6 @@ def means(table: npt.NDArray[np.floating[Any]], factor: npt.NDArray[np.floating[
     mean: Doubles = np.einsum("...rc,rc->...r", table, weights)
     return mean
 
-
-if __name__ == "__main__":
-    np.save(FILE, tabulated())
 
 #: The tables, each (ALPHAS, COSINES), and the mean of what is missed, (ALPHAS,).
 MISSED, GRAZING = np.load(FILE)

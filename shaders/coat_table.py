@@ -1,11 +1,11 @@
-"""This module tabulates how much of the light that facets of a clear coat keep at once is reflected by Fresnel, over
+"""This module has a table of how much of the light that facets of a clear coat keep at once Fresnel reflects, over
 index, roughness and angle, and describes such coats: facets of a dielectric border, of which only reflection is seen.
 
 Layers are at equal steps of the root of (ior - 1) / (ior + 1), so that a number of them up is the index 1.5. Rows and
 columns are those of `shaders.albedo_table`. What one facet reflects to others is reflected by them in turn: Kulla,
 Conty: Revisiting Physically Based Shading at Imageworks, 2017. A coat narrower than `LEAST_ALPHA` is a mirror.
 
-`python -m shaders.coat_table` writes the file beside the code that is read at each start.
+`tests/shading_tables.py` made the file.
 """
 
 import math
@@ -17,19 +17,15 @@ from shaders.albedo_table import (
     MISSED,
     between,
     cell_at,
-    column_cosines,
     even_roots,
-    kept_by_reflection,
     mean_missed,
     means,
     missed_at,
     read,
     read_mean,
-    row_alphas,
-    seen_facets,
 )
 from shaders.compilation import address, compiled, get
-from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int, Shorts
+from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int
 from shaders.fresnel import fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
 from shaders.vector import Vec3, dot
@@ -59,17 +55,6 @@ def reflected(cosine: Doubles, ior: float) -> Doubles:
     return share
 
 
-def tabulated() -> Shorts:
-    """Returns the shares that are reflected of what is kept, (LAYERS, ALPHAS, COSINES), in multiples of UNIT."""
-    rows = []
-    for alpha in row_alphas():
-        facets = seen_facets(alpha, column_cosines(alpha))
-        kept = kept_by_reflection(alpha, facets)
-        reflections = [kept * reflected(facets.at_facet, ior_at(layer)) for layer in range(LAYERS)]
-        rows.append([facets.mean(reflection) / facets.mean(kept) for reflection in reflections])
-    return np.rint(np.array(rows).swapaxes(0, 1) / UNIT).astype(np.uint16)
-
-
 def smooth_means() -> Doubles:
     """Returns the shares (LAYERS,) of light from all sides that smooth coats reflect."""
     root = even_roots(1024)
@@ -77,9 +62,6 @@ def smooth_means() -> Doubles:
     mean: Doubles = values @ (4.0 * root**3) / len(root)
     return mean
 
-
-if __name__ == "__main__":
-    np.save(FILE, tabulated())
 
 #: The table; means of what is reflected at once of light from all sides, (LAYERS, ALPHAS); and those of smooth coats.
 REFLECTED = (UNIT * np.load(FILE)).astype(np.float32)

@@ -59,10 +59,8 @@ def tuple_of(parameters: type[Any]) -> Any:
 
 
 def shader_address(bsdf: Bsdf) -> int:
-    """Returns the address of the machine code of `Bsdf.at_point`, for `call_shader`.
-
-    Raises `ShaderError` where it does not compile or does not return the parameters of the BSDF.
-    """
+    """Returns the address of the machine code of `Bsdf.at_point`, for `call_shader`. Raises `ShaderError` where it does
+    not compile or does not return the parameters of the BSDF."""
     assert bsdf.at_point is not None
     key = (bsdf.at_point, bsdf.parameters)
     if key not in _compiled:
@@ -72,10 +70,8 @@ def shader_address(bsdf: Bsdf) -> int:
 
 
 def _compile(bsdf: Bsdf) -> Any:
-    """Compiles a function, and returns what Numba made of one that calls it and whose numbers are all float32.
-
-    It takes float64 itself: what it passes on as it is has the type of what it writes down.
-    """
+    """Compiles a function, and returns what Numba made of one that calls it and whose numbers are all float32. It takes
+    float64 itself: what it passes on as it is has the type of what it writes down."""
     arguments = (_POINT, tuple_of(bsdf.parameters))
     doubles = tuple(_of_numbers(one, types.float64) for one in arguments)
     dispatcher = compiled_alone(f"shader {bsdf.name!r}", bsdf.at_point, doubles, arguments[1])

@@ -135,10 +135,8 @@ def sine_cosine(turns: float) -> tuple[float, float]:
 
 @compiled
 def turns_to(x: float, y: float) -> float:
-    """Returns the angle from +x to (x, y) in full turns, -1/2..1/2, 0 of (0, 0); right to 5e-8, and 2e-7 of itself.
-
-    It is 1/2 along -x, also where y is -0.
-    """
+    """Returns the angle from +x to (x, y) in full turns, -1/2..1/2, 0 of (0, 0); right to 5e-8, and 2e-7 of itself. It
+    is 1/2 along -x, also where y is -0."""
     x, y = Float32(x), Float32(y)
     width, height = abs(x), abs(y)
     short, long = least(width, height), greatest(width, height)

@@ -53,10 +53,8 @@ def unmasked_over_cosine(w: Vec3, alpha: float) -> float:
 
 @compiled
 def unhidden_over_cosines(wi: Vec3, wo: Vec3, alpha: float) -> float:
-    """Returns G2 / (4 |z_i z_o|) of directions on one side, where deep facets are hidden from both.
-
-    Heitz: Understanding the Masking-Shadowing Function in Microfacet-Based BRDFs, 2014, eq. 99.
-    """
+    """Returns G2 / (4 |z_i z_o|) of directions on one side, where deep facets are hidden from both. Heitz:
+    Understanding the Masking-Shadowing Function in Microfacet-Based BRDFs, 2014, eq. 99."""
     return HALF / (wi[2] * stretch(wo, alpha) + wo[2] * stretch(wi, alpha))
 
 

@@ -126,11 +126,8 @@ def mirroring_normal(normal: Vec3, geom_normal: Vec3, wo: Vec3) -> Vec3:
 
 @compiled
 def visible_normal(shading_normal: Vec3, geom_normal: Vec3, wo: Vec3, is_mirroring: bool) -> Vec3:
-    """Returns the shading normal, or what it has to give way to so that wo sees its front.
-
-    is_mirroring: whether it is bent by a map and there is a lobe about the mirrored direction, which must not go into
-    the surface.
-    """
+    """Returns the shading normal, or what it has to give way to so that wo sees its front. is_mirroring: whether it is
+    bent by a map and there is a lobe about the mirrored direction, which must not go into the surface."""
     bends = is_mirroring & (dot(shading_normal, wo) > LEAST_VISIBLE)
     normal = chosen(bends, mirroring_normal(shading_normal, geom_normal, wo), shading_normal)
     # Seen from behind the bent normal, only the flat one makes sense.

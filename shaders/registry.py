@@ -36,10 +36,8 @@ _shaders: OnDemand[Bsdf] = OnDemand({row: f"shaders.bsdfs.{row}:BSDF" for row in
 
 
 def register_shader(bsdf: Bsdf) -> None:
-    """Makes a BSDF known by its name; a later one of the same name replaces it.
-
-    Raises `ShaderError`, one line, where its name is not a line of text, or where a part of it is not as `Bsdf` says.
-    """
+    """Makes a BSDF known by its name; a later one of the same name replaces it. Raises `ShaderError`, one line, where
+    its name is not a line of text, or where a part of it is not as `Bsdf` says."""
     if not isinstance(bsdf, Bsdf):
         raise ShaderError(f"expected a shaders.bsdfs.bsdf.Bsdf, got {bsdf!r}")
     if not isinstance(bsdf.name, str) or not bsdf.name.isprintable() or not bsdf.name.strip():

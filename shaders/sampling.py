@@ -103,10 +103,8 @@ def interval(cumulative: npt.NDArray[np.floating[Any]], u: float) -> int:
 
 @compiled
 def power_heuristic(pdf: float, other_pdf: float) -> float:
-    """Returns the weight of a sample drawn with `pdf` that another strategy would draw with `other_pdf`.
-
-    Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo Rendering, 1995, with exponent 2.
-    """
+    """Returns the weight of a sample drawn with `pdf` that another strategy would draw with `other_pdf`. Veach, Guibas:
+    Optimally Combining Sampling Techniques for Monte Carlo Rendering, 1995, with exponent 2."""
     if pdf <= 0.0:
         return 0.0
     ratio = other_pdf / pdf

@@ -132,10 +132,8 @@ def to_world(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
 
 @compiled
 def frame(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Returns two unit vectors that make an orthonormal, right-handed frame with the unit vector n.
-
-    Duff, Burgess, Christensen, Hery, Kensler, Liani, Villemin: Building an Orthonormal Basis, Revisited, 2017.
-    """
+    """Returns two unit vectors that make an orthonormal, right-handed frame with the unit vector n. Duff, Burgess,
+    Christensen, Hery, Kensler, Liani, Villemin: Building an Orthonormal Basis, Revisited, 2017."""
     sign = ONE if n[2] >= ZERO else -ONE
     a = -ONE / (sign + n[2])
     b = n[0] * n[1] * a

@@ -259,11 +259,8 @@ def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
 
 
 def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
-    """Returns for what eye paths have units (`Unit.need`).
-
-    diffuse: what paths do with diffuse reflection (`renderer.camera_paths.task`).
-    columns: of the image (`renderer.film.layers`).
-    """
+    """Returns for what eye paths have units (`Unit.need`). diffuse: what paths do with diffuse reflection
+    (`renderer.camera_paths.task`). columns: of the image (`renderer.film.layers`)."""
     is_there = {
         PHOTON_LIGHT: diffuse in ASKING,
         PHOTON_LAYERS: diffuse in ASKING and columns > LAYER_BIAS,
@@ -273,10 +270,8 @@ def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
 
 
 def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> None:
-    """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them.
-
-    diffuse, columns: see `eye_needs`.
-    """
+    """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them. diffuse, columns: see
+    `eye_needs`."""
     for name in sorted(eye_needs(diffuse, columns)):
         need(name)
     chunk = numba.from_dtype(EYE_COLUMNS)
@@ -361,10 +356,8 @@ def rest(part: float, whole: float) -> float:
 
 @inlined
 def keep_paths(view: View, hits: int) -> int:
-    """Move the paths that go on behind those before. Returns how many they are.
-
-    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
-    """
+    """Move the paths that go on behind those before. Returns how many they are. A whole vector ends no later than the
+    rays looked at, so that none is lost that is still to be shaded."""
     chunk, step = view.chunk, view.step
     path = (address(chunk.pixel),) + rows(address(chunk.next_state), column_bytes(), NEXT_COLUMNS)
     sources = column_of(chunk.start) + column_of(chunk.wi) + path

@@ -70,10 +70,8 @@ class Arriving(NamedTuple):
 def add_shadow_rays(
     scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple[int, bool], shadows: ShadowRays
 ) -> None:
-    """Add the shadow rays of all vertices of a chunk.
-
-    counts: of the vertices, and whether some are the first of their paths.
-    """
+    """Add the shadow rays of all vertices of a chunk. counts: of the vertices, and whether some are the first of their
+    paths."""
     chunk, (hits, has_first) = vertices.chunk, counts
     for sample in range(task.light_samples):
         draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
@@ -114,11 +112,8 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
 
 @inlined
 def stratum_point(stratum: tuple[float, float], u: float) -> float:
-    """Returns a number that chooses a light: each sample has a stratum of its own.
-
-    stratum: which sample, of how many.
-    u: 0..1, where in the stratum.
-    """
+    """Returns a number that chooses a light: each sample has a stratum of its own. stratum: which sample, of how many.
+    u: 0..1, where in the stratum."""
     return min((stratum[0] + u) / stratum[1], BELOW_ONE)
 
 
@@ -133,9 +128,7 @@ def pick_stratum(i: int, data: tuple[EyeChunk, tuple[float, float], np.int32]) -
 @inlined
 def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
     """Go on to the upper half of the lights that are left, where the number is not below the sums of the lower one.
-
-    data: also has the address of the running sums of the lights' probabilities, and how many lights a half has.
-    """
+    data: also has the address of the running sums of the lights' probabilities, and how many lights a half has."""
     chunk, cumulative, half = data
     light = chunk.light[i]
     above = chunk.pick[i] >= get(cumulative, Int(light + half - Int(1)))

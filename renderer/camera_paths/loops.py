@@ -104,10 +104,8 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
 
 
 def take_eye_batches(worker: Worker, workers: Workers, slots: int) -> EyeBatches:
-    """Returns the worker's batches of so many slots, all with work, and no ray traced yet.
-
-    workers: among whom the pixels are shared out.
-    """
+    """Returns the worker's batches of so many slots, all with work, and no ray traced yet. workers: among whom the
+    pixels are shared out."""
     batches: EyeBatches = worker.kept(
         ("eye", slots), lambda: new_eye_batches(worker.port, workers.batches(slots), slots, 1)
     )
@@ -120,10 +118,8 @@ def take_eye_batches(worker: Worker, workers: Workers, slots: int) -> EyeBatches
 
 @inlined
 def take_pixels(job: EyeJob, room: int, threads: int) -> tuple[int, int]:
-    """Take pixels that no thread has taken, no more than there is room for.
-
-    Returns the address of the first one, and how many they are.
-    """
+    """Take pixels that no thread has taken, no more than there is room for. Returns the address of the first one, and
+    how many they are."""
     left: int = len(job.pixels) - Long(load_acquire(address(job.taken)))
     count: int = min(room, max(left // (SHARE * threads), LEAST_PIXELS))
     if left <= 0 or count <= 0:
@@ -155,13 +151,8 @@ def shadows_at(port: Port, batches: EyeBatches, index: int) -> ShadowRays:
 
 @inlined
 def start_paths(job: EyeJob, batch: EyeBatch, kept: int, room: int, threads: int) -> int:
-    """Write camera rays of the next pixels behind the `kept` rays of paths that go on, and count both.
-
-    batch: where they go.
-    room: for so many.
-    threads: among how many the pixels are shared out.
-    Returns how many there are.
-    """
+    """Write camera rays of the next pixels behind the `kept` rays of paths that go on, and count both. batch: where
+    they go. room: for so many. threads: among how many the pixels are shared out. Returns how many there are."""
     pixels = take_pixels(job, room, threads)
     start_eye_paths(job.camera, job.task, job.size, pixels, batch, kept)
     if job.scene.photon_scene.flags & HAS_MEDIA:
@@ -213,10 +204,7 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
 
 @inlined
 def add_lit(job: EyeJob, shadows: ShadowRays, answers: Ids) -> int:
-    """Add what shadow rays bring. Returns how many of them go on, behind sheets.
-
-    answers: (slots, 4, column) uint32.
-    """
+    """Add what shadow rays bring. Returns how many of them go on, behind sheets. answers: (slots, 4, column) uint32."""
     if job.scene.photon_scene.flags & HAS_MEDIA:
         absorb_shadow_rays(job.scene.photon_scene.media, shadows, answers)
     if job.scene.photon_scene.flags & SHEET:
@@ -238,10 +226,8 @@ def submit_shadows(port: Port, batches: EyeBatches, index: int, options: int) ->
 
 @compiled
 def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
-    """Trace camera rays, and from what each hits one ray that shows whether the sky is free.
-
-    Returns as `next_batch` does.
-    """
+    """Trace camera rays, and from what each hits one ray that shows whether the sky is free. Returns as `next_batch`
+    does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:

@@ -58,11 +58,8 @@ class Draw(NamedTuple):
 
 @compiled
 def draw(task: EyeTask, chunk: EyeChunk, count: int, has_first: bool, purpose: tuple[int, int, int]) -> None:
-    """Write the random bits of the first `count` paths of a chunk.
-
-    has_first: whether some of them may have met no surface before.
-    purpose: the stream, how many steps a bounce has, and which of them it is.
-    """
+    """Write the random bits of the first `count` paths of a chunk. has_first: whether some of them may have met no
+    surface before. purpose: the stream, how many steps a bounce has, and which of them it is."""
     seed, is_even = np.uint64(task.seed), has_first and task.sampler == SOBOL
     (stream, steps, step), sequence = purpose, np.uint64(task.sequence) & LOW
     stream_of_first = stream + (_half_of(task.sequence) * SECOND_HALF if is_even else 0)

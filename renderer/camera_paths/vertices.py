@@ -144,11 +144,8 @@ def width_at(i: int, chunk: EyeChunk) -> float:
 
 @inlined
 def reach(i: int, chunk: EyeChunk) -> None:
-    """Write hit point and normals.
-
-    At an edge rounding might have the point behind the next triangle, where the other side is lit: such a point is
-    taken a little back along the ray, which came from this side.
-    """
+    """Write hit point and normals. At an edge rounding might have the point behind the next triangle, where the other
+    side is lit: such a point is taken a little back along the ray, which came from this side."""
     u, v = chunk.uv[0, i], chunk.uv[1, i]
     is_at_edge = (u < EDGE) | (v < EDGE) | (u + v > ONE - EDGE)
     face(i, chunk.distance[i] - (chunk.clearance[i] if is_at_edge else ZERO), chunk)

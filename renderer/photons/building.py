@@ -116,20 +116,15 @@ class CellPlaces(NamedTuple):
 
 
 def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Returns photons (n, PHOTON_WORDS), sorted for searches of a radius. Those of a cell keep their order.
-
-    Raises `RenderError` where there are too many to be counted in 31 bits.
-    """
+    """Returns photons (n, PHOTON_WORDS), sorted for searches of a radius. Those of a cell keep their order. Raises
+    `RenderError` where there are too many to be counted in 31 bits."""
     worker = CallingThread()
     return sorted_map(pieces_of([photons], worker), radius, scale, MapMemory(), worker)
 
 
 def pieces_of(arrays: Sequence[Words], workers: Helpers) -> list[Piece]:
-    """Returns photons, whose indices are their order, as `sorted_map` takes them.
-
-    arrays: (n, PHOTON_WORDS) each, one after the other.
-    workers: who does the work.
-    """
+    """Returns photons, whose indices are their order, as `sorted_map` takes them. arrays: (n, PHOTON_WORDS) each, one
+    after the other. workers: who does the work."""
     firsts = np.cumsum([0, *map(len, arrays)])
     parts = [
         (array[start : start + PIECE_PHOTONS], first + start)
@@ -257,11 +252,8 @@ def find_cell(i: int, places: CellPlaces) -> None:
 
 @compiled
 def count_groups(blocks: Words, photons: int, groups: tuple[Grid, int], counts: Ints, scratch: Ints) -> None:
-    """Adds the photons of a `Piece` to the counts, (groups,), of the groups of cells that they are in.
-
-    groups: the grid, and by how much the number of a cell is shifted to be that of its group.
-    scratch: (COLUMN,), to work with.
-    """
+    """Adds the photons of a `Piece` to the counts, (groups,), of the groups of cells that they are in. groups: the
+    grid, and by how much the number of a cell is shifted to be that of its group. scratch: (COLUMN,), to work with."""
     step, cells, (grid, shift) = WORD_BYTES * blocks.shape[2], address(scratch), groups
     for block in range(len(blocks)):
         for first in range(0, photons, CHUNK):
@@ -307,10 +299,7 @@ def assign_buckets(counts: Any, wanted: int, bucket_of: Ints, starts: tuple[Long
 def distribute(
     blocks: Words, photons: int, sorting: PhotonSorting, cursors: Longs, scratch: DistributionScratch
 ) -> None:
-    """Copies the photons of a `Piece` to their buckets.
-
-    cursors: (buckets,), where the next one of each goes.
-    """
+    """Copies the photons of a `Piece` to their buckets. cursors: (buckets,), where the next one of each goes."""
     sorting, scratch, step = borrowed(sorting), borrowed(scratch), WORD_BYTES * blocks.shape[2]
     cells, rows = address(scratch.cells), address(scratch.rows)
     for block in range(len(blocks)):
@@ -371,10 +360,8 @@ def count_cells(sorting: PhotonSorting, bucket: int, records: int, count: int) -
 
 @inlined
 def place_keys(sorting: PhotonSorting, records: int, photons: tuple[int, int], scratch: SortScratch) -> None:
-    """Puts keys of photons, and which ones they are, where their cells are.
-
-    They are put from the ends of cells down, so that the starts are where cells start in the end.
-    """
+    """Puts keys of photons, and which ones they are, where their cells are. They are put from the ends of cells down,
+    so that the starts are where cells start in the end."""
     starts, (base, count) = sorting.starts, photons
     for j in range(count - 1, -1, -1):
         cell = np.uint64(get_int(records + RECORD_BYTES * j, RECORD_CELL))

@@ -12,21 +12,15 @@ from scenes.files.marks import write_arrays
 
 
 def save_photons(path: Path, photons: Words, scale: float) -> None:
-    """Write photons to a file.
-
-    photons: (n, PHOTON_WORDS) uint32.
-    scale: watts per unit of flux.
-    """
+    """Write photons to a file. photons: (n, PHOTON_WORDS) uint32. scale: watts per unit of flux."""
     with path.open("wb") as file:
         arrays = {"photons": photons.view(PHOTON).reshape(len(photons)), "scale": np.array(scale, np.float64)}
         write_arrays(file, arrays)
 
 
 def load_photons(path: Path) -> tuple[Words, float]:
-    """Returns photons (n, PHOTON_WORDS) uint32 and their scale from a file that `save_photons` wrote.
-
-    Raises `PhotonFileError` where it is no such file.
-    """
+    """Returns photons (n, PHOTON_WORDS) uint32 and their scale from a file that `save_photons` wrote. Raises
+    `PhotonFileError` where it is no such file."""
     try:
         with zipfile.ZipFile(path) as archive:
             photons = read_array(archive, "photons", PHOTON, archive.start_dir)

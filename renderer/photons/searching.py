@@ -182,10 +182,8 @@ def ask_for_starts(data: Looking, first: int, end: int) -> None:
 
 @inlined
 def list_runs(data: Looking, first: int, end: int) -> tuple[int, int]:
-    """List the runs of photons in the rows of a group, and ask for the photons.
-
-    Returns how many runs there are, and how many vertices have too many of them.
-    """
+    """List the runs of photons in the rows of a group, and ask for the photons. Returns how many runs there are, and
+    how many vertices have too many of them."""
     search, count, crowded = data.search, 0, 0
     for i in range(first, end):
         before = count
@@ -224,11 +222,8 @@ def waiting_at(search: Search, k: int) -> tuple[int, int, int]:
 
 @inlined
 def pack_found(data: Looking, first: int, count: int) -> None:
-    """Write the photons of runs that are in the discs of a group side by side, vertex after vertex.
-
-    first: vertex of the group.
-    count: how many runs there are.
-    """
+    """Write the photons of runs that are in the discs of a group side by side, vertex after vertex. first: vertex of
+    the group. count: how many runs there are."""
     search, step, waits = data.search, data.step, 0
     runs, ends, waiting = address(search.runs), address(search.ends), waiting_at(search, 0)
     for k in range(GROUP):

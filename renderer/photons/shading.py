@@ -248,10 +248,8 @@ def shade_chunk(queue: Queue, view: View, rays: tuple[int, int], data: Hits) -> 
 
 @inlined
 def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, view: View, hits: int) -> None:
-    """Write what there is to know of the surfaces that photons have hit, and their random numbers.
-
-    Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
-    """
+    """Write what there is to know of the surfaces that photons have hit, and their random numbers. Tables are asked for
+    what is needed next but one: in between, loops need nothing that might be far away."""
     flags, chunk, photon_scene = queue.flags, view.chunk, scene.photon_scene
     ask_for_rows(address(photon_scene.records), RECORD_BYTES, address(chunk.triangle), hits)
     each(draw_numbers, whole(hits), (chunk, limits.key))
@@ -299,11 +297,8 @@ def stand_close(i: int, chunk: Chunk) -> None:
 
 @inlined
 def draw_numbers(i: int, data: tuple[Chunk, Bits4]) -> None:
-    """Write the random bits of a hit. data: also has their key.
-
-    They are a long chain of products, each of which waits for the one before: in a loop of their own, other hits fill
-    the gaps.
-    """
+    """Write the random bits of a hit. data: also has their key. They are a long chain of products, each of which waits
+    for the one before: in a loop of their own, other hits fill the gaps."""
     chunk, key = data
     bits = hash4(key, chunk.photon[i], chunk.depth[i])
     chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
@@ -351,11 +346,8 @@ def columns_of_uv(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 @inlined
 def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[bool, Vec3]) -> tuple[int, int]:
-    """Do as `pick_hits` does for photons on their first ray, and return the same.
-
-    rays: the photon of the first one, and how many they are.
-    alike: whether all fresh photons carry the same flux, and which; else it is in columns.
-    """
+    """Do as `pick_hits` does for photons on their first ray, and return the same. rays: the photon of the first one,
+    and how many they are. alike: whether all fresh photons carry the same flux, and which; else it is in columns."""
     (photon, count), (is_alike, only_flux) = rays, alike
     chunk, step, numbers = view.chunk, view.step, (photon, address(view.chunk.photon))
     sources, targets = columns_of_hits(view)
@@ -448,10 +440,8 @@ def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
 
 @inlined
 def keep_paths(view: View, count: int) -> int:
-    """Move the paths that go on behind those before; returns how many they are.
-
-    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
-    """
+    """Move the paths that go on behind those before; returns how many they are. A whole vector ends no later than the
+    rays looked at, so that none is lost that is still to be shaded."""
     chunk, step = view.chunk, view.step
     sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), column_bytes(), PATH_MEDIA)
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)

@@ -40,10 +40,8 @@ def boxes_around(surfaces: SurfaceArrays, rows: Doubles, shines: Bools, is_squar
 
 
 def boxes_of_surfaces(surfaces: SurfaceArrays, rows: Doubles, is_square: Bools) -> Doubles:
-    """Returns the boxes of lights that are surfaces: (n, 2, 3).
-
-    What does not glow is in all of them, and of what glows, a light cannot light what lies behind it or in its plane.
-    """
+    """Returns the boxes of lights that are surfaces: (n, 2, 3). What does not glow is in all of them, and of what
+    glows, a light cannot light what lies behind it or in its plane."""
     boxes = np.broadcast_to(ENDLESS, (len(rows), 2, 3)).copy()
     glows = surfaces.materials["emission"].max(axis=1) > 0.0
     dark = box_of(surfaces.positions[~glows[surfaces.material_ids]])

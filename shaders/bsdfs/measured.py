@@ -61,10 +61,8 @@ class Measured(NamedTuple):
 
 
 def read_merl(path: Path | str) -> Floats:
-    """Returns the values (90, 90, 180, 3) of a file, 1/sr, which are 0 or below where nothing was measured.
-
-    Raises `ShaderError` where it cannot be read, or is no such file.
-    """
+    """Returns the values (90, 90, 180, 3) of a file, 1/sr, which are 0 or below where nothing was measured. Raises
+    `ShaderError` where it cannot be read, or is no such file."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -105,10 +103,8 @@ def read_table(path: str) -> tuple[Measured, Floats]:
 
 
 def fitted(values: Floats) -> tuple[Measured, Floats]:
-    """Returns what values (90, 90, 180, 3) are like, and their table (TABLE_NUMBERS,).
-
-    What was not measured has the least value that was.
-    """
+    """Returns what values (90, 90, 180, 3) are like, and their table (TABLE_NUMBERS,). What was not measured has the
+    least value that was."""
     was_measured = np.all(values > 0.0, axis=-1)
     least = np.min(values[was_measured], axis=0) if np.any(was_measured) else np.zeros(3, np.float32)
     table = np.where(was_measured[..., None], values, least).astype(np.float32).ravel()
@@ -204,10 +200,8 @@ def bin_of(wi: Vec3, wo: Vec3) -> int:
 
 @compiled
 def value_at(tables: int, table: float, wi: Vec3, wo: Vec3) -> Color:
-    """Returns what was measured, in 1/sr, for two directions above the surface.
-
-    tables: see `shaders.bsdfs.bsdf.Seen`.
-    """
+    """Returns what was measured, in 1/sr, for two directions above the surface. tables: see
+    `shaders.bsdfs.bsdf.Seen`."""
     own = _within(Int(table), Int(get(tables, Int(0))))
     first = Int(Int(1) + own * Int(TABLE_NUMBERS) + Int(3) * bin_of(wi, wo))
     return (get(tables, first), get(tables, Int(first + Int(1))), get(tables, Int(first + Int(2))))

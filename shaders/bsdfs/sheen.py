@@ -7,7 +7,7 @@ and eye would not be exchangeable with it:
 
 What the fibres do not reflect goes to the base and comes back through them, so that white cloth loses nothing, as below
 a coat. The share E that fibres reflect is a table, whose numbers are linear in the roots of alpha and of the cosine.
-`python -m shaders.bsdfs.sheen` writes its file.
+`tests/shading_tables.py` made its file.
 """
 
 import math
@@ -33,7 +33,7 @@ _NARROW = tuple(Float32(x) for x in (25.3245, 3.32435, 0.16801, -1.27393, -4.859
 _BROAD = tuple(Float32(x) for x in (21.5473, 3.82987, 0.19823, -1.97760, -4.32054))
 
 #: Smaller cosines count as this one: closer to the horizon the fit grows without bound.
-_LEAST_COSINE = Float32(1e-4)
+LEAST_COSINE = Float32(1e-4)
 
 _FOUR, _LOG2_E = Float32(4.0), Float32(math.log2(math.e))
 
@@ -62,7 +62,7 @@ def hidden(cosine: float, alpha: float) -> float:
     a, b, c = _parameter(0, square), _parameter(1, square), _parameter(2, square)
     d, e = _parameter(3, square), _parameter(4, square)
     is_low = cosine < HALF
-    x = max(cosine if is_low else ONE - cosine, _LEAST_COSINE)
+    x = max(cosine if is_low else ONE - cosine, LEAST_COSINE)
     fitted = a / (ONE + b * power(x, c)) + d * x + e
     middle = a / (ONE + b * power(HALF, c)) + d * HALF + e
     return exp2(_LOG2_E * (fitted if is_low else TWO * middle - fitted))
@@ -81,33 +81,9 @@ def fibres(wi: Vec3, wo: Vec3, alpha: float) -> float:
     sine2 = (sum_of_both[0] * sum_of_both[0] + sum_of_both[1] * sum_of_both[1]) / max(
         dot(sum_of_both, sum_of_both), LEAST_SQUARE
     )
-    cosine_i, cosine_o = max(wi[2], _LEAST_COSINE), max(wo[2], _LEAST_COSINE)
+    cosine_i, cosine_o = max(wi[2], LEAST_COSINE), max(wo[2], LEAST_COSINE)
     standing = (TWO + ONE / alpha) * power(min(sine2, ONE), HALF / alpha) / TWO_PI
     return standing / (_FOUR * cosine_i * cosine_o * (ONE + hidden(cosine_i, alpha) + hidden(cosine_o, alpha)))
-
-
-@compiled
-def caught(alpha: float, cosine: float, nodes: Floats, weights: Floats) -> float:
-    """Returns the share of light at a cosine that white fibres reflect, by Gauss's nodes and weights in 0..1."""
-    wo = (math.sqrt(ONE - cosine * cosine), ZERO, cosine)
-    total = 0.0
-    for i in range(len(nodes)):
-        z = nodes[i] * nodes[i]
-        sine = math.sqrt(ONE - z * z)
-        for j in range(len(nodes)):
-            x = math.cos(math.pi * nodes[j])
-            wi = (Float32(sine * x), Float32(sine * math.sqrt(1.0 - x * x)), z)
-            total += fibres(wi, wo, alpha) * z * nodes[i] * weights[i] * weights[j] * 4.0 * math.pi
-    return total
-
-
-def tabulated() -> Floats:
-    """Returns the table (ALPHAS, COSINES) of what white fibres reflect."""
-    nodes, weights = np.polynomial.legendre.leggauss(128)
-    rule = (0.5 + 0.5 * nodes).astype(np.float32), (0.5 * weights).astype(np.float32)
-    alphas = np.linspace(math.sqrt(LEAST_ALPHA), 1.0, ALPHAS, dtype=np.float32) ** 2
-    cosines = np.maximum(np.linspace(0.0, 1.0, COSINES, dtype=np.float32) ** 2, _LEAST_COSINE)
-    return np.array([[caught(alpha, cosine, *rule) for cosine in cosines] for alpha in alphas], np.float32)
 
 
 def means(table: Floats) -> Floats:
@@ -119,9 +95,6 @@ def means(table: Floats) -> Floats:
     # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
     return ((values * (2.0 * root**3 * weights)).sum(axis=(1, 2)) / last).astype(np.float32)
 
-
-if __name__ == "__main__":
-    np.save(FILE, tabulated())
 
 #: The table, and its means, (ALPHAS,).
 CAUGHT: Floats = np.load(FILE)

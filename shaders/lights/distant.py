@@ -42,12 +42,8 @@ COS_DISC, DEPTH = LIGHT_EDGE_1 + 1, LIGHT_EDGE_1 + 2
 
 
 def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -> Row:
-    """Returns the row of a disc far away.
-
-    direction: unit, along the light.
-    irradiance: W/m^2 on a plane across it.
-    cosine: of the angle that the radius of the disc fills; 1 of parallel light.
-    """
+    """Returns the row of a disc far away. direction: unit, along the light. irradiance: W/m^2 on a plane across it.
+    cosine: of the angle that the radius of the disc fills; 1 of parallel light."""
     row = outer_row(DISTANT, irradiance, sphere)
     row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
     row[COS_DISC], row[DEPTH] = cosine, 1.0 - cosine

@@ -51,11 +51,8 @@ def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
 
 @compiled
 def depth_of(square: float, radii: Vec3) -> float:
-    """Returns what 1 is above the cosine that the cone ends at; 0 from within the sphere around the triangles.
-
-    square: of the distance from the middle.
-    radii: their squares.
-    """
+    """Returns what 1 is above the cosine that the cone ends at; 0 from within the sphere around the triangles. square:
+    of the distance from the middle. radii: their squares."""
     sine_square = radii[0] / greatest(square, radii[1])
     depth = sine_square / (ONE + math.sqrt(ONE - sine_square))  # without the cancellation where the cone is narrow
     return depth if square > radii[1] else ZERO * depth
@@ -64,9 +61,7 @@ def depth_of(square: float, radii: Vec3) -> float:
 @compiled
 def towards(offset: Vec3, radii: Vec3, u: tuple[float, float]) -> tuple[Vec3, float, float]:
     """Returns a unit direction within the cone, how far the sphere around the triangles is there, and the solid angle.
-
-    offset: of the middle.
-    """
+    offset: of the middle."""
     depth = depth_of(dot(offset, offset), radii)
     square = greatest(dot(offset, offset), radii[1])
     distance = math.sqrt(square)

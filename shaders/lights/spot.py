@@ -52,12 +52,8 @@ THREE = Float32(3.0)
 
 
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
-    """Returns the row of a light without size that shines into a cone.
-
-    direction: unit, along the axis.
-    intensity: W/sr along the axis.
-    cosines: of the angles from the axis at which it begins to fade and at which it ends.
-    """
+    """Returns the row of a light without size that shines into a cone. direction: unit, along the axis. intensity: W/sr
+    along the axis. cosines: of the angles from the axis at which it begins to fade and at which it ends."""
     row = row_of(SPOT, position, intensity)
     row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
     row[COS_INNER], row[COS_OUTER] = cosines
@@ -140,10 +136,8 @@ def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) 
 
 @compiled
 def smooth_step_place(u: float) -> float:
-    """Returns t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
-
-    The integral is convex, and the start, where t^3 is u, above the root, so that Newton's method comes down to it.
-    """
+    """Returns t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u. The
+    integral is convex, and the start, where t^3 is u, above the root, so that Newton's method comes down to it."""
     if u <= LEAST:
         return 0.0
     t = np.float64(power(u, 1.0 / 3.0))

@@ -33,11 +33,7 @@ SHADOW_END = 1.0 - 1e-4
 
 
 def triangle_rows(corners: Doubles | Floats, radiance: Doubles) -> Doubles:
-    """Returns the rows of triangles that glow, (n, LIGHT_COLUMNS).
-
-    corners: (n, 3, 3).
-    radiance: (n, 3), W/(m^2 sr).
-    """
+    """Returns the rows of triangles that glow, (n, LIGHT_COLUMNS). corners: (n, 3, 3). radiance: (n, 3), W/(m^2 sr)."""
     a, b, c = np.ascontiguousarray(np.transpose(corners, (1, 2, 0)), np.float64)
     edge_1, edge_2 = b - a, c - a
     (x, y, z), (u, v, w) = edge_1, edge_2
