@@ -36,8 +36,9 @@ from renderer.simd.packing import pack_numbered
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.lights.kind import LIGHT_KIND, Light
+from shaders.lights.kind import Light
 from shaders.lights.registry import kinds_with, light_pdf
+from shaders.lights.row import LIGHT_KIND
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
 from shaders.vector import Color, along, dot, in_double, largest, multiply, scale

@@ -33,9 +33,10 @@ from renderer.simd.ways import Way, call_either, call_way, for_each_way
 from shaders.alias_table import ALIAS, draw_alias
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int
-from shaders.lights.kind import LIGHT_KIND, LIGHT_NORMAL, Emission, Emitter, Source, triple
+from shaders.lights.kind import Emission, Emitter, Source, triple
 from shaders.lights.point import POINT
 from shaders.lights.registry import emit_from, is_outside, is_place, kinds_with
+from shaders.lights.row import LIGHT_KIND, LIGHT_NORMAL
 from shaders.lights.triangle import TRIANGLE
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian

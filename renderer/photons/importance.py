@@ -21,8 +21,9 @@ from renderer.scene.projection import NO_PROJECTION
 from shaders.alias_table import pack_aliases
 from shaders.float32 import Bools, Doubles, Longs
 from shaders.lights.distant import distant_row
-from shaders.lights.kind import LightArrays, Row, Sphere
+from shaders.lights.kind import LightArrays
 from shaders.lights.registry import pack_lights, sample_light
+from shaders.lights.row import Row, Sphere
 from shaders.lights.spot import spot_row
 from shaders.lights.triangle import SHADOW_END
 from shaders.octahedral import unpack_unit

@@ -5,8 +5,9 @@ import numpy.typing as npt
 
 from renderer.scene.projection import ENDLESS
 from shaders.float32 import Bools, Doubles
-from shaders.lights.kind import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION, Extent
+from shaders.lights.kind import Extent
 from shaders.lights.registry import numbers_of
+from shaders.lights.row import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION
 from shaders.surface import SurfaceArrays
 from tracecore.arrays import pieces
 

@@ -8,19 +8,10 @@ from renderer.scene.photon_scene import join_triangles, pack_emitters
 from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, pack_aims, reach, reach_around
 from shaders.alias_table import pack_aliases
 from shaders.float32 import Bools, Doubles, Floats, Longs
-from shaders.lights.kind import (
-    LIGHT_EDGE_1,
-    LIGHT_EDGE_2,
-    LIGHT_KIND,
-    LIGHT_NORMAL,
-    LIGHT_POSITION,
-    Extent,
-    LightArrays,
-    Source,
-    triple,
-)
+from shaders.lights.kind import Extent, LightArrays, Source, triple
 from shaders.lights.point import POINT
 from shaders.lights.registry import is_surface, numbers_of
+from shaders.lights.row import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION
 from shaders.lights.triangle import TRIANGLE
 from shaders.vector import along
 from tracecore.compilation.cached import compiled

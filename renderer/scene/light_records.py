@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 from renderer.scene.photon_scene import STRENGTHS, Records, in_lines, light_corners
 from shaders.float32 import Doubles, Ints
-from shaders.lights.kind import (
+from shaders.lights.kind import LightArrays
+from shaders.lights.point import POINT
+from shaders.lights.registry import kinds_with
+from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -21,11 +24,8 @@ from shaders.lights.kind import (
     LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    LightArrays,
     Row,
 )
-from shaders.lights.point import POINT
-from shaders.lights.registry import kinds_with
 from shaders.lights.sphere import sphere_row
 from shaders.lights.triangle import TRIANGLE
 from tracecore.arrays import pieces

@@ -19,8 +19,9 @@ from scenes.model import Camera, Snapshot
 from shaders.compilation import compiled as inlined
 from shaders.elementary import exp2
 from shaders.float32 import Int
-from shaders.lights.kind import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION, Extent
+from shaders.lights.kind import Extent
 from shaders.lights.registry import numbers_of
+from shaders.lights.row import LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_KIND, LIGHT_NORMAL, LIGHT_POSITION
 from shaders.surface import ORIGIN_OFFSET, SurfaceArrays
 from shaders.vector import Color, Vec3
 from tracecore.compilation.vector import address

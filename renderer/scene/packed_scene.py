@@ -25,9 +25,10 @@ from scenes.colors.srgb import decoded
 from scenes.meshes.geometry import areas
 from scenes.model import Camera, Snapshot, Texture
 from shaders.float32 import Doubles, Ints
-from shaders.lights.kind import LIGHT_COLUMNS, LightArrays, Sphere
+from shaders.lights.kind import LightArrays
 from shaders.lights.picture import picture_rows
 from shaders.lights.registry import NO_SKY, light_row, pack_lights
+from shaders.lights.row import LIGHT_COLUMNS, Sphere
 from shaders.lights.sky import sky_row
 from shaders.lights.triangle import triangle_rows
 from shaders.surface import SurfaceArrays

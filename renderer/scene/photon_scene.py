@@ -17,7 +17,10 @@ from renderer.simd.columns import LINE_BYTES
 from scenes.colors.srgb import decoded
 from scenes.meshes.geometry import column_dots, column_lengths, column_normals, columns_of
 from shaders.alias_table import pack_aliases
-from shaders.lights.kind import (
+from shaders.lights.kind import Extent, LightArrays
+from shaders.lights.point import POINT
+from shaders.lights.registry import kinds_with, numbers_of, powers_per_strength
+from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -25,11 +28,7 @@ from shaders.lights.kind import (
     LIGHT_OWN,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    Extent,
-    LightArrays,
 )
-from shaders.lights.point import POINT
-from shaders.lights.registry import kinds_with, numbers_of, powers_per_strength
 from shaders.lights.triangle import TRIANGLE
 from shaders.octahedral import pack_unit
 from shaders.surface import ORIGIN_OFFSET, SurfaceArrays

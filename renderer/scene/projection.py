@@ -26,17 +26,9 @@ import numpy.typing as npt
 from shaders.compilation import compiled as inlined
 from shaders.elementary import fma, greatest, least, sine_cosine
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.lights.kind import (
-    LIGHT_AREA,
-    LIGHT_KIND,
-    LIGHT_POSITION,
-    Extent,
-    LightArrays,
-    Source,
-    outer_radius,
-    triple,
-)
+from shaders.lights.kind import Extent, LightArrays, Source, outer_radius, triple
 from shaders.lights.registry import is_outside, is_surface, light_reach, numbers_of, photon_density
+from shaders.lights.row import LIGHT_AREA, LIGHT_KIND, LIGHT_POSITION
 from shaders.sampling import uniform_cone
 from shaders.vector import Vec3, add, along, dot, frame, normalize, scale, subtract, to_world
 

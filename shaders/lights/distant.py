@@ -15,10 +15,6 @@ from shaders.environment import Sky
 from shaders.float32 import HALF, ONE, ZERO, Bools, Doubles
 from shaders.lights import outside
 from shaders.lights.kind import (
-    LIGHT_AREA,
-    LIGHT_EDGE_1,
-    LIGHT_NORMAL,
-    LIGHT_STRENGTH,
     Emission,
     Emitter,
     Extent,
@@ -26,12 +22,10 @@ from shaders.lights.kind import (
     LightArrays,
     LightKind,
     LightSample,
-    Row,
-    Sphere,
     outer_radius,
-    outer_row,
     triple,
 )
+from shaders.lights.row import LIGHT_AREA, LIGHT_EDGE_1, LIGHT_NORMAL, LIGHT_STRENGTH, Row, Sphere, outer_row
 from shaders.random import Bits2, Bits4, unit32
 from shaders.sampling import uniform_cap, uniform_cone
 from shaders.vector import BLACK, Color, Vec3, add, dot, frame, scale, to_world

@@ -1,5 +1,5 @@
-"""This module holds lights as loops read them, a row of numbers for each, what they give a point or a photon, and what
-a kind of light is: all that loops must know of it, in the functions of one object."""
+"""This module holds lights as loops read them, what they give a point or a photon, and what a kind of light is: all
+that loops must know of it, in the functions of one object."""
 
 import enum
 import math
@@ -7,24 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import EnvironmentArrays, Sky
 from shaders.float32 import Bools, Doubles, Longs
+from shaders.lights.row import LIGHT_AREA, Row, Sphere
 from shaders.random import Bits2, Bits4
 from shaders.textures import TextureArrays
 from shaders.vector import Color, Vec3, dot
-
-#: Columns of a packed light: kind; position (or first corner); two edges; radiance (or intensity); unit normal; area;
-#: and ten that mean what the light's kind says.
-LIGHT_KIND, LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2 = 0, 1, 4, 7
-LIGHT_STRENGTH, LIGHT_NORMAL, LIGHT_AREA, LIGHT_OWN = 10, 13, 16, 17
-LIGHT_COLUMNS = LIGHT_OWN + 10
-
-#: One of `LightArrays.rows`.
-Row = Doubles
 
 
 class LightArrays(NamedTuple):
@@ -38,13 +28,6 @@ class LightArrays(NamedTuple):
     outer: Longs  # (k,) int64, the lights that a ray can meet that leaves the scene
     environment: EnvironmentArrays  # the image of the sky
     textures: TextureArrays  # those of lights that are pictures
-
-
-class Sphere(NamedTuple):
-    """Encloses the scene: its middle and radius in world units."""
-
-    middle: Vec3
-    radius: float
 
 
 class LightSample(NamedTuple):
@@ -98,22 +81,6 @@ class Source(NamedTuple):
     origin: Vec3  # where the photon starts, world units
     # unit; the normal of a triangle, the axis of a spot, the direction of a photon of a light outside the scene
     axis: Vec3
-
-
-def row_of(kind: float, position: Vec3, strength: Color) -> Row:
-    """Returns the row of a light with zeros in all other columns."""
-    row = np.zeros(LIGHT_COLUMNS)
-    row[LIGHT_KIND] = kind
-    row[LIGHT_POSITION : LIGHT_POSITION + 3] = position
-    row[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] = strength
-    return row
-
-
-def outer_row(kind: float, strength: Color, sphere: Sphere) -> Row:
-    """Returns the row of a light outside of the sphere around the scene, which is its position and area."""
-    row = row_of(kind, sphere.middle, strength)
-    row[LIGHT_AREA] = math.pi * sphere.radius**2
-    return row
 
 
 @compiled

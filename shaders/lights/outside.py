@@ -7,7 +7,8 @@ import numpy as np
 from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
 from shaders.float32 import ONE, Doubles
-from shaders.lights.kind import LIGHT_AREA, Emission, Emitter, LightArrays, LightSample, Source, outer_radius
+from shaders.lights.kind import Emission, Emitter, LightArrays, LightSample, Source, outer_radius
+from shaders.lights.row import LIGHT_AREA
 from shaders.random import unit32
 from shaders.vector import BLACK, Color, Vec3, add, frame, scale, to_world
 

@@ -11,19 +11,8 @@ import numpy as np
 from shaders.compilation import called, compiled, kept
 from shaders.float32 import Doubles, Floats, Longs
 from shaders.lights import triangle
-from shaders.lights.kind import (
-    LIGHT_AREA,
-    LIGHT_KIND,
-    LIGHT_OWN,
-    LIGHT_STRENGTH,
-    Emission,
-    Extent,
-    LightArrays,
-    LightKind,
-    LightSample,
-    Row,
-    triple,
-)
+from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, triple
+from shaders.lights.row import LIGHT_AREA, LIGHT_KIND, LIGHT_OWN, LIGHT_STRENGTH, Row
 from shaders.sampling import uniform_triangle
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, lookup
 from shaders.vector import BLACK, Color, Vec3, add, multiply, scale

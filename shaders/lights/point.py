@@ -7,20 +7,8 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.float32 import Doubles
-from shaders.lights.kind import (
-    LIGHT_POSITION,
-    LIGHT_STRENGTH,
-    Emission,
-    Extent,
-    LightArrays,
-    LightKind,
-    LightSample,
-    Row,
-    Source,
-    Sphere,
-    row_of,
-    triple,
-)
+from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, Source, triple
+from shaders.lights.row import LIGHT_POSITION, LIGHT_STRENGTH, Row, Sphere, row_of
 from shaders.sampling import uniform_sphere
 from shaders.vector import BLACK, Color, Vec3, length, scale, subtract
 

@@ -23,19 +23,8 @@ from shaders.environment import pack_environment, strongest_tint
 from shaders.errors import UnknownLightError
 from shaders.float32 import Bools, Doubles, Floats
 from shaders.lights import distant, picture, point, sky, sphere, spot, triangle
-from shaders.lights.kind import (
-    LIGHT_COLUMNS,
-    LIGHT_KIND,
-    LIGHT_STRENGTH,
-    Emission,
-    Extent,
-    LightArrays,
-    LightKind,
-    LightSample,
-    Row,
-    Source,
-    Sphere,
-)
+from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, Source
+from shaders.lights.row import LIGHT_COLUMNS, LIGHT_KIND, LIGHT_STRENGTH, Row, Sphere
 from shaders.sampling import interval
 from shaders.textures import NO_TEXTURES, TextureArrays
 from shaders.vector import Vec3

@@ -21,23 +21,16 @@ from shaders.environment import (
 )
 from shaders.float32 import ONE, Bools, Doubles, Float32, Floats
 from shaders.lights import outside
-from shaders.lights.kind import (
+from shaders.lights.kind import Emission, Emitter, Extent, Light, LightArrays, LightKind, LightSample, triple
+from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
     LIGHT_NORMAL,
     LIGHT_STRENGTH,
-    Emission,
-    Emitter,
-    Extent,
-    Light,
-    LightArrays,
-    LightKind,
-    LightSample,
     Row,
     Sphere,
     outer_row,
-    triple,
 )
 from shaders.random import Bits2, Bits4
 from shaders.vector import Color, Vec3, mean, scale, to_local, to_world

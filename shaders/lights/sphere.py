@@ -14,20 +14,8 @@ from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import Sky
 from shaders.float32 import ONE, TWO_PI, ZERO, Doubles, Float32
-from shaders.lights.kind import (
-    LIGHT_AREA,
-    LIGHT_EDGE_1,
-    LIGHT_POSITION,
-    LIGHT_STRENGTH,
-    Extent,
-    Light,
-    LightArrays,
-    LightKind,
-    LightSample,
-    Row,
-    row_of,
-    triple,
-)
+from shaders.lights.kind import Extent, Light, LightArrays, LightKind, LightSample, triple
+from shaders.lights.row import LIGHT_AREA, LIGHT_EDGE_1, LIGHT_POSITION, LIGHT_STRENGTH, Row, row_of
 from shaders.lights.triangle import SHADOW_END, power_per_strength
 from shaders.random import Bits2, unit32
 from shaders.sampling import uniform_cap

@@ -14,23 +14,8 @@ from shaders.elementary import cosine, greatest, least, power, sine_cosine
 from shaders.environment import Sky
 from shaders.float32 import HALF, ONE, TWO, ZERO, Doubles, Float32
 from shaders.lights import point
-from shaders.lights.kind import (
-    LIGHT_EDGE_1,
-    LIGHT_NORMAL,
-    LIGHT_POSITION,
-    LIGHT_STRENGTH,
-    Emission,
-    Extent,
-    Light,
-    LightArrays,
-    LightKind,
-    LightSample,
-    Row,
-    Source,
-    Sphere,
-    row_of,
-    triple,
-)
+from shaders.lights.kind import Emission, Extent, Light, LightArrays, LightKind, LightSample, Source, triple
+from shaders.lights.row import LIGHT_EDGE_1, LIGHT_NORMAL, LIGHT_POSITION, LIGHT_STRENGTH, Row, Sphere, row_of
 from shaders.random import Bits2
 from shaders.sampling import LEAST_SQUARE
 from shaders.vector import Color, Vec3, add, dot, frame, scale, subtract, to_world

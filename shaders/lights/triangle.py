@@ -6,7 +6,8 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.float32 import Doubles, Floats
-from shaders.lights.kind import (
+from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, triple
+from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_COLUMNS,
     LIGHT_EDGE_1,
@@ -15,12 +16,6 @@ from shaders.lights.kind import (
     LIGHT_NORMAL,
     LIGHT_POSITION,
     LIGHT_STRENGTH,
-    Emission,
-    Extent,
-    LightArrays,
-    LightKind,
-    LightSample,
-    triple,
 )
 from shaders.sampling import cosine_hemisphere, uniform_triangle
 from shaders.surface import clearance

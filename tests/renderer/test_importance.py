@@ -18,8 +18,8 @@ from renderer.photons.targets import projected
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
-from shaders.lights.kind import LIGHT_POSITION, LIGHT_STRENGTH
 from shaders.lights.registry import powers
+from shaders.lights.row import LIGHT_POSITION, LIGHT_STRENGTH
 
 BRICK, MIRROR = Material(diffuse=(0.6, 0.5, 0.4)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
 #: Overlapping ones, beside each other, and one that has a lamp of the yard in it.

@@ -9,9 +9,9 @@ from renderer.scene import light_records as lamps
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
-from shaders.lights.kind import LIGHT_AREA, LIGHT_KIND, LIGHT_POSITION
 from shaders.lights.point import POINT
 from shaders.lights.registry import light_pdf
+from shaders.lights.row import LIGHT_AREA, LIGHT_KIND, LIGHT_POSITION
 from shaders.lights.sphere import SPHERE
 from shaders.lights.triangle import TRIANGLE
 

@@ -18,8 +18,8 @@ from shaders.bsdfs import dielectric, diffuse, nff
 from shaders.bsdfs.dielectric import Dielectric
 from shaders.bsdfs.diffuse import Diffuse
 from shaders.bsdfs.nff import Nff
-from shaders.lights.kind import LIGHT_POSITION, LIGHT_STRENGTH
 from shaders.lights.point import POINT
+from shaders.lights.row import LIGHT_POSITION, LIGHT_STRENGTH
 from shaders.lights.triangle import TRIANGLE
 from shaders.registry import get_shader
 

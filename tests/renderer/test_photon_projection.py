@@ -22,7 +22,7 @@ from renderer.shading.chunks import RAY_DIRECTION
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
-from shaders.lights.kind import LIGHT_STRENGTH
+from shaders.lights.row import LIGHT_STRENGTH
 from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))

@@ -11,10 +11,11 @@ from shaders.compilation import compiled
 from shaders.environment import pack_environment, sample_sky, solid_angles, texel_of, texel_pdf, texel_radiance
 from shaders.environment import sky_of as in_loops
 from shaders.lights.distant import distant_row
-from shaders.lights.kind import LIGHT_KIND, Emitter, Light, Sphere
+from shaders.lights.kind import Emitter, Light
 from shaders.lights.outside import BEYOND
 from shaders.lights.point import point_row
 from shaders.lights.registry import emit_from, kinds_with, light_pdf, pack_lights, powers, sample_light
+from shaders.lights.row import LIGHT_KIND, Sphere
 from shaders.lights.sky import sky_row
 from shaders.lights.sphere import sphere_row
 from shaders.lights.spot import spot_row
