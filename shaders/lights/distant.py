@@ -12,7 +12,7 @@ import numpy as np
 from shaders.compilation import compiled
 from shaders.elementary import cosine as cosine_of
 from shaders.environment import Sky
-from shaders.float32 import HALF, ONE, ZERO, Bools, Doubles
+from shaders.float32 import HALF, ONE, ZERO, Doubles
 from shaders.lights import outside
 from shaders.lights.kind import (
     Emission,
@@ -47,18 +47,6 @@ def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Spher
 def row(light: Any, sphere: Sphere) -> Row:
     """Returns the row of a light with a direction, an irradiance and an angular_radius in degrees."""
     return distant_row(light.direction, light.irradiance, float(cosine_of(light.angular_radius / 360.0)), sphere)
-
-
-def power_per_strength(rows: Doubles) -> Doubles:
-    """Returns 2 A / (1 + cosine), as the power is 2 / (1 + cosine) A E."""
-    power: Doubles = 2.0 * rows[:, LIGHT_AREA] / (1.0 + rows[:, COS_DISC])
-    return power
-
-
-def is_met(rows: Doubles) -> Bools:
-    """Returns whether the lights have discs, (n,) bool."""
-    has_disc: Bools = rows[:, COS_DISC] < 1.0
-    return has_disc
 
 
 @compiled
@@ -138,7 +126,7 @@ KIND = LightKind(
     number=DISTANT,
     extent=Extent.OUTSIDE,
     row=row,
-    power_per_strength=power_per_strength,
+    power_per_strength=lambda rows: 2.0 * rows[:, LIGHT_AREA] / (1.0 + rows[:, COS_DISC]),  # 2 / (1 + cosine) A E
     sample=sample,
     leave=leave,
     arrive=arrive,
@@ -146,5 +134,5 @@ KIND = LightKind(
     record=record,
     density=density,
     photon_density=outside.photon_density,
-    is_met=is_met,
+    is_met=lambda rows: rows[:, COS_DISC] < 1.0,
 )

@@ -79,12 +79,6 @@ def radiance_of_picture(lights: LightArrays, index: int, s: float, t: float) -> 
     return multiply(triple(lights, index, LIGHT_RADIANCE), color_of_picture(lights.textures, lights.rows[index], s, t))
 
 
-def brightest(rows: Doubles) -> Doubles:
-    """Returns the power of white pictures, (n, 3) W."""
-    watts: Doubles = math.pi * rows[:, LIGHT_AREA, None] * rows[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3]
-    return watts
-
-
 @compiled
 def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a point of a picture that u chooses."""
@@ -113,5 +107,5 @@ KIND = LightKind(
     sample=sample,
     emit=emit,
     density=triangle.density,
-    brightest=brightest,
+    brightest=lambda rows: math.pi * rows[:, LIGHT_AREA, None] * rows[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3],  # white
 )

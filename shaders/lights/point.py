@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.float32 import Doubles
 from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, Source, triple
 from shaders.lights.row import LIGHT_POSITION, LIGHT_STRENGTH, Row, Sphere, row_of
 from shaders.sampling import uniform_sphere
@@ -23,11 +22,6 @@ def point_row(position: Vec3, intensity: Color) -> Row:
 def row(light: Any, _sphere: Sphere) -> Row:
     """Returns the row of a light with a position and an intensity."""
     return point_row(light.position, light.intensity)
-
-
-def power_per_strength(rows: Doubles) -> Doubles:
-    """Returns 4 pi, as the power is 4 pi I."""
-    return np.full(len(rows), 4.0 * math.pi)
 
 
 @compiled
@@ -66,7 +60,7 @@ KIND = LightKind(
     number=POINT,
     extent=Extent.PLACE,
     row=row,
-    power_per_strength=power_per_strength,
+    power_per_strength=lambda rows: np.full(len(rows), 4.0 * math.pi),  # the power is 4 pi I
     sample=sample,
     emit=emit,
     photon_density=photon_density,

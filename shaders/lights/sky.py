@@ -19,7 +19,7 @@ from shaders.environment import (
     texel_pdf,
     texel_radiance,
 )
-from shaders.float32 import ONE, Bools, Doubles, Float32, Floats
+from shaders.float32 import ONE, Doubles, Float32, Floats
 from shaders.lights import outside
 from shaders.lights.kind import Emission, Emitter, Extent, Light, LightArrays, LightKind, LightSample, triple
 from shaders.lights.row import (
@@ -50,17 +50,6 @@ def sky_row(image: Floats, axes: Doubles, sphere: Sphere) -> Row:
         axes
     )
     return row
-
-
-def power_per_strength(rows: Doubles) -> Doubles:
-    """Returns 4 pi A, as the power is 4 pi A L."""
-    power: Doubles = 4.0 * math.pi * rows[:, LIGHT_AREA]
-    return power
-
-
-def is_met(rows: Doubles) -> Bools:
-    """Returns True for each light, (n,) bool."""
-    return np.ones(len(rows), np.bool_)
 
 
 @compiled
@@ -126,7 +115,7 @@ KIND = LightKind(
     name="sky",
     number=SKY,
     extent=Extent.OUTSIDE,
-    power_per_strength=power_per_strength,
+    power_per_strength=lambda rows: 4.0 * math.pi * rows[:, LIGHT_AREA],  # the power is 4 pi A L
     sample=sample,
     leave=leave,
     arrive=arrive,
@@ -134,5 +123,5 @@ KIND = LightKind(
     record=record,
     density=density,
     photon_density=outside.photon_density,
-    is_met=is_met,
+    is_met=lambda rows: np.ones(len(rows), np.bool_),
 )

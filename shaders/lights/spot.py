@@ -51,12 +51,6 @@ def row(light: Any, _sphere: Sphere) -> Row:
     return spot_row(light.position, light.direction, light.intensity, cosines)
 
 
-def power_per_strength(rows: Doubles) -> Doubles:
-    """Returns 2 pi (1 - (inner + outer) / 2), where inner and outer are the cosines."""
-    solid_angle: Doubles = 2.0 * math.pi * (1.0 - 0.5 * (rows[:, COS_INNER] + rows[:, COS_OUTER]))
-    return solid_angle
-
-
 @compiled
 def sample(lights: LightArrays, index: int, place: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light that a point gets from a spot."""
@@ -149,7 +143,7 @@ KIND = LightKind(
     number=SPOT,
     extent=Extent.PLACE,
     row=row,
-    power_per_strength=power_per_strength,
+    power_per_strength=lambda rows: 2.0 * math.pi * (1.0 - 0.5 * (rows[:, COS_INNER] + rows[:, COS_OUTER])),
     sample=sample,
     emit=emit,
     arrive=arrive,
