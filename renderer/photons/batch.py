@@ -1,17 +1,15 @@
-"""Batches of photons on their way: what belongs to them, what becomes of their hits, and memory to work on them."""
+"""Batches of photons on their way: what belongs to them, and memory to work on them."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from renderer.photons.photon_map import Words
-from renderer.photons.store import WAITING_COLUMN
 from renderer.scene.photon_scene import Records
 from renderer.scene.projection import GUIDE_COLUMNS, Guides
 from renderer.shading.maps import MAP_COLUMNS
-from renderer.simd.columns import CHUNK, WORD_BYTES, fields
+from renderer.simd.columns import fields
 from shaders.float32 import Int, Longs
-from shaders.random import Bits4
 from tracecore.compilation.cached import inlined
 from tracecore.rays import RAY_FLOATS, Floats
 
@@ -115,6 +113,14 @@ class PhotonBatch(NamedTuple):
     capacity: int
 
 
+#: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went
+#: straight through; MOST_SHEETS stands for all that are more, and further ones count as bounces.
+ONE_BOUNCE, SURFACE_MASK, SHEET_SHIFT = np.uint32(1), np.uint32(0xFFFF), np.uint32(16)
+ONE_SHEET, MOST_SHEETS = np.uint32(1 << 16), np.uint32(0xFFF)
+#: Bounces that a path may have.
+MOST_BOUNCES = int(SURFACE_MASK - MOST_SHEETS)
+
+
 @inlined
 def bounces_of(depth: np.uint32) -> int:
     """Returns how many surfaces a path has met, but for sheets that it went straight through."""
@@ -139,39 +145,3 @@ def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """Returns a batch over columns of a tracer, with memory for its paths."""
     paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
     return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(rays.shape[1]), capacity)
-
-
-#: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went
-#: straight through; MOST_SHEETS stands for all that are more, and further ones count as bounces.
-START_DEPTH, ONE_BOUNCE = np.uint32(0), np.uint32(1)
-SURFACE_MASK, SHEET_SHIFT = np.uint32(0xFFFF), np.uint32(16)
-ONE_SHEET, MOST_SHEETS = np.uint32(1 << 16), np.uint32(0xFFF)
-#: Bounces that a path may have.
-MOST_BOUNCES = int(SURFACE_MASK - MOST_SHEETS)
-#: Fates of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
-#: once for a chunk, which has less than 256 hits.
-FATE_BITS, FATE_MASK = np.uint32(8), np.uint32(0xFF)
-FATES = np.uint32(0xFFFFFF00)
-#: Bytes from one column of photons to the next, where they wait and in a block.
-WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
-ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
-
-
-class PhotonLimits(NamedTuple):
-    """The limits of a task, as a loop compares with them. key: of its random numbers."""
-
-    min_bounces: np.int32
-    max_bounces: np.int32
-    key: Bits4
-    only_caustics: bool
-    is_corrected: bool
-
-
-class Landing(NamedTuple):
-    """What loops over hits work on."""
-
-    limits: PhotonLimits  # of the task
-    photons: int  # where photons wait, in columns `step` bytes apart
-    step: int
-    before: int  # address of the flux that paths had before their rays
-    tables: int  # address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`)

@@ -9,18 +9,7 @@ import numba
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import (
-    HIT_COLUMNS,
-    NO_FATE,
-    ONE_ABSORBED,
-    ONE_STORED,
-    ONE_TERMINATED,
-    Chunk,
-    Landing,
-    PhotonLimits,
-    bounces_of,
-    depth_after,
-)
+from renderer.photons.batch import HIT_COLUMNS, Chunk, bounces_of, depth_after
 from renderer.photons.photon_map import SURFACES_LEFT, pack_flux
 from renderer.scene.materials import BsdfTable
 from renderer.scene.photon_scene import STORES
@@ -49,6 +38,32 @@ from tracecore.compilation.units import unit
 
 #: Nothing, float32.
 BLACK32: Vec3 = (ZERO, ZERO, ZERO)
+
+#: Fates of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
+#: once for a chunk, which has less than 256 hits.
+FATE_BITS, FATE_MASK = np.uint32(8), np.uint32(0xFF)
+FATES = np.uint32(0xFFFFFF00)
+ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
+
+
+class PhotonLimits(NamedTuple):
+    """The limits of a task, as a loop compares with them. key: of its random numbers."""
+
+    min_bounces: np.int32
+    max_bounces: np.int32
+    key: Bits4
+    only_caustics: bool
+    is_corrected: bool
+
+
+class Landing(NamedTuple):
+    """What loops over hits work on."""
+
+    limits: PhotonLimits  # of the task
+    photons: int  # where photons wait, in columns `step` bytes apart
+    step: int
+    before: int  # address of the flux that paths had before their rays
+    tables: int  # address of what was measured of BSDFs (`shaders.bsdfs.bsdf.Seen`)
 
 
 class Landed(NamedTuple):

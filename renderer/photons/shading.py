@@ -16,28 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import (
-    BLOCK_STEP,
-    FATE_BITS,
-    FATE_MASK,
-    FATES,
-    MOST_BOUNCES,
-    NO_FATE,
-    ONE_STORED,
-    PATH_FLUX,
-    PATH_MEDIA,
-    PATH_WORDS,
-    START_DEPTH,
-    WAITING_STEP,
-    Chunk,
-    Landing,
-    PhotonBatch,
-    PhotonLimits,
-    PhotonTask,
-)
+from renderer.photons.batch import MOST_BOUNCES, PATH_FLUX, PATH_MEDIA, PATH_WORDS, Chunk, PhotonBatch, PhotonTask
 from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
+from renderer.photons.scattering import FATE_BITS, FATE_MASK, FATES, NO_FATE, ONE_STORED, Landing, PhotonLimits
 from renderer.photons.store import (
+    BLOCK_STEP,
     PHOTON_BLOCK_BYTES,
     PHOTON_RAYS,
     PHOTONS_ABSORBED,
@@ -47,6 +31,7 @@ from renderer.photons.store import (
     PHOTONS_STORED,
     PHOTONS_TERMINATED,
     STORE_COLUMNS,
+    WAITING_STEP,
     PhotonOutput,
 )
 from renderer.scene.media import tables_of
@@ -369,7 +354,7 @@ def pick_fresh(queue: Queue, view: View, rays: tuple[int, int], alike: tuple[boo
 @inlined
 def take_first_step(i: int, chunk: Chunk) -> None:
     """Write the depth of a fresh photon."""
-    chunk.depth[i] = START_DEPTH
+    chunk.depth[i] = np.uint32(0)
 
 
 @inlined

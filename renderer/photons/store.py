@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renderer.photons.photon_map import PHOTON_WORDS, Words
-from renderer.simd.columns import CHUNK, ELEMENTS
+from renderer.simd.columns import CHUNK, ELEMENTS, WORD_BYTES
 from shaders.float32 import Longs
 from tracecore.compilation.cached import compiled
 from tracecore.workers.pool import Helpers
@@ -29,6 +29,9 @@ PHOTON_BLOCK_BYTES = 4 * STORE_COLUMNS * CHUNK
 #: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
 #: last vector that is not full.
 WAITING_COLUMN = 2 * CHUNK + ELEMENTS
+
+#: Bytes from one column of photons to the next, where they wait and in a block.
+WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
 
 #: Memory is asked for in pieces of this size.
 SEGMENT_BYTES = 16 << 20
