@@ -11,7 +11,7 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32
-from shaders.vector import Color, Vec3
+from shaders.vector import Vec3
 
 #: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such
 #: means of Fresnel's reflectance are within 0.002.
@@ -63,16 +63,6 @@ def conductor_fresnel(cosine: float, eta: float, k: float) -> float:
     level = cosine2 * size + sine2 * sine2
     parallel = perpendicular * (level - across * sine2) / (level + across * sine2)
     return HALF * (perpendicular + parallel)
-
-
-@compiled
-def conductor_reflectance(cosine: float, eta: Color, k: Color) -> Color:
-    """Returns `conductor_fresnel` of each channel."""
-    return (
-        conductor_fresnel(cosine, eta[0], k[0]),
-        conductor_fresnel(cosine, eta[1], k[1]),
-        conductor_fresnel(cosine, eta[2], k[2]),
-    )
 
 
 def reflectance_alike(eta: float, k: float) -> float:

@@ -72,12 +72,18 @@ def sample_seen(wo: Vec3, alpha: float, u1: float, u2: float) -> Vec3:
     Dupuy, Benyoub: Sampling Visible GGX Normals with Spherical Caps, 2023: facets are a hemisphere that is stretched,
     and the directions in which a hemisphere mirrors light from one direction are even over a cap of the sphere.
     """
-    straight = unit((alpha * wo[0], alpha * wo[1], wo[2]))
+    return sample_stretched(wo, alpha, alpha, u1, u2)
+
+
+@compiled
+def sample_stretched(wo: Vec3, alpha_x: float, alpha_y: float, u1: float, u2: float) -> Vec3:
+    """Draws as `sample_seen` does of facets with these widths along x and y."""
+    straight = unit((alpha_x * wo[0], alpha_y * wo[1], wo[2]))
     below = u2 * (ONE + straight[2])  # how far below the tip, without the cancellation there
     radius = math.sqrt(max(ZERO, below * (TWO - below)))
     sine, cosine = sine_cosine(u1)
     x, y = radius * cosine + straight[0], radius * sine + straight[1]
-    return unit((alpha * x, alpha * y, max(ZERO, ONE - below + straight[2])))
+    return unit((alpha_x * x, alpha_y * y, max(ZERO, ONE - below + straight[2])))
 
 
 @compiled

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from shaders.compilation import compiled as inlined
+from shaders.compilation import compiled
 from shaders.elementary import fma
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.vector import Vec3, normalize
 
 
-@inlined
+@compiled
 def pack_unit(v: Vec3) -> np.uint32:
     """Packs a unit vector into 32 bits, right to about 1e-4 rad."""
     per_norm = ONE / Float32(abs(v[0]) + abs(v[1]) + abs(v[2]))
@@ -24,24 +24,18 @@ def pack_unit(v: Vec3) -> np.uint32:
     return (_map_step(x) << np.uint32(16)) | _map_step(y)
 
 
-@inlined
+@compiled
 def _map_step(x: float) -> np.uint32:
     """Packs a coordinate in -1..1 into 16 bits."""
     return np.uint32(np.int32(fma(x, Float32(32767.0), Float32(32768.0))))
 
 
-@inlined
+@compiled
 def unpack_unit(packed: np.uint32) -> Vec3:
     """Unpacks a unit vector."""
-    return normalize(unpack_direction(packed))
-
-
-@inlined
-def unpack_direction(packed: np.uint32) -> Vec3:
-    """Unpacks a vector of any length in the direction of the packed one."""
     x = (np.float64(packed >> np.uint32(16)) - 32767.5) / 32767.0
     y = (np.float64(packed & np.uint32(0xFFFF)) - 32767.5) / 32767.0
     z = 1.0 - abs(x) - abs(y)
     if z < 0.0:
         x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
-    return (x, y, z)
+    return normalize((x, y, z))

@@ -104,30 +104,18 @@ def facet_between(wi: Vec3, wo: Vec3, eta: float) -> Facet:
 
 @compiled
 def rough_glass_value(wi: Vec3, wo: Vec3, eta: float, alpha: float) -> float:
-    """Returns the value of the border in 1/sr, without the cosine."""
-    return value_at_once(wi, wo, eta, alpha) + value_of_more(wi, wo, eta, alpha)
-
-
-@compiled
-def value_at_once(wi: Vec3, wo: Vec3, eta: float, alpha: float) -> float:
-    """Returns the part of the value that is light of one facet."""
-    facet, is_above = facet_between(wi, wo, eta), wi[2] > ZERO
+    """Returns the value of the border in 1/sr, without the cosine. The light of more facets than one is in proportion
+    to what one misses of light from wo and of light from wi, so that it is reciprocal."""
+    facet, is_above, through = facet_between(wi, wo, eta), wi[2] > ZERO, share_through(eta, alpha)
     many = density(facet.h, alpha)
     mirrored = facet.reflected * many * unhidden_over_cosines(wi, wo, alpha)
     seen = many * unmasked_over_cosine(wo, alpha) * dot(wo, facet.h) * unmasked_over_cosine(wi, alpha)
     refracted = (ONE - facet.reflected) * seen * facet.spread
-    value = mirrored if is_above else refracted
-    return value if facet.spread > ZERO else ZERO
-
-
-@compiled
-def value_of_more(wi: Vec3, wo: Vec3, eta: float, alpha: float) -> float:
-    """Returns the part of the value that is light of more facets: in proportion to what one misses of light from wo and
-    of light from wi, so that it is reciprocal."""
-    is_above, through = wi[2] > ZERO, share_through(eta, alpha)
+    once = mirrored if is_above else refracted
     far_eta, share = eta if is_above else ONE / eta, ONE - through if is_above else through
     missed = missed_share(eta, cell_at(alpha, wo[2])) * missed_share(far_eta, cell_at(alpha, abs(wi[2])))
-    return share * missed / (PI * max(mean_missed_share(far_eta, alpha), LEAST_MISSED))
+    more = share * missed / (PI * max(mean_missed_share(far_eta, alpha), LEAST_MISSED))
+    return (once if facet.spread > ZERO else ZERO) + more
 
 
 @compiled

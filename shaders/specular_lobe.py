@@ -15,7 +15,7 @@ from shaders.albedo_table import MEAN_GRAZING, cell_at, grazing, grazing_at, mea
 from shaders.coat_table import geometric
 from shaders.compilation import compiled
 from shaders.float32 import ONE, PI, TWO, ZERO
-from shaders.fresnel import conductor_reflectance
+from shaders.fresnel import conductor_fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, mirrored_at, sample_seen, stretch, unhidden_over_cosines
 from shaders.vector import Color, Vec3, add, chosen, dot, largest, multiply, scale
 
@@ -49,10 +49,10 @@ def schlick(color: Color, cosine: float) -> Color:
 @compiled
 def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
     """Returns the reflectance of a facet at the cosine of incidence."""
-    measured = conductor_reflectance(min(cosine, ONE), specular_lobe.eta, specular_lobe.k)
-    return chosen(
-        is_measured(specular_lobe), multiply(specular_lobe.color, measured), schlick(specular_lobe.color, cosine)
-    )
+    color, eta, k, within = specular_lobe.color, specular_lobe.eta, specular_lobe.k, min(cosine, ONE)
+    red, green = conductor_fresnel(within, eta[0], k[0]), conductor_fresnel(within, eta[1], k[1])
+    measured = multiply(color, (red, green, conductor_fresnel(within, eta[2], k[2])))
+    return chosen(is_measured(specular_lobe), measured, schlick(color, cosine))
 
 
 @compiled

@@ -45,7 +45,7 @@ from renderer.camera_paths.vertices import (
     Seeing,
     Vertices,
     follow_bases,
-    follow_first_bases,
+    follow_first_base,
     look_at_surfaces,
     pick_vertices,
     radiance_gain,
@@ -61,7 +61,7 @@ from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
 from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View, ray_columns
-from renderer.shading.queues import Places, Queue, Walk, shade_queue, shade_queues, triangles_of
+from renderer.shading.queues import Queue, Walk, places_of, shade_queue, shade_queues, triangles_of
 from renderer.shading.scattering import (
     ALBEDO,
     AT_POINT,
@@ -78,8 +78,8 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
-from renderer.simd.columns import WORD_BYTES, as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
-from renderer.simd.loops import each, each_ray, whole
+from renderer.simd.columns import as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
+from renderer.simd.loops import each, each_alone, each_ray, whole
 from renderer.simd.packing import list_indices, pack_columns
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
@@ -136,7 +136,8 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
-    kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places_of(batch), batch.scratch[0], active, border))
+    places = places_of(batch, batch.spare, batch.scratch)
+    kept = shade_queues(advance_chunk, bounce, Walk(job.scene, places, batch.scratch[0], active, border))
     rays = batch_ahead(batch).rays
     each_ray(limit_ray, whole(kept), (address(rays[3]), address(rays[7]), INFINITY))
     return kept
@@ -159,7 +160,7 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
         look_at_borders(chunk, hits, media)
     each(follow_bases, whole(hits), (chunk, rules))
     if rules.is_partial:
-        follow_first_bases(chunk, hits, job.lookup.radii)
+        each_alone(follow_first_base, hits, (chunk, job.lookup.radii))
     if rules.asks:
         call_at(scene.bsdfs.loops[queue.bsdf, SHOW], SHOW, (chunk, hits, rules, tables))
     add_shadow_rays(scene, job.task, vertices, (hits, has_first), bounce.shadows)
@@ -170,28 +171,13 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     if flags & GLOWS:
         add_glow(job, chunk, list_indices(address(chunk.kind), (GLOWS, GLOWS), hits, address(chunk.rare)))
     if rules.asks:
-        ask_photons(bounce, chunk, hits)
+        started = nanoseconds()
+        add_photon_light(job, chunk, bounce.batch.search[0], hits, bounce.shadows)
+        bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - started
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
         keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
     return looked, keep_paths(view, hits) if goes_on else 0
-
-
-@inlined
-def ask_photons(bounce: Bounce, chunk: EyeChunk, hits: int) -> None:
-    """Add the light that photons bring the vertices of a chunk, and the time that it takes."""
-    start = nanoseconds()
-    add_photon_light(bounce.job, chunk, bounce.batch.search[0], hits, bounce.shadows)
-    bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
-
-
-@inlined
-def places_of(batch: EyeBatch) -> Places:
-    """Returns where a batch lies."""
-    rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    spare, chunk = address(batch.spare), batch.scratch
-    bsdfs = spare + (RAY_FLOATS + EYE_WORDS) * step if is_in_place() else address(chunk) + chunk.itemsize
-    return Places(address(rays), address(hits), address(paths), EYE_WORDS, spare, bsdfs, step)
 
 
 @inlined
@@ -213,7 +199,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     Returns how many rays there are then.
     """
     job, batch = borrowed(job), borrowed(batch)
-    places = places_of(batch)
+    places = places_of(batch, batch.spare, batch.scratch)
     flags = np.uint32(job.scene.photon_scene.flags & (BENT | MAPPED))
     queue = Queue(triangles_of(places), (MISS_BIT, NO_BITS), flags, 0, 0)  # all hits, no numbers of their BSDFs
     walk = Walk(job.scene, places, batch.scratch[0], active, active)
@@ -234,7 +220,12 @@ def occlude(queue: Queue, view: View, rays: tuple[int, int], data: tuple[EyeJob,
     look_at_surfaces(job.scene, queue, view, hits)
     draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
     each(look_about, whole(hits), view.chunk)
-    return looked, keep_occlusion_rays(view, hits, Float32(job.reach))
+    chunk, step, targets = view.chunk, view.step, view.kept_rays
+    sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
+    columns = ray_columns(targets, step) + (view.kept_paths + EYE_PIXEL * step,)
+    kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, columns)
+    each(limit_ray, whole(kept), (targets + 3 * step, targets + 7 * step, Float32(job.reach)))
+    return looked, kept
 
 
 @inlined
@@ -245,17 +236,6 @@ def look_about(i: int, chunk: EyeChunk) -> None:
     set_column(chunk.wi, i, direction)
     set_column(chunk.start, i, along(column(chunk.position, i), normal, chunk.clearance[i]))
     chunk.goes[i] = ALL_BITS if dot(direction, normal) > ZERO else np.uint32(0)
-
-
-@inlined
-def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
-    """Move the occlusion rays of a chunk behind those before. Returns how many they are. reach: how far they go."""
-    chunk, step, rays = view.chunk, view.step, view.kept_rays
-    sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
-    targets = ray_columns(rays, step) + (view.kept_paths + EYE_PIXEL * step,)
-    kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, reach))
-    return kept
 
 
 def eye_needs(diffuse: int, columns: int) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.bounce import advance_eye_paths, places_of, start_occlusion_rays
+from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
 from renderer.camera_paths.camera_rays import start_eye_paths
 from renderer.camera_paths.media import absorb_shadow_rays, pass_sheets
 from renderer.camera_paths.paths import (
@@ -38,7 +38,7 @@ from renderer.film.layers import (
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
 from renderer.shading.chunks import HIT_ID, Long, View
-from renderer.shading.queues import Queue, Walk, shade_queues
+from renderer.shading.queues import Queue, Walk, places_of, shade_queues
 from renderer.shading.scattering import ALBEDO
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import WORD_BYTES, add_to, column, put
@@ -183,10 +183,8 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
 def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Follow paths until no pixel is left. Returns as `next_batch` does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    index = next_batch(port, batches.live, batches.slots)
-    while index >= 0:
+    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
         advance_batch(job, port, batches, index)
-        index = next_batch(port, batches.live, batches.slots)
     return index
 
 
@@ -229,8 +227,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Trace camera rays, and from what each hits one ray that shows whether the sky is free. Returns as `next_batch`
     does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    index = next_batch(port, batches.live, batches.slots)
-    while index >= 0:
+    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
         active, fresh = batches.active[index], batches.fresh[index]
         if fresh < active:
             kept = start_occlusion_rays(job, batch_at(port, batches, index), active)
@@ -243,7 +240,6 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
                 if batches.words[index, HIT_ID, i] == MISS:
                     add_radiance(job.image, Long(batches.paths[index, EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
             fill_batch(job, port, batches, index, 0)
-        index = next_batch(port, batches.live, batches.slots)
     return index
 
 
@@ -270,12 +266,11 @@ def add_features_of(queue: Queue, view: View, rays: tuple[int, int], job: EyeJob
 def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Trace camera rays and add features until no pixel is left. Returns as `next_batch` does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    index = next_batch(port, batches.live, batches.slots)
-    while index >= 0:
+    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
         batch, active = batch_at(port, batches, index), batches.active[index]
         for i in range(active):
             job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
-        shade_queues(add_features_of, job, Walk(job.scene, places_of(batch), batch.scratch[0], active, active))
+        places = places_of(batch, batch.spare, batch.scratch)
+        shade_queues(add_features_of, job, Walk(job.scene, places, batch.scratch[0], active, active))
         fill_batch(job, port, batches, index, 0)
-        index = next_batch(port, batches.live, batches.slots)
     return index

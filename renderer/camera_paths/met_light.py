@@ -154,26 +154,17 @@ def meet_light(i: int, data: Meeting) -> None:
 def add_endless(k: int, data: tuple[EyeJob, EyeBatch, EyeChunk, bool]) -> None:
     """Add what ray k of the list meets outside of the scene. data: also says whether there are lights."""
     job, batch, chunk, has_lights = data
-    row = Long(chunk.rare[k])
+    row, paths, step = Long(chunk.rare[k]), address(batch.paths), WORD_BYTES * batch.paths.shape[1]
     if job.scene.photon_scene.flags & HAS_MEDIA:
-        step, tables = WORD_BYTES * batch.paths.shape[1], tables_of(job.scene.photon_scene.media)
-        absorb_endless_ray(address(batch.paths), step, row, tables)
-    met = met_outside(batch, row)
+        absorb_endless_ray(paths, step, row, tables_of(job.scene.photon_scene.media))
+    throughput = in_double(get3(paths + EYE_THROUGHPUT * step, step, row))
+    unmapped = in_double(get3(paths + EYE_UNMAPPED * step, step, row))
+    pdf = np.float64(np.uint32(batch.paths[EYE_PDF, row]).view(np.float32))
+    met = MetLight(Long(get_word(paths, row)), batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
     if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
         add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
     if has_lights:
         add_met_light(job, met, in_double(column(chunk.radiance, k)))
-
-
-@inlined
-def met_outside(batch: EyeBatch, row: int) -> MetLight:
-    """Returns what light is weighed with that a ray of a batch meets outside of the scene."""
-    paths = address(batch.paths)
-    step = WORD_BYTES * batch.paths.shape[1]
-    throughput = in_double(get3(paths + EYE_THROUGHPUT * step, step, row))
-    unmapped = in_double(get3(paths + EYE_UNMAPPED * step, step, row))
-    pdf = np.float64(np.uint32(batch.paths[EYE_PDF, row]).view(np.float32))
-    return MetLight(Long(get_word(paths, row)), batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
 
 
 @unit(types.none)

@@ -69,7 +69,9 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
     slot for them, the last one.
     """
     job, shadows = borrowed(job), borrowed(shadows)
-    ask_radii(job, chunk, search, hits)
+    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
+    if len(job.lookup.radii) > 0:
+        each_alone(ask_radius_of_pixel, hits, (job, chunk, search))
     add_all_found(job, job.lookup.photon_map, chunk, search, hits)
     caustics = job.lookup.parts.caustics
     if job.task.diffuse == PARTLY and caustics.photons > 0:
@@ -77,15 +79,6 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, sh
         add_all_found(job, caustics, chunk, search, hits)
     if job.task.diffuse == GATHER:
         add_known_lights(job, chunk, hits, shadows)
-
-
-@inlined
-def ask_radii(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
-    """Write the radii of the searches: none where nothing is diffuse, what is known nearby is taken, or the path is too
-    long; and the surfaces between the vertices and the eye."""
-    each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
-    if len(job.lookup.radii) > 0:
-        each_alone(ask_radius_of_pixel, hits, (job, chunk, search))
 
 
 @inlined
@@ -115,7 +108,8 @@ def radius_of(job: EyeJob, chunk: EyeChunk, i: int) -> float:
 
 @inlined
 def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
-    """Write the radius of the search about a vertex, that of the task."""
+    """Write the radius of the search about a vertex, that of the task: none where nothing is diffuse, what is known
+    nearby is taken, or the path is too long; and the surfaces between the vertex and the eye."""
     chunk, search, radius, max_bounces = data
     between = bounces_of(chunk.state[i])
     is_asked = (largest(column(chunk.weight, i)) > ZERO) & (chunk.is_far[i] == 0) & (between < max_bounces)
@@ -155,19 +149,13 @@ def add_photon_layers(job: EyeJob, photon_map: PhotonMap, pixel: int, is_first: 
     """Add what photons bring to the bias and to the layers of light. is_first: whether they are on the first surface
     that spreads light."""
     job, photon_map = borrowed(job), borrowed(photon_map)
-    job.image[pixel, LAYER_BIAS] += lost_in_disc(photon_map, light)
+    # The bias is a multiple of what the mean radiance grows by from the inner disc to the whole one. By derivatives of
+    # the kernel, where a disc has none: Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon
+    # Density Estimation, 2010.
+    inner = part_of(light, photon_map, light.radius * INNER_RADIUS, light.between)
+    job.image[pixel, LAYER_BIAS] += mean(subtract(light.radiance, inner))
     if job.image.shape[1] > LAYER_LIGHT:
         add_layers_of_light(job, pixel, is_first, light)
-
-
-@inlined
-def lost_in_disc(photon_map: PhotonMap, light: PhotonLight) -> float:
-    """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
-
-    Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
-    bias by derivatives of the kernel; a disc has none, so that two of them are compared.
-    """
-    return mean(subtract(light.radiance, part_of(light, photon_map, light.radius * INNER_RADIUS, light.between)))
 
 
 @inlined

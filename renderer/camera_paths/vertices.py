@@ -25,7 +25,7 @@ from renderer.shading.surfaces import (
 from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
 from renderer.simd.columns import column, column_bytes, rows, set_column
-from renderer.simd.loops import each, each_alone, whole
+from renderer.simd.loops import each, whole
 from renderer.simd.packing import list_indices, pack_chunk
 from shaders.bsdfs.bsdf import Seen
 from shaders.float32 import ONE, ZERO, Doubles, Float32, Int
@@ -161,14 +161,8 @@ def follow_bases(i: int, data: tuple[EyeChunk, Rules]) -> None:
 
 
 @inlined
-def follow_first_bases(chunk: EyeChunk, count: int, radii: Doubles) -> None:
-    """Follow the first diffuse reflection of the paths of pixels without a radius. radii: of the pixels."""
-    each_alone(follow_first_base, count, (chunk, radii))
-
-
-@inlined
 def follow_first_base(i: int, data: tuple[EyeChunk, Doubles]) -> None:
-    """Write whether the diffuse reflection of a vertex is followed. data: also has the radii."""
+    """Follow the first diffuse reflection of the paths of pixels without a radius. data: also has the pixels' radii."""
     chunk, radii = data
     is_first = (chunk.state[i] & AFTER_DIFFUSE) == np.uint32(0)
     chunk.follow[i] = ONE if is_first and radii[Long(chunk.pixel[i])] <= 0.0 else ZERO

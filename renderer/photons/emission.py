@@ -32,7 +32,7 @@ from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_either, call_way, for_each_way
 from shaders.alias_table import ALIAS, draw_alias
 from shaders.environment import Sky, sky_of
-from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Float32, Int
 from shaders.lights.kind import Emission, Emitter, Source, triple
 from shaders.lights.point import POINT
 from shaders.lights.registry import emit_from, is_outside, is_place, kinds_with
@@ -363,7 +363,8 @@ def send_in_turn(scene: PhotonScene, listed: int, data: PhotonLaunch, _guides: G
         i = get_int(address(data.chunk.listed), k)
         light, (source, direction) = get_int(address(data.chunk.light), i), leaving(scene, i, data)
         if light != known:
-            mixture = mixture_of(scene.lights, scene.projection, (source, box_of(scene, light)), mixture.guides)
+            box = scene.projection.around[light]
+            mixture = mixture_of(scene.lights, scene.projection, (source, box), mixture.guides)
             known = light if is_place(source.kind) else Int(-1)  # all photons of a place see the same cones
         send(scene, i, (source, direction, mixture), data)
 
@@ -380,7 +381,7 @@ def send_alone(k: int, given: tuple[PhotonScene, PhotonLaunch, Guides]) -> None:
     scene, data, guides = given
     i, own = get_int(address(data.chunk.listed), k), guides[k % len(guides), : len(scene.projection.targets)]
     source, direction = leaving(scene, i, data)
-    box = box_of(scene, get_int(address(data.chunk.light), i))
+    box = scene.projection.around[get_int(address(data.chunk.light), i)]
     mixture = mixture_of(scene.lights, scene.projection, (source, box), own)
     send(scene, i, (source, direction, mixture), data)
 
@@ -393,23 +394,15 @@ def leaving(scene: PhotonScene, i: int, data: PhotonLaunch) -> tuple[Source, Vec
 
 
 @inlined
-def box_of(scene: PhotonScene, light: int) -> Doubles:
-    """Returns the box around all that a light can light."""
-    return scene.projection.around[light]
-
-
-@inlined
 def send(scene: PhotonScene, i: int, usual: tuple[Source, Vec3, Mixture], data: PhotonLaunch) -> None:
     """Write the photon that is drawn from a mixture. usual: where it leaves the light, and in which direction."""
     (source, direction, mixture), step = usual, data.step
     bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
     u = in_double((unit32(bits[0]), unit32(bits[1]), unit32(bits[2])))
-    box = box_of(scene, get_int(address(data.chunk.light), i))
+    box = scene.projection.around[get_int(address(data.chunk.light), i)]
     photon = project(scene.lights, mixture, (source, direction, box), u)
-    flux = get3(data.paths + PATH_FLUX * step, step, i)
-    put3(data.rays, step, i, in_single(photon.origin))
-    put3(data.rays + RAY_DIRECTION * step, step, i, in_single(photon.direction))
-    put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
+    flux = scale(get3(data.paths + PATH_FLUX * step, step, i), Float32(photon.weight))
+    depart_with_flux(i, Emission(in_single(photon.origin), in_single(photon.direction), flux), data)
     if photon.is_aimed:
         put(address(data.chunk.way), i, AIMED)
 

@@ -251,7 +251,8 @@ def find_in(photon_map: PhotonMap, disc: Disc) -> Found:
                 waits = pack_sixteen(elements, three(photons + PHOTON_DIRECTION * step, step), waiting, waits)
                 if waits >= ELEMENTS:
                     total = with_sixteen(total, waiting, disc, ELEMENTS)
-                    move_sixteen(waiting)
+                    for column in waiting:  # what lies behind the first sixteen comes to the front
+                        store(column, load16(column + ELEMENTS * WORD_BYTES))
                     waits -= ELEMENTS
     return total_of(with_sixteen(total, waiting, disc, waits))
 
@@ -260,13 +261,6 @@ def find_in(photon_map: PhotonMap, disc: Disc) -> Found:
 def total_of(total: Total) -> Found:
     """Returns the sum of the sixteen sums of each channel."""
     return Found((sum_of(total.red), sum_of(total.green), sum_of(total.blue)), total.photons)
-
-
-@inlined
-def move_sixteen(waiting: tuple[int, int, int]) -> None:
-    """Moves the words behind the first sixteen to the front."""
-    for column in waiting:
-        store(column, load16(column + ELEMENTS * WORD_BYTES))
 
 
 @inlined
@@ -325,7 +319,7 @@ def facing(waiting: tuple[int, int, int], disc: Disc) -> tuple[int, Any]:
 
 @inlined
 def directions_of(words: int) -> tuple[Any, Any, Any]:
-    """Returns vectors of any length in sixteen packed directions, as `shaders.octahedral.unpack_direction` does."""
+    """Returns vectors of any length in sixteen packed directions, as `shaders.octahedral.unpack_unit` does."""
     middle, unit = splat16(_MAP_MIDDLE), splat16(_MAP_UNIT)
     x = (part_of_words(words, np.uint32(16), np.uint32(0xFFFF)) - middle) * unit
     y = (part_of_words(words, np.uint32(0), np.uint32(0xFFFF)) - middle) * unit

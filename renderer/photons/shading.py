@@ -38,7 +38,7 @@ from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED
 from renderer.shading.chunks import HIT_ID, RECORD_BYTES, TEXTURE_BYTES, View, ray_columns
-from renderer.shading.queues import Places, Queue, Walk, count_hits, shade_queues, triangles_of
+from renderer.shading.queues import Queue, Walk, count_hits, places_of, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
     ask_for_normals,
@@ -151,7 +151,7 @@ def shade_rays(
         task.only_caustics,
         task.is_corrected,
     )
-    places = places_of(batch)
+    places = places_of(batch, batch.scratch.spare, batch.scratch.chunk)
     count_up(output, PHOTONS_ESCAPED, active - count_hits(triangles_of(places), active))
     is_alike = is_all_alike(scene.photon_scene)
     alike = (is_alike, only_light(scene.photon_scene, task).flux if is_alike else (ZERO, ZERO, ZERO))
@@ -171,15 +171,6 @@ def shade_rays(
 def count_up(output: PhotonOutput, counter: int, number: int) -> None:
     """Add to a counter."""
     add_to(address(output.counters) + 8 * counter, number)
-
-
-@inlined
-def places_of(batch: PhotonBatch) -> Places:
-    """Returns where a batch lies."""
-    rays, hits, paths, step = batch.rays, batch.hits, batch.paths, WORD_BYTES * batch.rays.shape[1]
-    spare, chunk = address(batch.scratch.spare), batch.scratch.chunk
-    bsdfs = spare + (RAY_FLOATS + PATH_WORDS) * step if is_in_place() else address(chunk) + chunk.itemsize
-    return Places(address(rays), address(hits), address(paths), PATH_WORDS, spare, bsdfs, step)
 
 
 @inlined

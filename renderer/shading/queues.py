@@ -67,6 +67,15 @@ class Places(NamedTuple):
     step: int
 
 
+@inlined
+def places_of(batch: Any, spare: Any, chunk: Any) -> Places:
+    """Returns where a batch lies, of photons or of eye paths. spare: its array. chunk: the record of the columns that
+    hits are brought to; that of a warp has the row of BSDFs behind it."""
+    step, words, rest = WORD_BYTES * batch.rays.shape[1], len(batch.paths), address(spare)
+    bsdfs = rest + (RAY_FLOATS + words) * step if is_in_place() else address(chunk) + chunk.itemsize
+    return Places(address(batch.rays), address(batch.hits), address(batch.paths), words, rest, bsdfs, step)
+
+
 class Walk(NamedTuple):
     """Says which hits are shaded, and where.
 

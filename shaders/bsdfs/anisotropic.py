@@ -20,7 +20,7 @@ from shaders.compilation import compiled
 from shaders.elementary import sine_cosine
 from shaders.float32 import HALF, ONE, PI, TWO, ZERO
 from shaders.fresnel import reflectance_alike
-from shaders.ggx import LEAST_ALPHA, halfway, mirrored_at, unit
+from shaders.ggx import LEAST_ALPHA, halfway, mirrored_at, sample_stretched
 from shaders.sampling import cosine_hemisphere
 from shaders.specular_lobe import (
     bounced_more,
@@ -99,18 +99,6 @@ def density(facets: Facets, h: Vec3) -> float:
 
 
 @compiled
-def sample_facet(facets: Facets, wo: Vec3, u1: float, u2: float) -> Vec3:
-    """Draws a normal, along the facets, of those that are seen from wo (Dupuy, Benyoub: Sampling Visible GGX Normals
-    with Spherical Caps, 2023)."""
-    straight = unit((facets.alpha_x * wo[0], facets.alpha_y * wo[1], wo[2]))
-    below = u2 * (ONE + straight[2])
-    radius = math.sqrt(max(ZERO, below * (TWO - below)))
-    sine, cosine = sine_cosine(u1)
-    x, y = radius * cosine + straight[0], radius * sine + straight[1]
-    return unit((facets.alpha_x * x, facets.alpha_y * y, max(ZERO, ONE - below + straight[2])))
-
-
-@compiled
 def mean_alpha(metal: Anisotropic) -> float:
     """Returns the width of facets that lean over as much, in all azimuths alike."""
     return min(max(math.sqrt(metal.alpha_x * metal.alpha_y), LEAST_ALPHA), ONE)
@@ -130,7 +118,7 @@ def sample(metal: Anisotropic, seen: Seen, u: Vec3) -> Drawn:
     """Draws a direction that a facet mirrors wo to, or by its cosine for more bounces."""
     facets, evenly = facets_of(metal), even_share(metal, seen)
     wo = along(facets, seen.wo)
-    once = mirrored_at(wo, sample_facet(facets, wo, u[1], u[2]))
+    once = mirrored_at(wo, sample_stretched(wo, facets.alpha_x, facets.alpha_y, u[1], u[2]))
     back = Facets(facets.alpha_x, facets.alpha_y, -facets.sine, facets.cosine)
     wi = chosen(u[0] < evenly, cosine_hemisphere(u[1], u[2]), along(back, once))
     is_lost = (wi[2] <= ZERO) | (evenly < ZERO)

@@ -59,19 +59,14 @@ def pack(material: Any) -> Sheen:
 def hidden(cosine: float, alpha: float) -> float:
     """Returns L, of fibres that hide each other from a direction at a cosine."""
     square = (ONE - alpha) * (ONE - alpha)
-    a, b, c = _parameter(0, square), _parameter(1, square), _parameter(2, square)
-    d, e = _parameter(3, square), _parameter(4, square)
+    a, b = between(_BROAD[0], _NARROW[0], square), between(_BROAD[1], _NARROW[1], square)
+    c, d = between(_BROAD[2], _NARROW[2], square), between(_BROAD[3], _NARROW[3], square)
+    e = between(_BROAD[4], _NARROW[4], square)
     is_low = cosine < HALF
     x = max(cosine if is_low else ONE - cosine, LEAST_COSINE)
     fitted = a / (ONE + b * power(x, c)) + d * x + e
     middle = a / (ONE + b * power(HALF, c)) + d * HALF + e
     return exp2(_LOG2_E * (fitted if is_low else TWO * middle - fitted))
-
-
-@compiled
-def _parameter(index: int, square: float) -> float:
-    """Returns a number of the fit. square: that of 1 - alpha."""
-    return between(_BROAD[index], _NARROW[index], square)
 
 
 @compiled
