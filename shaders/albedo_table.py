@@ -10,25 +10,24 @@ half of that of where the cosine is between 0 and more than alpha, as narrow fac
 steep than they are. Between these, numbers are linear; they are within 0.001 but for alpha < 0.02 at grazing angles.
 Means are those of what is so read: what one bounce misses can be added without an error of its own.
 
-`tests/shading_tables.py` made the file.
+`tests/shading_tables.py` made the files.
 """
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shaders.compilation import address, compiled, get
-from shaders.float32 import HALF, ONE, ZERO, Doubles, Float32, Int
+from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.ggx import LEAST_ALPHA
 
 #: Rows and columns of all tables of facets.
 ALPHAS, COSINES = 32, 48
 PLANE = ALPHAS * COSINES
 
-FILE = Path(__file__).with_suffix(".npy")
+FILE, MEANS_FILE = Path(__file__).with_suffix(".npy"), Path(__file__).with_name("albedo_means.npy")
 
 #: Mean of Schlick's (1 - cosine)^5 over the cosine-weighted hemisphere.
 MEAN_GRAZING = Float32(1.0 / 21.0)
@@ -36,41 +35,9 @@ MEAN_GRAZING = Float32(1.0 / 21.0)
 #: What one bounce misses is at least this, so that it may be divided by.
 LEAST_MISSED = Float32(1e-9)
 
-
-def row_alphas() -> Doubles:
-    """Returns the widths (ALPHAS,) of the rows."""
-    return np.maximum(np.linspace(0.0, 1.0, ALPHAS) ** 2, float(LEAST_ALPHA))
-
-
-def columns_at(alpha: float, cosine: Doubles) -> Doubles:
-    """Returns `column_at` of many cosines."""
-    columns: Doubles = 0.5 * (np.sqrt(cosine) + np.sqrt(cosine * (1.0 + alpha) / (cosine + alpha)))
-    return columns
-
-
-def even_roots(count: int) -> Doubles:
-    """Returns points of quadrature (count,) in 0..1, roots of cosines: with cosine = root^2 the mean over the
-    cosine-weighted hemisphere is that of 4 root^3 over the roots."""
-    roots: Doubles = (np.arange(count) + 0.5) / count
-    return roots
-
-
-def means(table: npt.NDArray[np.floating[Any]], factor: npt.NDArray[np.floating[Any]] | float = 1.0) -> Doubles:
-    """Returns cosine-weighted means over the hemisphere, (..., ALPHAS), of a table (..., ALPHAS, COSINES) times a
-    factor (ALPHAS, COSINES), both as they are read."""
-    root = even_roots(512)
-    weights = np.empty((ALPHAS, COSINES))
-    for row, (alpha, factors) in enumerate(zip(row_alphas(), factor + np.zeros_like(weights), strict=True)):
-        place = columns_at(alpha, root**2) * (COSINES - 1)
-        shares = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(COSINES)))  # of what columns are read
-        weights[row] = (shares @ factors * 4.0 * root**3 / len(root)) @ shares
-    mean: Doubles = np.einsum("...rc,rc->...r", table, weights)
-    return mean
-
-
 #: The tables, each (ALPHAS, COSINES), and the mean of what is missed, (ALPHAS,).
 MISSED, GRAZING = np.load(FILE)
-MEAN_MISSED = means(MISSED).astype(np.float32)
+MEAN_MISSED = np.load(MEANS_FILE)
 
 
 class Cell(NamedTuple):

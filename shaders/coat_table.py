@@ -5,7 +5,7 @@ Layers are at equal steps of the root of (ior - 1) / (ior + 1), so that a number
 columns are those of `shaders.albedo_table`. What one facet reflects to others is reflected by them in turn: Kulla,
 Conty: Revisiting Physically Based Shading at Imageworks, 2017. A coat narrower than `LEAST_ALPHA` is a mirror.
 
-`tests/shading_tables.py` made the file.
+`tests/shading_tables.py` made the files.
 """
 
 import math
@@ -14,18 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from shaders.albedo_table import (
-    MISSED,
     between,
     cell_at,
-    even_roots,
     mean_missed,
-    means,
     missed_at,
     read,
     read_mean,
 )
 from shaders.compilation import address, compiled, get
-from shaders.float32 import ONE, PI, ZERO, Doubles, Float32, Int
+from shaders.float32 import ONE, PI, ZERO, Float32, Int
 from shaders.fresnel import fresnel
 from shaders.ggx import LEAST_ALPHA, density, halfway, unhidden_over_cosines
 from shaders.vector import Vec3, dot
@@ -37,36 +34,11 @@ LACQUER_RATIO = Float32(0.2)
 #: What a share is stored as multiples of.
 UNIT = 1.0 / 65535.0
 
-FILE = Path(__file__).with_suffix(".npy")
+FILE, MEANS_FILE = Path(__file__).with_suffix(".npy"), Path(__file__).with_name("coat_means.npy")
 
-
-def ior_at(layer: int) -> float:
-    """Returns the index of a layer."""
-    ratio = 0.2 * (layer / LACQUER_LAYER) ** 2
-    return (1.0 + ratio) / (1.0 - ratio)
-
-
-def reflected(cosine: Doubles, ior: float) -> Doubles:
-    """Returns Fresnel's reflectance at cosines. ior: index of the far side over that of the near one."""
-    far = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - cosine**2) / (ior * ior)))
-    parallel = (ior * cosine - far) / (ior * cosine + far)
-    perpendicular = (cosine - ior * far) / (cosine + ior * far)
-    share: Doubles = 0.5 * (parallel**2 + perpendicular**2)
-    return share
-
-
-def smooth_means() -> Doubles:
-    """Returns the shares (LAYERS,) of light from all sides that smooth coats reflect."""
-    root = even_roots(1024)
-    values = np.array([reflected(root**2, ior_at(layer)) for layer in range(LAYERS)])
-    mean: Doubles = values @ (4.0 * root**3) / len(root)
-    return mean
-
-
-#: The table; means of what is reflected at once of light from all sides, (LAYERS, ALPHAS); and those of smooth coats.
+#: The table; what is reflected at once of light from all sides, (LAYERS, ALPHAS), and of smooth coats, (LAYERS, 1).
 REFLECTED = (UNIT * np.load(FILE)).astype(np.float32)
-MEAN_REFLECTED = means(REFLECTED, 1.0 - MISSED).astype(np.float32)
-MEAN_SMOOTH = smooth_means().astype(np.float32)
+MEAN_REFLECTED, MEAN_SMOOTH = map(np.ascontiguousarray, np.split(np.load(MEANS_FILE), [-1], axis=1))
 
 
 @compiled

@@ -10,7 +10,7 @@ A table has the share that one facet does not send on, over index, roughness and
 of the surface, or what other facets hide, hits more of them. Layers are at equal steps of the root of
 |eta - 1| / (eta + 1), as Fresnel's reflectance rises steeply where media are almost alike; rows and columns are those
 of `shaders.albedo_table`. Means are those of what is read between places, linearly: what is missed can be given back
-without an error of its own. `tests/shading_tables.py` made the file.
+without an error of its own. `tests/shading_tables.py` made the files.
 """
 
 import math
@@ -25,7 +25,6 @@ from shaders.albedo_table import (
     between,
     cell_at,
     index_of,
-    means,
     read,
     read_mean,
 )
@@ -48,11 +47,11 @@ from shaders.vector import Vec3, add, chosen, dot, scale
 #: Layers along eta, from media that let nothing in to those that let nothing out.
 ETAS = 65
 
-FILE = Path(__file__).with_suffix(".npy")
+FILE, MEANS_FILE = Path(__file__).with_suffix(".npy"), Path(__file__).with_name("rough_glass_means.npy")
 
 #: Missed shares: (ETAS, ALPHAS, COSINES), and their means, (ETAS, ALPHAS).
 MISSED = (UNIT * np.load(FILE)).astype(np.float32)
-MEAN_MISSED = means(MISSED).astype(np.float32)
+MEAN_MISSED = np.load(MEANS_FILE)
 
 
 @compiled

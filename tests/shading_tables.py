@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from shaders import albedo_table, coat_table, rough_glass
-from shaders.albedo_table import COSINES, columns_at, row_alphas
+from shaders.albedo_table import ALPHAS, COSINES
 from shaders.bsdfs import sheen
-from shaders.coat_table import LAYERS, UNIT, ior_at, reflected
+from shaders.coat_table import LACQUER_LAYER, LAYERS, UNIT
 from shaders.compilation import compiled
 from shaders.float32 import ONE, ZERO, Doubles, Float32, Floats, Shorts
+from shaders.ggx import LEAST_ALPHA
 from shaders.rough_glass import ETAS
 
 #: Points of quadrature of the sampled normals' two numbers: across the facets' cap and in azimuth.
@@ -21,6 +22,60 @@ NODES = (128, 48)
 
 #: The largest index that counts as finite.
 LARGEST_ETA = 1e4
+
+
+def row_alphas() -> Doubles:
+    """Returns the widths (ALPHAS,) of the rows."""
+    return np.maximum(np.linspace(0.0, 1.0, ALPHAS) ** 2, float(LEAST_ALPHA))
+
+
+def columns_at(alpha: float, cosine: Doubles) -> Doubles:
+    """Returns `column_at` of many cosines."""
+    columns: Doubles = 0.5 * (np.sqrt(cosine) + np.sqrt(cosine * (1.0 + alpha) / (cosine + alpha)))
+    return columns
+
+
+def even_roots(count: int) -> Doubles:
+    """Returns points of quadrature (count,) in 0..1, roots of cosines: with cosine = root^2 the mean over the
+    cosine-weighted hemisphere is that of 4 root^3 over the roots."""
+    roots: Doubles = (np.arange(count) + 0.5) / count
+    return roots
+
+
+def means(table: Floats, factor: Floats | float = 1.0) -> Doubles:
+    """Returns cosine-weighted means over the hemisphere, (..., ALPHAS), of a table (..., ALPHAS, COSINES) times a
+    factor (ALPHAS, COSINES), both as they are read."""
+    root = even_roots(512)
+    weights = np.empty((ALPHAS, COSINES))
+    for row, (alpha, factors) in enumerate(zip(row_alphas(), factor + np.zeros_like(weights), strict=True)):
+        place = columns_at(alpha, root**2) * (COSINES - 1)
+        shares = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(COSINES)))  # of what columns are read
+        weights[row] = (shares @ factors * 4.0 * root**3 / len(root)) @ shares
+    mean: Doubles = np.einsum("...rc,rc->...r", table, weights)
+    return mean
+
+
+def ior_at(layer: int) -> float:
+    """Returns the index of a layer."""
+    ratio = 0.2 * (layer / LACQUER_LAYER) ** 2
+    return (1.0 + ratio) / (1.0 - ratio)
+
+
+def reflected(cosine: Doubles, ior: float) -> Doubles:
+    """Returns Fresnel's reflectance at cosines. ior: index of the far side over that of the near one."""
+    far = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - cosine**2) / (ior * ior)))
+    parallel = (ior * cosine - far) / (ior * cosine + far)
+    perpendicular = (cosine - ior * far) / (cosine + ior * far)
+    share: Doubles = 0.5 * (parallel**2 + perpendicular**2)
+    return share
+
+
+def smooth_means() -> Doubles:
+    """Returns the shares (LAYERS,) of light from all sides that smooth coats reflect."""
+    root = even_roots(1024)
+    values = np.array([reflected(root**2, ior_at(layer)) for layer in range(LAYERS)])
+    mean: Doubles = values @ (4.0 * root**3) / len(root)
+    return mean
 
 
 class SeenFacets(NamedTuple):
@@ -123,6 +178,16 @@ def glass_table(alphas: Doubles) -> Shorts:
     return np.rint(np.array(shares) / UNIT).astype(np.uint16)
 
 
+def means_of_cloth(table: Floats) -> Floats:
+    """Returns means (ALPHAS,) of the table as it is read, over light that falls in evenly from all sides."""
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    along, last = 0.5 + 0.5 * nodes, COSINES - 1
+    root = (np.arange(last)[:, None] + along) / last
+    values = table[:, :-1, None] * (1.0 - along) + table[:, 1:, None] * along
+    # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
+    return ((values * (2.0 * root**3 * weights)).sum(axis=(1, 2)) / last).astype(np.float32)
+
+
 @compiled
 def caught(alpha: float, cosine: float, nodes: Floats, weights: Floats) -> float:
     """Returns the share of light at a cosine that white fibres reflect, by Gauss's nodes and weights in 0..1."""
@@ -147,8 +212,32 @@ def cloth_table() -> Floats:
     return np.array([[caught(alpha, cosine, *rule) for cosine in cosines] for alpha in alphas], np.float32)
 
 
+def coat_means() -> Floats:
+    """Returns what coats reflect at once of light from all sides, by width, and in the last column smooth ones."""
+    shares = (UNIT * np.load(coat_table.FILE)).astype(np.float32)
+    means_of_rough = means(shares, 1.0 - np.load(albedo_table.FILE)[0])
+    return np.column_stack([means_of_rough, smooth_means()]).astype(np.float32)
+
+
+def facet_means() -> Floats:
+    """Returns the means (ALPHAS,) of what white facets miss."""
+    return means(np.load(albedo_table.FILE)[0]).astype(np.float32)
+
+
+def glass_means() -> Floats:
+    """Returns the means (ETAS, ALPHAS) of what one facet of rough glass misses."""
+    return means((UNIT * np.load(rough_glass.FILE)).astype(np.float32)).astype(np.float32)
+
+
 if __name__ == "__main__":
-    np.save(albedo_table.FILE, facet_table(row_alphas()))
-    np.save(coat_table.FILE, coat_table_of(row_alphas()))
-    np.save(rough_glass.FILE, glass_table(row_alphas()))
-    np.save(sheen.FILE, cloth_table())
+    for module, table in (
+        (albedo_table, facet_table(row_alphas())),
+        (coat_table, coat_table_of(row_alphas())),
+        (rough_glass, glass_table(row_alphas())),
+        (sheen, cloth_table()),
+    ):
+        np.save(module.FILE, table)
+    np.save(albedo_table.MEANS_FILE, facet_means())
+    np.save(coat_table.MEANS_FILE, coat_means())
+    np.save(rough_glass.MEANS_FILE, glass_means())
+    np.save(sheen.MEANS_FILE, means_of_cloth(np.load(sheen.FILE)))

@@ -7,7 +7,7 @@ and eye would not be exchangeable with it:
 
 What the fibres do not reflect goes to the base and comes back through them, so that white cloth loses nothing, as below
 a coat. The share E that fibres reflect is a table, whose numbers are linear in the roots of alpha and of the cosine.
-`tests/shading_tables.py` made its file.
+`tests/shading_tables.py` made its files.
 """
 
 import math
@@ -21,7 +21,7 @@ from shaders.bsdfs.bsdf import MEAN, Bsdf, BsdfKey, Drawn, Seen, Use, Value
 from shaders.bsdfs.layers import draw_evenly, in_proportion
 from shaders.compilation import address, compiled, get
 from shaders.elementary import exp2, power
-from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Floats, Int
+from shaders.float32 import HALF, ONE, PI, TWO, TWO_PI, ZERO, Float32, Int
 from shaders.sampling import LEAST_SQUARE
 from shaders.vector import Color, Vec3, add, dot, multiply, scale
 
@@ -39,7 +39,7 @@ _FOUR, _LOG2_E = Float32(4.0), Float32(math.log2(math.e))
 
 #: Rows of the table, from LEAST_ALPHA to 1; its columns, as many as other tables have, go from cosine 0 to 1.
 ALPHAS = 16
-FILE = Path(__file__).with_suffix(".npy")
+FILE, MEANS_FILE = Path(__file__).with_suffix(".npy"), Path(__file__).with_name("sheen_means.npy")
 
 
 class Sheen(NamedTuple):
@@ -81,19 +81,9 @@ def fibres(wi: Vec3, wo: Vec3, alpha: float) -> float:
     return standing / (_FOUR * cosine_i * cosine_o * (ONE + hidden(cosine_i, alpha) + hidden(cosine_o, alpha)))
 
 
-def means(table: Floats) -> Floats:
-    """Returns means (ALPHAS,) of the table as it is read, over light that falls in evenly from all sides."""
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    along, last = 0.5 + 0.5 * nodes, COSINES - 1
-    root = (np.arange(last)[:, None] + along) / last
-    values = table[:, :-1, None] * (1.0 - along) + table[:, 1:, None] * along
-    # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
-    return ((values * (2.0 * root**3 * weights)).sum(axis=(1, 2)) / last).astype(np.float32)
-
-
 #: The table, and its means, (ALPHAS,).
-CAUGHT: Floats = np.load(FILE)
-MEAN_CAUGHT = means(CAUGHT)
+CAUGHT = np.load(FILE)
+MEAN_CAUGHT = np.load(MEANS_FILE)
 
 #: From alpha to the row.
 _FIRST_ROW = Float32(math.sqrt(LEAST_ALPHA))

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from shading_tables import coat_table_of, facet_table, missed_by_glass
+from shading_tables import coat_means, coat_table_of, facet_means, facet_table, glass_means, missed_by_glass, row_alphas
 from single_precision import float32
 
-from shaders import albedo_table, coat_table
+from shaders import albedo_table, coat_table, rough_glass
 from shaders.coat_table import UNIT
 from shaders.fresnel import conductor_fresnel, fresnel, reflectance_alike
 from shaders.ggx import density
@@ -88,15 +88,22 @@ def test_facets_cover_the_surface_once(alpha):
 def test_files_hold_what_their_code_makes():
     """Some rows of them, as all take half a minute."""
     rows = [0, 3, 9, 14, albedo_table.ALPHAS - 1]
-    alphas = albedo_table.row_alphas()[rows]
+    alphas = row_alphas()[rows]
     np.testing.assert_allclose(np.load(albedo_table.FILE)[:, rows], facet_table(alphas), rtol=1e-5, atol=1e-7)
     made = coat_table_of(alphas).astype(int)
     np.testing.assert_allclose(np.load(coat_table.FILE)[:, rows].astype(int), made, atol=1)
 
 
+@pytest.mark.parametrize(
+    ("module", "means"), [(albedo_table, facet_means), (coat_table, coat_means), (rough_glass, glass_means)]
+)
+def test_means_are_those_of_the_tables(module, means):
+    np.testing.assert_allclose(np.load(module.MEANS_FILE), means(), rtol=1e-6)
+
+
 def test_the_file_of_rough_glass_holds_what_its_code_makes():
     """Some rows of it, as all take minutes."""
-    alphas = albedo_table.row_alphas()
+    alphas = row_alphas()
     for layer, row in ((0, 3), (10, 19), (31, 8), (33, 5), (42, 12), (64, 19)):
         np.testing.assert_allclose(MISSED[layer, row], missed_by_glass(layer, alphas[row]), atol=UNIT)
 

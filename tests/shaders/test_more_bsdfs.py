@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from shading_tables import cloth_table
+from shading_tables import cloth_table, means_of_cloth
 from single_precision import float32
 
 from shaders.bsdfs import anisotropic, dielectric, measured, metal, nff, oren_nayar, sheen
@@ -410,6 +410,7 @@ def test_white_cloth_loses_nothing(alpha, cosine):
 
 def test_the_file_of_cloth_holds_what_is_tabulated():
     np.testing.assert_allclose(sheen.CAUGHT, cloth_table(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(sheen.MEAN_CAUGHT, means_of_cloth(sheen.CAUGHT), rtol=1e-6)
 
 
 def write_merl(path, values):
