@@ -183,8 +183,10 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
 def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Follow paths until no pixel is left. Returns as `next_batch` does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
         advance_batch(job, port, batches, index)
+        index = next_batch(port, batches.live, batches.slots)
     return index
 
 
@@ -227,7 +229,8 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Trace camera rays, and from what each hits one ray that shows whether the sky is free. Returns as `next_batch`
     does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
         active, fresh = batches.active[index], batches.fresh[index]
         if fresh < active:
             kept = start_occlusion_rays(job, batch_at(port, batches, index), active)
@@ -240,6 +243,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
                 if batches.words[index, HIT_ID, i] == MISS:
                     add_radiance(job.image, Long(batches.paths[index, EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
             fill_batch(job, port, batches, index, 0)
+        index = next_batch(port, batches.live, batches.slots)
     return index
 
 
@@ -266,11 +270,13 @@ def add_features_of(queue: Queue, view: View, rays: tuple[int, int], job: EyeJob
 def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Trace camera rays and add features until no pixel is left. Returns as `next_batch` does."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    while (index := next_batch(port, batches.live, batches.slots)) >= 0:
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
         batch, active = batch_at(port, batches, index), batches.active[index]
         for i in range(active):
             job.image[Long(batch.paths[EYE_PIXEL, i]), LAYER_LOOKED] += 1.0
         places = places_of(batch, batch.spare, batch.scratch)
         shade_queues(add_features_of, job, Walk(job.scene, places, batch.scratch[0], active, active))
         fill_batch(job, port, batches, index, 0)
+        index = next_batch(port, batches.live, batches.slots)
     return index

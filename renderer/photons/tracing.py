@@ -59,7 +59,8 @@ def run_photons(
     FULL where `output` has no room for a batch more."""
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     scratch, output = borrowed(scratch), borrowed(output)
-    while (index := next_batch(port, batches.live, ONE_SLOT)) >= 0:
+    index = next_batch(port, batches.live, ONE_SLOT)
+    while index >= 0:
         if room(output) < port.capacity:
             return FULL
         paths, fresh = batches.paths[index], batches.fresh[index]
@@ -68,6 +69,7 @@ def run_photons(
         batches.live[index] = batches.active[index] = active
         if active > 0:
             submit(port, index, active, job.options)
+        index = next_batch(port, batches.live, ONE_SLOT)
     return index
 
 
