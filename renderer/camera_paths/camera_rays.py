@@ -154,10 +154,16 @@ def filter_point(i: int, data: tuple[PixelFilter, EyeChunk]) -> None:
 
 @inlined
 def put_lens_ray(i: int, data: tuple[CameraArrays, Start]) -> None:
-    """Write the ray of a camera with a lens."""
+    """Write the ray of a camera with a lens.
+
+    Kolb, Mitchell, Hanrahan: A Realistic Camera Model for Computer Graphics, 1995: of a thin lens, all rays to a place
+    of the picture meet where its middle ray meets the plane in focus.
+    """
     camera, start = data
-    lens = (np.float64(start.chunk.target[0, i]), np.float64(start.chunk.target[1, i]))
-    put_camera_ray(i, camera_ray(camera, position_of(i, start), lens), start)
+    eye, direction = ray_through(camera, position_of(i, start))
+    a, b = concentric_disc(np.float64(start.chunk.target[0, i]), np.float64(start.chunk.target[1, i]))
+    offset = add(scale(three_of(camera.lens[0]), a), scale(three_of(camera.lens[1]), b))
+    put_camera_ray(i, (add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))), start)
 
 
 @inlined
@@ -196,19 +202,6 @@ def ray_through(camera: Start | CameraArrays, position: tuple[float, float]) -> 
     moved, turned = (1.0, 0.0) if camera.is_parallel else (0.0, 1.0)
     direction = (forward[0] + turned * shift[0], forward[1] + turned * shift[1], forward[2] + turned * shift[2])
     return add(eye, scale(shift, moved)), direction
-
-
-@inlined
-def camera_ray(camera: CameraArrays, position: tuple[float, float], lens: tuple[float, float]) -> tuple[Vec3, Vec3]:
-    """Origin and unit direction. position: in the picture, x and y in -1..1. lens: uniform, in (0, 1).
-
-    Kolb, Mitchell, Hanrahan: A Realistic Camera Model for Computer Graphics, 1995: of a thin lens, all rays to a place
-    of the picture meet where its middle ray meets the plane in focus.
-    """
-    eye, direction = ray_through(camera, position)
-    a, b = concentric_disc(lens[0], lens[1])
-    offset = add(scale(three_of(camera.lens[0]), a), scale(three_of(camera.lens[1]), b))
-    return add(eye, offset), normalize(subtract(scale(direction, camera.focus), offset))
 
 
 @inlined

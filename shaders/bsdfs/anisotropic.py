@@ -149,12 +149,8 @@ def albedo(metal: Anisotropic, wo: Vec3) -> Color:
 
 
 KEYS = {
-    "anisotropy": BsdfKey(
-        default=0.0, low=0.0, high=1.0, summary="how much longer highlights are one way than the other"
-    ),
-    "rotation": BsdfKey(
-        default=0.0, low=0.0, high=1.0, summary="direction of the brush, from the u of textures to v, in turns"
-    ),
+    "anisotropy": BsdfKey(default=0.0, summary="how much longer highlights are one way than the other"),
+    "rotation": BsdfKey(default=0.0, summary="direction of the brush, from the u of textures to v, in turns"),
 }
 
 BSDF = Bsdf(

@@ -75,8 +75,8 @@ class BsdfKey:
     """
 
     default: float | Color | str
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 1.0
     summary: str
 
 

@@ -265,7 +265,7 @@ def albedo(measured: Measured, wo: Vec3) -> Color:
     return add(measured.base, rest_albedo(measured, wo[2]))
 
 
-KEYS = {"file": BsdfKey(default="", low=0.0, high=0.0, summary="file of the MERL database (.binary)")}
+KEYS = {"file": BsdfKey(default="", summary="file of the MERL database (.binary)")}
 
 BSDF = Bsdf(
     name="measured",

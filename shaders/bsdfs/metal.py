@@ -101,12 +101,8 @@ def albedo(metal: Metal, wo: Vec3) -> Color:
 
 #: Numbers of lacquer over a surface.
 COAT_KEYS = {
-    "coat": BsdfKey(
-        default=0.0, low=0.0, high=1.0, summary="share of the surface that clear lacquer of index 1.5 covers"
-    ),
-    "coat_roughness": BsdfKey(
-        default=0.0, low=0.0, high=1.0, summary="roughness of that lacquer, the root of its alpha"
-    ),
+    "coat": BsdfKey(default=0.0, summary="share of the surface that clear lacquer of index 1.5 covers"),
+    "coat_roughness": BsdfKey(default=0.0, summary="roughness of that lacquer, the root of its alpha"),
 }
 
 BSDF = Bsdf(

@@ -97,7 +97,7 @@ def albedo(plastic: Plastic, wo: Vec3) -> Color:
 
 
 #: What multiplies the reflectance of a coat.
-WEIGHT_KEY = BsdfKey(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="what multiplies the reflectance of the coat")
+WEIGHT_KEY = BsdfKey(default=(1.0, 1.0, 1.0), summary="what multiplies the reflectance of the coat")
 
 BSDF = Bsdf(
     name="plastic",

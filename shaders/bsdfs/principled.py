@@ -182,7 +182,7 @@ BSDF = Bsdf(
         "roughness_map": (Use("alpha", is_squared=True),),
     },
     keys={
-        "metalness": BsdfKey(default=0.0, low=0.0, high=1.0, summary="share of metal, 0 to 1"),
+        "metalness": BsdfKey(default=0.0, summary="share of metal, 0 to 1"),
         "specular_weight": WEIGHT_KEY,
         **COAT_KEYS,
     },

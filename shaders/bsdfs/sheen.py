@@ -166,7 +166,7 @@ def albedo(sheen: Sheen, wo: Vec3) -> Color:
     return add(scale(sheen.sheen, share), multiply(sheen.diffuse, through(sheen.sheen, share)))
 
 
-KEYS = {"sheen": BsdfKey(default=(1.0, 1.0, 1.0), low=0.0, high=1.0, summary="reflectance of the fibres of cloth")}
+KEYS = {"sheen": BsdfKey(default=(1.0, 1.0, 1.0), summary="reflectance of the fibres of cloth")}
 
 BSDF = Bsdf(
     name="sheen",

@@ -11,7 +11,7 @@ from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import EnvironmentArrays, Sky
 from shaders.float32 import Bools, Doubles, Longs
-from shaders.lights.row import LIGHT_AREA, Row, Sphere
+from shaders.lights.row import LIGHT_AREA, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL, Row, Sphere
 from shaders.random import Bits2, Bits4
 from shaders.textures import TextureArrays
 from shaders.vector import Color, Vec3, dot
@@ -88,6 +88,12 @@ def triple(lights: LightArrays, index: int, column: int) -> Vec3:
     """Returns three columns of a packed light's row."""
     rows = lights.rows
     return (rows[index, column], rows[index, column + 1], rows[index, column + 2])
+
+
+@compiled
+def edges_and_normal(lights: LightArrays, index: int) -> tuple[Vec3, Vec3, Vec3]:
+    """Returns both edges of a packed light and its normal, which are the axes of a sky."""
+    return triple(lights, index, LIGHT_EDGE_1), triple(lights, index, LIGHT_EDGE_2), triple(lights, index, LIGHT_NORMAL)
 
 
 @compiled

@@ -21,7 +21,7 @@ from shaders.environment import (
 )
 from shaders.float32 import ONE, Doubles, Float32, Floats
 from shaders.lights import outside
-from shaders.lights.kind import Emission, Emitter, Extent, Light, LightArrays, LightKind, LightSample, triple
+from shaders.lights.kind import Emission, Emitter, Extent, Light, LightArrays, LightKind, LightSample, edges_and_normal
 from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_EDGE_1,
@@ -46,9 +46,8 @@ def sky_row(image: Floats, axes: Doubles, sphere: Sphere) -> Row:
     the image."""
     red, green, blue = mean_radiance(image).tolist()
     row = outer_row(SKY, (red, green, blue), sphere)
-    row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], row[LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3], row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = (
-        axes
-    )
+    for column, axis in zip((LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL), axes, strict=True):
+        row[column : column + 3] = axis
     return row
 
 
@@ -56,12 +55,7 @@ def sky_row(image: Floats, axes: Doubles, sphere: Sphere) -> Row:
 def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a texel that u chooses, which is the same at every point of the scene."""
     own, texel = sample_sky(lights.environment, u[0], u[1])
-    direction = to_world(
-        own,
-        triple(lights, index, LIGHT_EDGE_1),
-        triple(lights, index, LIGHT_EDGE_2),
-        triple(lights, index, LIGHT_NORMAL),
-    )
+    direction = to_world(own, *edges_and_normal(lights, index))
     pdf = lights.probability[index] * texel_pdf(lights.environment, texel)
     return outside.arriving(lights, index, direction, pdf, texel_radiance(lights.environment, texel))
 
@@ -92,13 +86,7 @@ def meet(light: Light, sky: Sky, direction: Vec3) -> tuple[Color, float]:
 @compiled
 def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, _distance: float) -> float:
     """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
-    own = to_local(
-        direction,
-        triple(lights, index, LIGHT_EDGE_1),
-        triple(lights, index, LIGHT_EDGE_2),
-        triple(lights, index, LIGHT_NORMAL),
-    )
-    texel = texel_of(lights.environment, own)
+    texel = texel_of(lights.environment, to_local(direction, *edges_and_normal(lights, index)))
     return lights.probability[index] * texel_pdf(lights.environment, texel)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from shaders.compilation import compiled
 from shaders.float32 import Doubles, Floats
-from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, triple
+from shaders.lights.kind import Emission, Extent, LightArrays, LightKind, LightSample, edges_and_normal, triple
 from shaders.lights.row import (
     LIGHT_AREA,
     LIGHT_COLUMNS,
@@ -53,10 +53,8 @@ def power_per_strength(rows: Doubles) -> Doubles:
 def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
     """Returns the light from a point of a triangle that u chooses."""
     s, t = uniform_triangle(u[0], u[1])
-    on_light = add(
-        triple(lights, index, LIGHT_POSITION),
-        add(scale(triple(lights, index, LIGHT_EDGE_1), s), scale(triple(lights, index, LIGHT_EDGE_2), t)),
-    )
+    edge_1, edge_2, _ = edges_and_normal(lights, index)
+    on_light = add(triple(lights, index, LIGHT_POSITION), add(scale(edge_1, s), scale(edge_2, t)))
     offset = subtract(on_light, point)
     distance = length(offset)
     if distance <= 0.0:
@@ -80,12 +78,7 @@ def density(lights: LightArrays, index: int, _point: Vec3, direction: Vec3, dist
 @compiled
 def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
     """Returns a photon from a point of a triangle, its direction by the cosine."""
-    origin = triple(lights, index, LIGHT_POSITION)
-    edge_1, edge_2, normal = (
-        triple(lights, index, LIGHT_EDGE_1),
-        triple(lights, index, LIGHT_EDGE_2),
-        triple(lights, index, LIGHT_NORMAL),
-    )
+    origin, (edge_1, edge_2, normal) = triple(lights, index, LIGHT_POSITION), edges_and_normal(lights, index)
     s, t = uniform_triangle(u[2], u[3])
     on_light = add(origin, add(scale(edge_1, s), scale(edge_2, t)))
     off_light = scale(normal, clearance(origin, add(origin, edge_1), add(origin, edge_2)))
