@@ -29,11 +29,9 @@ LEAST_VISIBLE = Float32(1e-6)
 class Patch(NamedTuple):
     """Describes a triangle with texture coordinates."""
 
-    # edge_1, edge_2: from the first corner, world units
-    edge_1: Vec3
-    edge_2: Vec3
-    # uv_1, uv_2: the same in the plane of textures
-    uv_1: Pair
+    edge_1: Vec3  # from the first corner to the second, world units
+    edge_2: Vec3  # and to the third
+    uv_1: Pair  # the same in the plane of textures
     uv_2: Pair
 
 

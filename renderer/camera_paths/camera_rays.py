@@ -40,15 +40,12 @@ class Start(NamedTuple):
 
     chunk: EyeChunk  # where their numbers are
     pixels: int  # address of their pixels
-    # rays, paths: addresses of the first one's, in columns `step` bytes apart
-    rays: int
-    paths: int
+    rays: int  # address of the first one's, in columns `step` bytes apart
+    paths: int  # likewise
     step: int
-    # width, height: of the picture, pixels
-    width: float
+    width: float  # of the picture, pixels
     height: float
-    # eye, right, down, forward, near, is_parallel: of the camera
-    eye: Vec3
+    eye: Vec3  # of the camera, and all below but the last
     right: Vec3
     down: Vec3
     forward: Vec3

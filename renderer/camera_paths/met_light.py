@@ -54,9 +54,8 @@ class MetLight(NamedTuple):
 
     pixel: int  # whose light the path brings
     state: np.uint32  # of the path, see `paths.DEPTH_MASK`
-    # throughput, unmapped: of the path, see `paths.EYE_THROUGHPUT`
-    throughput: Color
-    unmapped: Color
+    throughput: Color  # of the path, see `paths.EYE_THROUGHPUT`
+    unmapped: Color  # likewise
     pdf: float  # pdf_solid_angle of its ray, 0 where shadow rays could not have brought the light
 
 

@@ -36,13 +36,11 @@ class Anisotropic(NamedTuple):
     """Says what brushed metal is like."""
 
     specular: Color  # reflectance at normal incidence, or what multiplies that of eta and k where eta is not black
-    # eta, k: refractive index and extinction coefficient
-    eta: Color
-    k: Color
+    eta: Color  # refractive index
+    k: Color  # extinction coefficient
     like: Color  # what `shaders.specular_lobe.SpecularLobe` calls so
-    # alpha_x, alpha_y: widths of GGX along and across
-    alpha_x: float
-    alpha_y: float
+    alpha_x: float  # width of GGX along
+    alpha_y: float  # and across
     rotation: float  # of the former, from the u of textures towards v, in turns 0..1
 
 

@@ -51,10 +51,9 @@ class Measured(NamedTuple):
     """Says where what was measured is, and how directions are drawn."""
 
     base: Color  # reflectance of the largest Lambert surface in it
-    # grazing, slanted, straight: what the rest reflects at a cosine of 0, 1/2 and 1
-    grazing: Color
-    slanted: Color
-    straight: Color
+    grazing: Color  # what the rest reflects at a cosine of 0
+    slanted: Color  # of 1/2
+    straight: Color  # and of 1
     alpha: float  # width of the lobe that directions are drawn from
     glossy_share: float  # of the rest that is drawn from that lobe and not by the cosine
     table: float  # index of the table

@@ -29,13 +29,11 @@ class Metal(NamedTuple):
 
     specular: Color  # reflectance at normal incidence, or what multiplies that of eta and k where eta is not black
     alpha: float  # width of GGX
-    # eta, k: refractive index and extinction coefficient
-    eta: Color
-    k: Color
+    eta: Color  # refractive index
+    k: Color  # extinction coefficient
     like: Color  # what `shaders.specular_lobe.SpecularLobe` calls so
-    # coat, coat_alpha: share that lacquer covers, and its width of GGX
-    coat: float
-    coat_alpha: float
+    coat: float  # share that lacquer covers
+    coat_alpha: float  # its width of GGX
 
 
 def pack(material: Any) -> Metal:

@@ -44,9 +44,8 @@ class Principled(NamedTuple):
     metalness: float  # share of metal
     alpha: float  # width of GGX of metal and coat
     ior: float  # refractive index of the coat, 1 at least
-    # coat, coat_alpha: share that lacquer covers, and its width of GGX
-    coat: float
-    coat_alpha: float
+    coat: float  # share that lacquer covers
+    coat_alpha: float  # its width of GGX
 
 
 def pack(material: Any) -> Principled:
