@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -27,7 +27,7 @@ from renderer.camera_paths.loops import (
 )
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
-from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, within_crop
+from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, summed, within_crop
 from renderer.drivers.pass_memory import MAP_BYTES, image_bytes, pass_bytes, passes_under_way
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.pixels import cropped, pixels_by_tile
@@ -175,7 +175,15 @@ class EyeDriver(Driver):
         return works, traced
 
     def _finished(self, works: list[tuple[int, Work]], traced: EyePasses) -> Iterator[MadeShare]:
-        """Yields passes that waves have made."""
+        """Yields passes that waves have made: as one, where they may come added up."""
+        is_whole = works[0][0] >= FEATURE_PASSES or not self._has_features
+        may_add_up = self.settings.adds_up and is_whole and len(works) > 1
+        if may_add_up and (sums := traced.sums()) is not None:
+            for (_, work), counts in zip(works, traced.counters, strict=True):
+                count_rays(work, counts)
+                self._add_work(work)
+            yield MadeShare(sums, reduce(summed, (work for _, work in works)), {}, len(works))
+            return
         each = zip(works, traced.images, traced.found, traced.counters, strict=True)
         for (number, work), image, found, counts in each:
             count_rays(work, counts)
@@ -192,7 +200,8 @@ class EyeDriver(Driver):
 
         image, (task, lookup) = np.zeros((1, LAYER_COLUMNS[self.settings.layers])), self.task_of_waves()
         job = self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
-        return EyeWaves(self.tracer, job, self._shadow_slots(), self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+        crop = self.settings.crop or (0, 0, *self.settings.film_size)
+        return EyeWaves(self.tracer, job, self._shadow_slots(), crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
 
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""

@@ -11,7 +11,8 @@ traces these, and one their shadow rays, with any kernel of `tracecore.kernels`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numba
@@ -25,7 +26,9 @@ from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
 from renderer.camera_paths.task import ASKING, GATHER
 from renderer.camera_paths.vertices import rules_type, show_bases
+from renderer.film.film import Sums
 from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
+from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, with_loops
 from renderer.photons.searching import WARP_SEARCH
@@ -76,6 +79,7 @@ class EyePasses(NamedTuple):
 
     images: yields (width * height, columns) float64 for each of them, which the next but one overwrites; they are there
         until the next passes but one.
+    sums: returns the sums of all of them in place of the images, see `PassAdder.sums`; there as long as these are.
     found: (passes, pixels or 0) int64, photons that were found for pixels with radii.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
@@ -83,6 +87,7 @@ class EyePasses(NamedTuple):
     """
 
     images: Iterator[Doubles]
+    sums: Callable[[], Sums | None]
     found: Longs
     counters: Longs
     seconds: float
@@ -109,12 +114,15 @@ class EyeWaves:
     job: of a pass; what it has for itself is not looked at, but for the type of its photons and how many pixels have
         radii.
     slots: shadow rays of a vertex.
+    crop: left column, upper row, width and height of what passes are added up of.
     pass_bytes: memory of the GPU that a pass takes beside that.
 
     Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, job: EyeJob, slots: int, pass_bytes: int = 0) -> None:
+    def __init__(
+        self, tracer: GpuTracer, job: EyeJob, slots: int, crop: tuple[int, int, int, int], pass_bytes: int
+    ) -> None:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
@@ -135,6 +143,7 @@ class EyeWaves:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
+            self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
         """Returns passes: the same images, bit for bit, as the CPU's loops add up.
@@ -164,8 +173,8 @@ class EyeWaves:
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
             found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-            images = waves.rows("images")
-        return EyePasses(fetched_images(images), found, sums, seconds, traced)
+            images, added = waves.rows("images"), partial(self._adder.sums, waves.wave.images, waves.wave.sequences)
+        return EyePasses(fetched_images(images), added, found, sums, seconds, traced)
 
 
 def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:

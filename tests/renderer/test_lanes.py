@@ -12,12 +12,13 @@ from lanes_on_threads import LanesOnThreads
 import tracecore
 from renderer.camera_paths.bounce import eye_needs
 from renderer.camera_paths.paths import EyeJob
-from renderer.drivers.driver import RenderSettings
+from renderer.drivers.driver import RenderSettings, within_crop
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
-from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, map_kernel, photon_maps, photon_waves
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_ALBEDO, LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
+from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_waves
 from renderer.gpu.eye_kernel import shade_eye_wave
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
@@ -149,6 +150,41 @@ class MapOnHost:
             self.lanes.run(warp, record.ctypes.data)
         if stage == map_kernel.FIND_KEYS:
             self.order[:] = np.argsort(self.keys, kind="stable")
+
+
+def test_lanes_add_up_passes_as_a_film_does_bit_for_bit():
+    random, (width, height), columns = np.random.default_rng(3), SIZE, LAYER_COLUMNS["all"]
+    images = random.random((5, width * height, columns)) * random.choice([1e-9, 1.0, 1e9], (5, 1, columns))
+    images[:, :, LAYER_ALBEDO:] *= -1.0  # as a normal may be
+    numbers, settings = np.arange(7, 12), RenderSettings(width=width, height=height, crop=(3, 2, 30, 21))
+    film = Film(30, 21, columns, first=7)
+    for image in images:
+        film.add(within_crop(image, settings))
+    sums, is_wrong = added_by_lanes(images, numbers, settings.crop)
+    for name, expected in film.sums().items():
+        np.testing.assert_array_equal(sums[name], expected)
+    assert not is_wrong
+
+
+@pytest.mark.parametrize(
+    ("pixel", "column", "sample", "is_wrong"),
+    [((3, 2), 1, -0.5, 1), ((32, 22), 0, np.nan, 1), ((4, 4), LAYER_ALBEDO, 2.0**49, 1), ((33, 2), 1, -0.5, 0)],
+)
+def test_lanes_tell_of_samples_within_the_crop_that_cannot_be(pixel, column, sample, is_wrong):
+    images = np.ones((2, SIZE[0] * SIZE[1], LAYER_COLUMNS["all"]))
+    images[1, pixel[1] * SIZE[0] + pixel[0], column] = sample
+    assert added_by_lanes(images, np.arange(2), (3, 2, 30, 21))[1] == is_wrong
+
+
+def added_by_lanes(images, numbers, crop):
+    """Returns sums of passes by lanes that are threads, and whether a sample is none that a film holds."""
+    work = pass_sums.new_sums(np, images, numbers, SIZE[0], crop)
+    lanes = LanesOnThreads(warp_code(pass_sums.add_passes, Borrowed(numba.typeof(work)), Parts((), frozenset())))
+    record = np.zeros(MOST_BYTES, np.uint8)
+    lay_out(work, record.ctypes.data)
+    for warp in range(-(-crop[2] * crop[3] * images.shape[2] // pass_sums.PART)):
+        lanes.run(warp, record.ctypes.data)
+    return pass_sums.as_film(work.halves, work.features, crop[2]), int(work.wrong[0])
 
 
 def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
