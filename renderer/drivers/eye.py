@@ -50,6 +50,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 U = TypeVar("U")
 
+#: A loop of `camera_paths.loops`.
+EyeLoop = Callable[[EyeJob, Port, EyeBatches], int]
+
 #: Settings of what materials are taken to be (`renderer.scene.render_context.SceneView`).
 MATERIAL_SETTINGS = ("mirrors", "ambient")
 
@@ -86,12 +89,15 @@ def in_waves_too(trace_pass: F) -> F:
 class EyeDriver(Driver):
     """Holds what all drivers share that follow paths from the eye: camera, pixels by tiles, loops, counts of rays.
 
-    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection.
+    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection, which loop follows them
+    (`run_loop`), and how far rays `reach` that look about for the sky, world units.
     """
 
     takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
     layers: ClassVar[str] = "all"
     diffuse: ClassVar[int] = FOLLOW
+    run_loop: ClassVar[Any] = staticmethod(run_eye_paths)
+    reach: float = 0.0
     is_concurrent: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
     has_log: ClassVar[bool] = True
@@ -134,7 +140,7 @@ class EyeDriver(Driver):
             return "a timeline tells what threads of the CPU do"
         from renderer.gpu.eye_waves import why_not
 
-        reason = why_not(self.scene, self.tracer, self.diffuse)
+        reason = why_not(self.scene, self.tracer)
         if reason is None and not getattr(type(self).trace_pass, "is_in_waves", False):
             return "the driver traces passes in a way of its own, which only the CPU does"
         return reason
@@ -333,15 +339,13 @@ class EyeDriver(Driver):
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
         job = self.eye_job(site, task, lookup)
         self.on_job(job)
-        return self.run_eye_loop(site, run_eye_paths, job, self._eye_slots)
+        return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)
 
     def eye_job(
         self,
         site: PassSite,
         task: EyeTask,
         lookup: PhotonLookup,
-        *,
-        reach: float = 0.0,
         image: Radiance | None = None,
     ) -> EyeJob:
         """Returns what a loop over eye paths is to do. image: to which it adds, or None for a black one."""
@@ -354,13 +358,11 @@ class EyeDriver(Driver):
             size=(self.settings.width, self.settings.height),
             pixels=site.pixels,
             taken=np.zeros(1, np.int64),
-            reach=reach,
+            reach=self.reach,
             image=site.team.zeros(shape) if image is None else image,
         )
 
-    def run_eye_loop(
-        self, site: PassSite, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int
-    ) -> Radiance:
+    def run_eye_loop(self, site: PassSite, run: EyeLoop, job: EyeJob, slots: int) -> Radiance:
         """Runs a loop of `camera_paths.loops` on the workers of a pass, and returns the image.
 
         slots: how many slots of the ring a batch takes.

@@ -24,10 +24,19 @@ from renderer.camera_paths.bounce import eye_needs, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
-from renderer.camera_paths.task import ASKING, GATHER
+from renderer.camera_paths.task import ASKING, OCCLUDE, EyeTask
 from renderer.camera_paths.vertices import rules_type, show_bases
 from renderer.film.film import Sums
-from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
+from renderer.gpu.eye_kernel import (
+    BATCH_ROWS,
+    MAP,
+    PASS_MAPS,
+    SCRATCH_BYTES,
+    WARP_PATHS,
+    EyeWave,
+    shade_eye_wave,
+    shade_occlusion_wave,
+)
 from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, with_loops
@@ -48,7 +57,7 @@ WARPS = 9
 PATHS_TOGETHER = 1 << 21
 
 #: What each pass has of a wave for itself.
-OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")
+OF_PASSES = ("sequences", "reaches", "far_reaches", "maps", "radii", "found", "images", "taken")
 
 #: The shares of a GPU's free memory that batches and images may take.
 BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
@@ -61,12 +70,14 @@ class EyePass(NamedTuple):
     reach: radius of the search for photons, world units.
     maps: (PASS_MAPS,) MAP, of its photons.
     radii: (pixels or 0,) float64, of `PhotonLookup`.
+    far_reach: radius of the search behind known irradiance, world units.
     """
 
     number: int
     reach: float
     maps: npt.NDArray[np.void]
     radii: Doubles
+    far_reach: float = 0.0
 
 
 def no_maps() -> npt.NDArray[np.void]:
@@ -94,15 +105,10 @@ class EyePasses(NamedTuple):
     traced_seconds: float
 
 
-def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
-    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can.
-
-    diffuse: what they do with diffuse reflection.
-    """
+def why_not(scene: PackedScene, tracer: Any) -> str | None:
+    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can."""
     if not isinstance(tracer, GpuTracer):
         return "only the tracer of a GPU has one to shade on (--device gpu)"
-    if diffuse == GATHER:
-        return "a final gather asks what irradiance is known nearby, which only the CPU does"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
     return None
@@ -142,7 +148,7 @@ class EyeWaves:
             if slots > 0:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
-            self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
+            self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
             self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
@@ -158,6 +164,7 @@ class EyeWaves:
             waves.use(self._all._replace(**{name: getattr(self._all, name)[under_way] for name in OF_PASSES}))
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
+            waves.put("far_reaches", [one.far_reach for one in given])
             waves.put("maps", np.stack([one.maps for one in given]))
             waves.put("radii", np.stack([one.radii for one in given]))
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
@@ -183,8 +190,15 @@ def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
         yield from images
 
 
+def shader_of(task: EyeTask) -> Callable[[EyeWave], None]:
+    """Returns the kernel that shades paths of a task."""
+    return shade_occlusion_wave if task.diffuse == OCCLUDE else shade_eye_wave
+
+
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
+    if diffuse == OCCLUDE:
+        return {}
     arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
     units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if diffuse in ASKING else {})
     return {which: (one, arguments) for which, one in units.items()}
@@ -210,6 +224,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         job=job,
         sequences=zeros((passes,), np.int64),
         reaches=zeros((passes,), np.float64),
+        far_reaches=zeros((passes,), np.float64),
         maps=zeros((passes, PASS_MAPS), MAP),
         radii=zeros((passes, pixels), np.float64),
         found=zeros((passes, pixels), np.int64),
