@@ -80,7 +80,8 @@ def add_shadow_rays(
         call_at(scene.bsdfs.loops[vertices.bsdf, LIGHT], LIGHT, lit)
         if scene.photon_scene.flags & HAS_MEDIA:
             each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
-        keep_shadow_rays(chunk, hits, shadows, sample, (scene.photon_scene.flags & HAS_MEDIA) != 0)
+            keep_shadow_media(chunk, hits, shadows, sample)
+        keep_shadow_rays(chunk, hits, (shadows, sample), ONE)
 
 
 @inlined
@@ -269,8 +270,13 @@ def light_vertex(i: int, data: Seeing) -> None:
 
 
 @inlined
-def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int, has_media: bool) -> None:
-    """Move the shadow rays that carry something behind those that there are of their sample."""
+def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], end: float) -> None:
+    """Move the shadow rays that carry something behind those that there are of their sample.
+
+    slot: all shadow rays, and which sample these are of.
+    end: at which multiple of their directions they end.
+    """
+    shadows, sample = slot
     step, before = WORD_BYTES * shadows.rays.shape[2], shadows.counts[sample]
     first = WORD_BYTES * before
     rays = address(shadows.rays) + 8 * step * sample + first
@@ -278,11 +284,8 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
     sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), address(chunk.state))
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
-    if has_media:
-        media = ((address(chunk.shadow_media),), (paths + SHADOW_MEDIA * step,))
-        pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, media[0], media[1])
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))
+    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, end))
     shadows.counts[sample] = before + kept
 
 
@@ -291,3 +294,11 @@ def enter_towards_light(i: int, data: Inside) -> None:
     """Write the stack of media of a shadow ray: that of the path, or what is behind the border of rough glass."""
     chunk, _ = data
     chunk.shadow_media[i] = stack_towards(i, column(chunk.to_light, i), data)
+
+
+@inlined
+def keep_shadow_media(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int) -> None:
+    """Do as `keep_shadow_rays`, of the stacks of media that they are in."""
+    step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
+    kept = (address(shadows.paths) + (SHADOW_WORDS * sample + SHADOW_MEDIA) * step + first,)
+    pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, (address(chunk.shadow_media),), kept)
