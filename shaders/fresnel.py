@@ -23,8 +23,8 @@ _FOUR = Float32(4.0)
 
 @compiled
 def fresnel(cosine: float, eta: float) -> float:
-    """Returns the reflected share of unpolarised light. cosine: of the angle of incidence, > 0. eta: index of the far
-    side over that of the near side."""
+    """Returns the reflected share of unpolarised light.
+    cosine: of the angle of incidence, > 0. eta: index of the far side over that of the near side."""
     sine2 = (ONE - cosine * cosine) / (eta * eta)
     cosine_t = math.sqrt(max(ZERO, ONE - sine2))  # 0 where all is reflected, which makes both terms 1
     parallel = (eta * cosine - cosine_t) / (eta * cosine + cosine_t)
@@ -52,8 +52,8 @@ def refract(wo: Vec3, eta: float) -> Vec3:
 
 @compiled
 def conductor_fresnel(cosine: float, eta: float, k: float) -> float:
-    """Returns the reflected share of unpolarised light. cosine: of the angle of incidence, > 0. eta: refractive index,
-    >= 0. k: extinction coefficient, >= 0; with 0 this is `fresnel`."""
+    """Returns the reflected share of unpolarised light. cosine: of the angle of incidence, > 0.
+    eta: refractive index, >= 0. k: extinction coefficient, >= 0; with 0 this is `fresnel`."""
     cosine2 = cosine * cosine
     sine2 = ONE - cosine2
     real = eta * eta - k * k - sine2  # of the square of (eta + i k) times the cosine inside

@@ -79,8 +79,8 @@ def unit(word: np.uint64) -> float:
 
 @compiled
 def random4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Returns four independent uniform numbers in (0, 1). seed: of the run. sequence: pass, in 0..2^32-1. index: path,
-    in 0..2^32-1. stream: one of the STREAM constants. step: bounce and dimension, in 0..2^32-1."""
+    """Returns four independent uniform numbers in (0, 1). seed: of the run. sequence: pass, in 0..2^32-1.
+    index: path, in 0..2^32-1. stream: one of the STREAM constants. step: bounce and dimension, in 0..2^32-1."""
     bits = philox(
         (np.uint64(index) & LOW, np.uint64(step) & LOW, np.uint64(sequence) & LOW, np.uint64(stream)),
         (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS),
@@ -159,8 +159,8 @@ def sobol_bits(number: np.uint32, seeds: Bits4) -> Bits4:
 
 @compiled
 def scrambled_point(number: np.uint32, seeds: tuple[np.uint32, np.uint32, np.uint32]) -> tuple[np.uint32, np.uint32]:
-    """Returns the point `number` of Sobol's first two dimensions, 32 bits for each. seeds: of the order of the points,
-    and of each dimension."""
+    """Returns the point `number` of Sobol's first two dimensions, 32 bits for each.
+    seeds: of the order of the points, and of each dimension."""
     shuffled = reversed_bits(scrambled(reversed_bits(number), seeds[0]))
     x = reversed_bits(scrambled(shuffled, seeds[1]))
     y = reversed_bits(scrambled(pascal(shuffled), seeds[2]))

@@ -64,8 +64,8 @@ def eta_index(eta: float) -> tuple[int, float]:
 
 @compiled
 def missed_share(eta: float, cell: Cell) -> float:
-    """Returns the share of light that one facet does not send on. eta: index of the far side over the near one. cell:
-    that of the width and the cosine (`shaders.albedo_table.cell_at`)."""
+    """Returns the share of light that one facet does not send on. eta: index of the far side over the near one.
+    cell: that of the width and the cosine (`shaders.albedo_table.cell_at`)."""
     layer, aside = eta_index(eta)
     return between(read(address(MISSED), layer, cell), read(address(MISSED), Int(layer + Int(1)), cell), aside)
 

@@ -105,8 +105,8 @@ def emission_at(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float],
 
 @compiled
 def backdrop_at(surfaces: SurfaceArrays, triangle: int, uv: tuple[float, float], cone: tuple[float, float]) -> Color:
-    """Returns the radiance that the eye alone sees, at barycentric coordinates of a triangle. cone: width of what is
-    seen, across the ray, world units, and the cosine between the ray and the normal."""
+    """Returns the radiance that the eye alone sees, at barycentric coordinates of a triangle.
+    cone: width of what is seen, across the ray, world units, and the cosine between the ray and the normal."""
     material = surfaces.materials[surfaces.material_ids[triangle]]
     backdrop = three_of(material.backdrop)
     if material.texture < 0:

@@ -75,8 +75,8 @@ class Coordinates(NamedTuple):
 
 
 def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None) -> TextureArrays:
-    """Packs images, and the coarser ones that their filters need, into the arrays of a scene. images: of shape (height,
-    width, 3) each, float32, linear. looks: how each is looked at; plain if None."""
+    """Packs images, and the coarser ones that their filters need, into the arrays of a scene.
+    images: of shape (height, width, 3) each, float32, linear. looks: how each is looked at; plain if None."""
     looks = [Look()] * len(images) if looks is None else looks
     rows = list(images)
     found = [(look.clamps, look.filter, -1, 0) for look in looks]
@@ -180,8 +180,8 @@ def look_up(images: Images, image: int, at: Coordinates) -> Color:
 
 @compiled
 def look_up_number(images: Images, numbers: int, image: int, at: Coordinates) -> float:
-    """Returns what one image has at a point of which each texel has a number. numbers: address of those of all texels,
-    float32."""
+    """Returns what one image has at a point of which each texel has a number.
+    numbers: address of those of all texels, float32."""
     corners = corners_at(images, image, at)
     a, b = get(numbers, corners.upper_left), get(numbers, corners.upper_right)
     c, d = get(numbers, corners.lower_left), get(numbers, corners.lower_right)
@@ -223,8 +223,8 @@ def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
 
 @called
 def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], footprint: float) -> Color:
-    """Returns the linear colour at (u, v) by the texture's own filter. footprint: see `level_of`, of which mip textures
-    take the mean."""
+    """Returns the linear colour at (u, v) by the texture's own filter.
+    footprint: see `level_of`, of which mip textures take the mean."""
     images, at = images_of(textures), Coordinates(uv[0], uv[1], ZERO, ZERO)
     image, share = level_of(images, texture, footprint)
     color = look_up(images, image, at)

@@ -269,8 +269,8 @@ def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
 
 
 def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> None:
-    """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them. diffuse, columns: see
-    `eye_needs`."""
+    """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them.
+    diffuse, columns: see `eye_needs`."""
     for name in sorted(eye_needs(diffuse, columns)):
         need(name)
     chunk = numba.from_dtype(EYE_COLUMNS)

@@ -70,8 +70,8 @@ class Arriving(NamedTuple):
 def add_shadow_rays(
     scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple[int, bool], shadows: ShadowRays
 ) -> None:
-    """Add the shadow rays of all vertices of a chunk. counts: of the vertices, and whether some are the first of their
-    paths."""
+    """Add the shadow rays of all vertices of a chunk.
+    counts: of the vertices, and whether some are the first of their paths."""
     chunk, (hits, has_first) = vertices.chunk, counts
     for sample in range(task.light_samples):
         draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
@@ -112,8 +112,8 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
 
 @inlined
 def stratum_point(stratum: tuple[float, float], u: float) -> float:
-    """Returns a number that chooses a light: each sample has a stratum of its own. stratum: which sample, of how many.
-    u: 0..1, where in the stratum."""
+    """Returns a number that chooses a light: each sample has a stratum of its own.
+    stratum: which sample, of how many. u: 0..1, where in the stratum."""
     return min((stratum[0] + u) / stratum[1], BELOW_ONE)
 
 

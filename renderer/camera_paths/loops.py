@@ -102,8 +102,8 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
 
 
 def take_eye_batches(worker: Worker, workers: Workers, slots: int) -> EyeBatches:
-    """Returns the worker's batches of so many slots, all with work, and no ray traced yet. workers: among whom the
-    pixels are shared out."""
+    """Returns the worker's batches of so many slots, all with work, and no ray traced yet.
+    workers: among whom the pixels are shared out."""
     batches: EyeBatches = worker.kept(
         ("eye", slots), lambda: new_eye_batches(worker.port, workers.batches(slots), slots, 1)
     )

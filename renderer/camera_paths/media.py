@@ -91,8 +91,8 @@ def absorb_endless_ray(paths: int, step: int, row: int, tables: MediaTables) -> 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def absorb_shadow_rays(media: Media, shadows: ShadowRays, answers: Ids) -> None:
-    """Take from shadow rays what is absorbed on their way to the light, or to the sheet that they met. answers: (slots,
-    4, column) uint32."""
+    """Take from shadow rays what is absorbed on their way to the light, or to the sheet that they met.
+    answers: (slots, 4, column) uint32."""
     media, shadows = borrowed(media), borrowed(shadows)
     step, answers_step = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * answers.shape[2]
     for slot in range(len(shadows.counts)):

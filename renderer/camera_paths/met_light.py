@@ -130,8 +130,8 @@ def meet_nothing(i: int, chunk: EyeChunk) -> None:
 
 @inlined
 def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk, int]) -> None:
-    """Add what rays meet of the lights of a kind. more: also has how many shadow rays a vertex has, and how many rays
-    there are."""
+    """Add what rays meet of the lights of a kind.
+    more: also has how many shadow rays a vertex has, and how many rays there are."""
     scene, samples, chunk, count = more
     lights = scene.lamps
     for light in lights.outer:

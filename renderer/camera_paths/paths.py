@@ -175,8 +175,8 @@ def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
 
 @inlined
 def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
-    """Add what the shadow rays that met nothing carry, and forget all of them. words: (slots, 4, column) uint32,
-    answers of an any-hit query."""
+    """Add what the shadow rays that met nothing carry, and forget all of them.
+    words: (slots, 4, column) uint32, answers of an any-hit query."""
     for slot in range(len(shadows.counts)):
         each_alone(add_if_free, shadows.counts[slot], (shadows, slot, words, image))
         shadows.counts[slot] = 0

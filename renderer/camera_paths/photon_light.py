@@ -141,8 +141,8 @@ def add_found_light(k: int, data: tuple[EyeJob, PhotonMap, EyeChunk, Search]) ->
 
 @unit(types.none, need=PHOTON_LAYERS)
 def add_photon_layers(job: EyeJob, photon_map: PhotonMap, pixel: int, is_first: bool, light: PhotonLight) -> None:
-    """Add what photons bring to the bias and to the layers of light. is_first: whether they are on the first surface
-    that spreads light."""
+    """Add what photons bring to the bias and to the layers of light.
+    is_first: whether they are on the first surface that spreads light."""
     job, photon_map = borrowed(job), borrowed(photon_map)
     # The bias is a multiple of what the mean radiance grows by from the inner disc to the whole one. By derivatives of
     # the kernel, where a disc has none: Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon

@@ -93,24 +93,19 @@ class PhotonScratch(NamedTuple):
 
 
 class PhotonBatch(NamedTuple):
-    """A batch as the tracer has it, and the paths that its rays belong to, side by side.
+    """A batch as the tracer has it, and the paths that its rays belong to, side by side."""
 
-    rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
-    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, the flux (float32
-    bits) in units of the task's and, in scenes with HAS_MEDIA, the stack of media. capacity: rays that it may have;
-    columns have 2 * ELEMENTS places more.
-
-    fresh: (2,) int64: from which index on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
-    ray. The next ones are of the next photons, so that their index and depth are not in `paths`, nor is their flux
-    where all come from one lamp and are sent nowhere in particular.
-    """
-
-    rays: Floats
-    hits: Floats
+    rays: Floats  # (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's
+    hits: Floats  # (4, column) float32, in the order of `tracecore.rays.HIT`
+    # (PATH_WORDS, column) uint32: photon index, depth, the flux (float32 bits) in units of the task's and, in scenes
+    # with HAS_MEDIA, the stack of media
     paths: Words
+    # (2,) int64: from which index on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this ray;
+    # the next ones are of the next photons, so that their index and depth are not in `paths`, nor is their flux where
+    # all come from one lamp and are sent nowhere in particular
     fresh: Longs
     scratch: PhotonScratch
-    capacity: int
+    capacity: int  # rays that it may have; columns have 2 * ELEMENTS places more
 
 
 #: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went

@@ -123,8 +123,8 @@ def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
 
 
 def pieces_of(arrays: Sequence[Words], workers: Helpers) -> list[Piece]:
-    """Returns photons, whose indices are their order, as `sorted_map` takes them. arrays: (n, PHOTON_WORDS) each, one
-    after the other. workers: who does the work."""
+    """Returns photons, whose indices are their order, as `sorted_map` takes them.
+    arrays: (n, PHOTON_WORDS) each, one after the other. workers: who does the work."""
     firsts = np.cumsum([0, *map(len, arrays)])
     parts = [
         (array[start : start + PIECE_PHOTONS], first + start)

@@ -312,8 +312,8 @@ def begin_path(i: int, data: PhotonLaunch) -> None:
 
 @inlined
 def begin_in_medium(i: int, data: tuple[PhotonLaunch, int, bool]) -> None:
-    """Write the stack of the media in which the light of a photon is. data: also has the address of those of lights,
-    and whether there is but one."""
+    """Write the stack of the media in which the light of a photon is.
+    data: also has the address of those of lights, and whether there is but one."""
     start, stacks, is_only = data
     light = get_int(address(start.chunk.light), i)
     put(start.paths + PATH_MEDIA * start.step, i, get_word(stacks, Int(0) if is_only else light))

@@ -22,8 +22,8 @@ Inside = tuple[Chunk, MediaTables]
 
 @inlined
 def pick_media(word: int, wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int]) -> None:
-    """Write the stacks of the paths that were picked. word: which of a path's. wanted: of those picked, see
-    `renderer.shading.queues.Queue`. counts: of hits, and of rays looked at."""
+    """Write the stacks of the paths that were picked. word: which of a path's.
+    wanted: of those picked, see `renderer.shading.queues.Queue`. counts: of hits, and of rays looked at."""
     stacks = (view.paths + word * view.step,)
     pack_columns(view.words, wanted, counts[1], stacks, (address(view.chunk.media),))
 
@@ -96,7 +96,7 @@ def border_at(i: int, data: Inside) -> tuple[int, bool, tuple[np.uint32, np.uint
 
 @inlined
 def keep_media(word: int, fates: int, wanted: tuple[np.uint32, np.uint32], view: View, hits: int) -> None:
-    """Move the stacks of the paths that go on behind those before. word: which of a path's. fates: address of the
-    column that says which go on. wanted: the bits of it that count, and what they are then."""
+    """Move the stacks of the paths that go on behind those before. word: which of a path's.
+    fates: address of the column that says which go on. wanted: the bits of it that count, and what they are then."""
     kept = (view.kept_paths + word * view.step,)
     pack_columns(fates, wanted, hits, (address(view.chunk.media),), kept)

@@ -221,8 +221,8 @@ def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
 def find(
     photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float, between: int = 0
 ) -> Found:
-    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to. between:
-    surfaces between this one and the eye."""
+    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to.
+    between: surfaces between this one and the eye."""
     normal, bent = in_single(geom_normal), in_single(shading_normal)
     disc = Disc(in_single(point), normal, bent, normal != bent, Float32(radius), Float32(between))
     return find_in(photon_map, disc)
@@ -292,8 +292,8 @@ def cells_around(grid: Grid, disc: Disc, axis: int) -> tuple[int, int]:
 
 @inlined
 def in_disc(photons: int, step: int, disc: Disc) -> int:
-    """Returns the set of those of sixteen photons that lie in a disc. photons: address of the first one in the first of
-    the columns. step: bytes from one column to the next."""
+    """Returns the set of those of sixteen photons that lie in a disc.
+    photons: address of the first one in the first of the columns. step: bytes from one column to the next."""
     offset = offsets(photons, step, disc.point)
     away, thickness = dot16(offset, disc.normal), splat16(_THICKNESS * disc.radius)
     near = less_equal(length2(offset), splat16(disc.radius * disc.radius))
@@ -352,8 +352,8 @@ def dot16(vectors: tuple[Any, Any, Any], other: Vec3) -> Any:
 
 @inlined
 def alike(normal: tuple[Any, Any, Any], geom_normal: Vec3) -> int:
-    """Returns the set of those of sixteen surfaces that count as the one that is looked at. normal: theirs, of any
-    length. geom_normal: float32."""
+    """Returns the set of those of sixteen surfaces that count as the one that is looked at.
+    normal: theirs, of any length. geom_normal: float32."""
     cosine = dot16(normal, geom_normal)
     is_near = less_equal(length2(normal) * splat16(_LEAST_COSINE2), cosine * cosine)
     return is_near & less(splat16(ZERO), cosine)

@@ -35,8 +35,8 @@ class PhotonRange:
 
 
 def ranges_of(photons: range, members: int, expected_rays: int = 0) -> list[PhotonRange]:
-    """Returns the ranges into which photons are cut, as many for each member. photons: their indices. expected_rays: of
-    all of them."""
+    """Returns the ranges into which photons are cut, as many for each member.
+    photons: their indices. expected_rays: of all of them."""
     count = len(photons)
     share = -(-count // (members * RANGE_PHOTONS)) * RANGE_PHOTONS
     starts = range(photons.start, photons.stop, share)

@@ -114,8 +114,8 @@ def scatter_photon(i: int, data: Landed) -> None:
 
 @inlined
 def put_photon(i: int, bounces: int, flux: np.uint32, chunk: Chunk, landing: Landing) -> None:
-    """Write the photon of a hit, whether it stays or not. bounces: surfaces that its path has met before. flux:
-    packed."""
+    """Write the photon of a hit, whether it stays or not.
+    bounces: surfaces that its path has met before. flux: packed."""
     word = landing.photons + 3 * landing.step
     left = min(Int(landing.limits.max_bounces - bounces - Int(1)), Int(SURFACES_LEFT))
     normal = np.uint32((chunk.packed_front[i] & ~SURFACES_LEFT) | np.uint32(left))

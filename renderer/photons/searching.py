@@ -222,8 +222,8 @@ def waiting_at(search: Search, k: int) -> tuple[int, int, int]:
 
 @inlined
 def pack_found(data: Looking, first: int, count: int) -> None:
-    """Write the photons of runs that are in the discs of a group side by side, vertex after vertex. first: vertex of
-    the group. count: how many runs there are."""
+    """Write the photons of runs that are in the discs of a group side by side, vertex after vertex.
+    first: vertex of the group. count: how many runs there are."""
     search, step, waits = data.search, data.step, 0
     runs, ends, waiting = address(search.runs), address(search.ends), waiting_at(search, 0)
     for k in range(GROUP):

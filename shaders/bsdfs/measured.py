@@ -199,8 +199,8 @@ def bin_of(wi: Vec3, wo: Vec3) -> int:
 
 @compiled
 def value_at(tables: int, table: float, wi: Vec3, wo: Vec3) -> Color:
-    """Returns what was measured, in 1/sr, for two directions above the surface. tables: see
-    `shaders.bsdfs.bsdf.Seen`."""
+    """Returns what was measured, in 1/sr, for two directions above the surface.
+    tables: see `shaders.bsdfs.bsdf.Seen`."""
     own = _within(Int(table), Int(get(tables, Int(0))))
     first = Int(Int(1) + own * Int(TABLE_NUMBERS) + Int(3) * bin_of(wi, wo))
     return (get(tables, first), get(tables, Int(first + Int(1))), get(tables, Int(first + Int(2))))

@@ -26,8 +26,8 @@ MOST_STRIPS = 256
 
 
 def picture_rows(rows: Doubles, textures: TextureArrays, maps: Longs, uvs: Floats) -> Doubles:
-    """Returns `triangle_rows` of triangles whose radiance textures multiply. maps: (n,), their textures. uvs: (n, 3,
-    2), of their corners."""
+    """Returns `triangle_rows` of triangles whose radiance textures multiply.
+    maps: (n,), their textures. uvs: (n, 3, 2), of their corners."""
     pictures = rows.copy()
     pictures[:, LIGHT_KIND], pictures[:, LIGHT_TEXTURE] = PICTURE, maps
     pictures[:, LIGHT_UV : LIGHT_UV + 2] = uvs[:, 0]

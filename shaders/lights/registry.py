@@ -53,8 +53,8 @@ def kinds_with(field: str) -> tuple[LightKind, ...]:
 
 
 def light_row(light: Any, sphere: Sphere) -> Row:
-    """Returns the row of a light of the scene, by the name that it has for its `kind`. sphere: around the scene. Raises
-    `UnknownLightError` where no kind has this name."""
+    """Returns the row of a light of the scene, by the name that it has for its `kind`.
+    sphere: around the scene. Raises `UnknownLightError` where no kind has this name."""
     rows = {kind.name: kind.row for kind in KINDS if kind.row is not None}
     if light.kind in rows:
         return rows[light.kind](light, sphere)
@@ -86,8 +86,8 @@ def powers(rows: Doubles) -> Doubles:
 
 
 def pack_lights(rows: Doubles | list[Row], sky: Floats = NO_SKY, textures: TextureArrays = NO_TEXTURES) -> LightArrays:
-    """Packs lights with their probabilities. Rows of no power are kept and never chosen. sky: the image of a `sky_row`.
-    textures: those of pictures."""
+    """Packs lights with their probabilities. Rows of no power are kept and never chosen.
+    sky: the image of a `sky_row`. textures: those of pictures."""
     table = np.asarray(rows, np.float64).reshape(-1, LIGHT_COLUMNS)
     power = powers(table)
     watts = power.mean(axis=1)

@@ -42,8 +42,8 @@ LEAST_RADIANCE = Float32(2.0**-126)
 
 
 def sky_row(image: Floats, axes: Doubles, sphere: Sphere) -> Row:
-    """Returns the row of light from all around. image: (h, w, 3), W/(m^2 sr). axes: (3, 3), rows that are x, y and z of
-    the image."""
+    """Returns the row of light from all around.
+    image: (h, w, 3), W/(m^2 sr). axes: (3, 3), rows that are x, y and z of the image."""
     red, green, blue = mean_radiance(image).tolist()
     row = outer_row(SKY, (red, green, blue), sphere)
     for column, axis in zip((LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL), axes, strict=True):

@@ -39,8 +39,8 @@ def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
 
 @compiled
 def depth_of(square: float, radii: Vec3) -> float:
-    """Returns what 1 is above the cosine that the cone ends at; 0 from within the sphere around the triangles. square:
-    of the distance from the middle. radii: their squares."""
+    """Returns what 1 is above the cosine that the cone ends at; 0 from within the sphere around the triangles.
+    square: of the distance from the middle. radii: their squares."""
     sine_square = radii[0] / greatest(square, radii[1])
     depth = sine_square / (ONE + math.sqrt(ONE - sine_square))  # without the cancellation where the cone is narrow
     return depth if square > radii[1] else ZERO * depth
