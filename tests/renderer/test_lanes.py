@@ -117,7 +117,7 @@ def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
     stored[STORE_INDEX, :photons] = random.permutation(photons) // 3  # three of a path, in their order
     expected = sorted_map([Piece(stored[None], photons)], 0.05, 2.0, MapMemory(), CallingThread())
     work = MapOnHost(stored, photons, expected.grid)
-    for stage in range(map_kernel.STAGES):
+    for stage in range(map_kernel.TAKE_INDICES):
         work.do(stage)
     positions = stored[:3, :photons].view(np.float32)
     np.testing.assert_array_equal(work.bounds[:3].min(axis=1), positions.min(axis=1))
