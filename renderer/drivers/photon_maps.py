@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.task import PARTLY, EyeTask
-from renderer.drivers.driver import Caustics, Radiance, RenderSettings, Work
+from renderer.drivers.driver import MAP_BYTES, STORED_GUESS, Caustics, Radiance, RenderSettings, Work, photons_of_a_pass
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.pass_memory import MAP_BYTES, STORED_GUESS, photons_of_a_pass
 from renderer.drivers.pass_photons import CAUSTIC, DIRECT, WHOLE, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, photon_radius

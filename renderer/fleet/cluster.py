@@ -39,8 +39,8 @@ from renderer.plugins import load_installed, load_plugin
 from renderer.settings.kinds import LOCAL
 from tracecore.child_process import start_python
 from tracecore.compilation.private_folder import private_folder
-from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
+from tracecore.threads import usable_cores
 
 if TYPE_CHECKING:
     from distributed import Client, Security

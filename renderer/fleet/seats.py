@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from renderer.errors import UsageError
 from renderer.settings.kinds import LOCAL, MOST_LOCAL
-from tracecore.cores import usable_cores
+from tracecore.threads import usable_cores
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,8 @@ def _passes_bytes(
     members: that make them, or 0; what comes from another process is in memory once more.
     processes: that share the memory.
     """
-    from renderer.drivers.pass_memory import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
-    from tracecore.cores import usable_cores
+    from renderer.drivers.driver import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
+    from tracecore.threads import usable_cores
 
     images = image_bytes(settings)
     if members and driver.is_sequential:
@@ -148,7 +148,7 @@ def _passes_bytes(
 
 def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
-    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
+    from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
 
     if not driver.traces_photons:
         return {}
@@ -166,8 +166,8 @@ def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings", builder: str | N
     builder: of its tree, by name, None for the default.
     """
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-    from tracecore.cores import usable_cores
     from tracecore.rays import HIT
+    from tracecore.threads import usable_cores
 
     slots = (settings.threads or usable_cores()) * GPU_BATCHES * (1 + MAX_LIGHT_SAMPLES)
     batches = slots * settings.batch_rays * HIT.itemsize

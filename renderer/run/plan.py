@@ -32,7 +32,7 @@ from renderer.settings.picture import (
 from scenes.document import Scene
 from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
-from tracecore.cores import usable_cores
+from tracecore.threads import usable_cores
 
 if TYPE_CHECKING:
     from renderer.film.film import Film

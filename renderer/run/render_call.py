@@ -22,8 +22,8 @@ from renderer.run.plan import Plan
 from renderer.run.resolve import AnyScene, plan_picture
 from renderer.scene.render_context import RenderContext, context_of
 from renderer.settings.picture import Settings
-from scenes.keys.near_miss import did_you_mean
-from tracecore.compilation.ahead import begin_to_load
+from scenes.keys.place import did_you_mean
+from tracecore.compilation.cached import begin_to_load
 
 
 def render(scene: AnyScene, settings: Settings | None = None, **changes: Any) -> Picture:

@@ -26,7 +26,7 @@ from scenes.files.written_file import target_of
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
-from tracecore.cores import bounded_threads
+from tracecore.threads import bounded_threads
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot

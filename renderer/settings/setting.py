@@ -8,8 +8,7 @@ from functools import cache
 from typing import Any
 
 from renderer.errors import UsageError
-from scenes.keys.near_miss import did_you_mean
-from scenes.keys.place import KindError
+from scenes.keys.place import KindError, did_you_mean
 from scenes.keys.values import PROPOSALS, Choice, Key, Kind
 
 

@@ -29,8 +29,8 @@ from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, seats_of_workers, shared_out
 from tracecore.child_process import start_python
-from tracecore.cores import usable_cores
 from tracecore.cuda import topology
+from tracecore.threads import usable_cores
 
 HERE = Path(__file__).parent
 ITEMS, KILLS = 40, 10

@@ -11,8 +11,8 @@ from pickle import loads
 
 from tracecore.compilation.numba_inside import dumps, global_compiler_lock
 from tracecore.compilation.unit_calls import Call
-from tracecore.cores import usable_cores
 from tracecore.environment import number
+from tracecore.threads import usable_cores
 
 #: How many processes compile side by side: as the environment says here, else one for each core up to so many.
 PROCESSES = "TRACECORE_COMPILE_PROCESSES"

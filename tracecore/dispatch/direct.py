@@ -11,7 +11,6 @@ import numpy as np
 
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cores import usable_cores
 from tracecore.cpu.traversal import CpuTree
 from tracecore.dispatch.port import (
     DIRECT,
@@ -29,6 +28,7 @@ from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Hits, Query, checked_rays
+from tracecore.threads import usable_cores
 
 #: Seconds after which a port that nobody answers would raise an error; nothing here is ever late.
 NO_TIMEOUT = 3600.0
