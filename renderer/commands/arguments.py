@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import (
+from renderer.settings.picture import TRACING, UNSHARED, Settings
+from renderer.settings.setting import (
     FRAME_KINDS,
     Definitions,
     FlagOrNames,
     PartOf,
     PathName,
+    Setting,
     read_part_of,
     read_path_name,
+    settings_of,
 )
-from renderer.settings.picture import TRACING, UNSHARED, Settings
-from renderer.settings.setting import Setting, settings_of
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")

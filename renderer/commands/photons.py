@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     """Traces and reports; returns the exit status. members: settings that say who traces."""
-    from renderer.fleet.fleet import FleetError
+    from renderer.errors import FleetError
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet

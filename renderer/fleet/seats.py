@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import LOCAL, MOST_LOCAL
+from renderer.settings.setting import LOCAL, MOST_LOCAL
 from tracecore.threads import usable_cores
 
 

@@ -107,14 +107,17 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.drivers.shares import run_of
     from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
-    films = 1 + (RUNS_AT_ONCE * members if members and run_of(most_passes, members) > 1 else 0)
+    films = 1
+    if members:
+        from renderer.drivers.shares import run_of
+
+        films += RUNS_AT_ONCE * members if run_of(most_passes, members) > 1 else 0
     columns = LAYER_COLUMNS[settings.layers]
     sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
     of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}

@@ -14,7 +14,6 @@ from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
-from renderer.settings.kinds import PartOf
 from renderer.settings.picture import (
     DEFAULT_FILTER,
     DEFAULT_MOTION_SAMPLES,
@@ -29,6 +28,7 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
+from renderer.settings.setting import PartOf
 from scenes.document import Scene
 from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot

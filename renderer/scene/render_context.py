@@ -18,8 +18,8 @@ import numpy.typing as npt
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
+from renderer.settings.setting import Definitions
 from scenes import loading
 from scenes.document import Scene
 from scenes.model import Camera, Material, Snapshot, Texture

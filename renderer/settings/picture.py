@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import (
+from renderer.settings.setting import (
     MAX_FRAME,
     Bytes,
+    Checked,
     ClusterAddress,
     Definitions,
     DeviceName,
@@ -20,8 +21,10 @@ from renderer.settings.kinds import (
     OrWord,
     Rectangle,
     White,
+    proposed,
+    setting,
+    settings_of,
 )
-from renderer.settings.setting import Checked, proposed, setting, settings_of
 from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Whole
 
 MIN_BATCH, MAX_BATCH = 256, 65536

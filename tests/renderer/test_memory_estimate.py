@@ -20,7 +20,7 @@ from renderer.fleet.seats import Seat
 from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture

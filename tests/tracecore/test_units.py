@@ -14,8 +14,7 @@ from data_files import data_text
 from numba import njit, types
 
 from tracecore.compilation import side_by_side
-from tracecore.compilation.side_by_side import HELP, PROCESSES, busy_last, processes, starts
-from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.unit_calls import HELP, PROCESSES, Call, busy_last, processes, starts
 from tracecore.compilation.units import Unit
 
 #: A module whose function calls one unit, which calls another one, and a third one.
@@ -88,7 +87,7 @@ import called, json
 from numba import types
 from numba.core.serialize import dumps
 from tracecore.errors import VariableError
-from tracecore.compilation.side_by_side import HELP, start
+from tracecore.compilation.unit_calls import HELP, start
 from tracecore.compilation.unit_calls import Call
 calls = [Call("called", name, (types.float64, *more)) for name, more in (("third", ()), ("quarter", (types.boolean,)))]
 before = [one.is_on_disk() for one in calls]

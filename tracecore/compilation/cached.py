@@ -30,8 +30,7 @@ from tracecore.collector import collector_paused
 from tracecore.compilation.merging import Merged, MergedFunction
 from tracecore.compilation.numba_inside import ARRAY_MATH, CompileResult, NullCache, dumps, global_compiler_lock, rtsys
 from tracecore.compilation.private_folder import CODE_SUFFIX, PrivateFolder, cache_folder
-from tracecore.compilation.side_by_side import prepare
-from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.unit_calls import Call, prepare
 from tracecore.compilation.watching import made, making, reached
 
 try:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from renderer.plugins import loaded_files
-from renderer.settings.kinds import LOCAL
 from renderer.settings.picture import DEFAULT_DRIVER
+from renderer.settings.setting import LOCAL
 
 if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
