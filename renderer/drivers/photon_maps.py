@@ -45,6 +45,7 @@ class PhotonMapDriver(EyeDriver):
 
     emitted: photons that a pass sends out for a map.
     first_radius: of the search for them, world units.
+    has_sharp: whether some surface may throw a caustic.
     projected_scene: the scene with its photons sent where they are needed.
     pixel_radii: (pixels,) float64, a first radius for each pixel as `PhotonLookup.radii` has them, or (0,).
     """
@@ -56,7 +57,7 @@ class PhotonMapDriver(EyeDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.has_sharp = has_sharp_surfaces(self.scene)
+        self.has_sharp = bool(self.scene.are_sharp[self.scene.surfaces.material_ids].any())
         self.pixel_radii: Doubles = np.empty(0)
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
@@ -215,8 +216,3 @@ class PhotonMapDriver(EyeDriver):
         if len(radii) == 0:
             return task, lookup
         return task._replace(diffuse=PARTLY), lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
-
-
-def has_sharp_surfaces(scene: PackedScene) -> bool:
-    """Returns whether some surface may throw a caustic."""
-    return bool(scene.are_sharp.any() and scene.are_sharp[scene.surfaces.material_ids].any())

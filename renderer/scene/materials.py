@@ -116,7 +116,10 @@ def maps_of(material: Material, bsdf: Bsdf) -> Record:
     """
     record = np.zeros(1, MAPS)[0]
     record["uses"]["image"] = -1
-    uses = uses_of(material, bsdf)
+    uses: list[tuple[int, int, int, int, bool]] = []
+    for picture, image in material.pictures.items():
+        for multiplied in bsdf.maps.get(picture, ()):
+            _add_use(uses, image, _place_of(multiplied.parameter, bsdf), multiplied)
     if len(uses) > MOST_USES:
         raise ShaderError(
             f"material {material.name!r}: pictures multiply {len(uses)} groups of numbers of bsdf {bsdf.name!r}, at "
@@ -130,21 +133,18 @@ def maps_of(material: Material, bsdf: Bsdf) -> Record:
     return record
 
 
-def uses_of(material: Material, bsdf: Bsdf) -> list[tuple[int, int, int, int, bool]]:
-    """Returns what the pictures of a material multiply, as USE has it. Neighbours that are multiplied alike are one."""
-    numbers, first = {}, 0
-    for name, size in sizes_of(bsdf.parameters).items():
-        numbers[name] = (first, size)
-        first += size
-    found: list[tuple[int, int, int, int, bool]] = []
-    for picture, image in material.pictures.items():
-        for use in bsdf.maps.get(picture, ()):
-            _add_use(found, image, numbers[use.parameter], use)
-    return found
+def _place_of(parameter: str, bsdf: Bsdf) -> tuple[int, int]:
+    """Returns the index of the first number of a parameter of a BSDF, and how many it has."""
+    sizes = sizes_of(bsdf.parameters)
+    names = list(sizes)
+    return sum(sizes[name] for name in names[: names.index(parameter)]), sizes[parameter]
 
 
 def _add_use(found: list[tuple[int, int, int, int, bool]], image: int, numbers: tuple[int, int], use: Use) -> None:
-    """Adds a use of an image to others. numbers: index of the first one that is multiplied, and how many they are."""
+    """Adds a use of an image to others, as USE has them; neighbours that are multiplied alike are one.
+
+    numbers: index of the first one that is multiplied, and how many they are.
+    """
     first, count = numbers
     how = (int(BY_CHANNEL) if count > 1 else use.channel, use.is_squared)
     if found:
