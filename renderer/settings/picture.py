@@ -29,14 +29,10 @@ from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Wh
 
 MIN_BATCH, MAX_BATCH = 256, 65536
 
-DEFAULT_DRIVER = "photon"
-DEFAULT_PASSES = 64
+DEFAULT_DRIVER, DEFAULT_FILTER, DEFAULT_PASSES, DEFAULT_MOTION_SAMPLES = "photon", "box", 64, 16
 #: A draft has so many passes, and so many times fewer columns and rows.
 DRAFT_PASSES, DRAFT_SHARE = 4, 4
-DEFAULT_FILTER = "box"
 DEFAULT_UPDATE: Literal["auto"] = "auto"
-DEFAULT_MOTION_SAMPLES = 16
-
 DEFAULT_PREVIEW = 5.0  # at least so many seconds between two unfinished pictures
 
 #: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
