@@ -19,7 +19,7 @@ import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Definitions
+from renderer.settings.setting import Definitions, taken
 from scenes import loading
 from scenes.document import Scene
 from scenes.model import Camera, Material, Snapshot, Texture
@@ -84,18 +84,10 @@ class SceneView:
         """Returns the view that --frame or --time, --camera, and all else that a command has of a camera choose."""
         define = getattr(arguments, "define", None)
         return cls(
-            frame=arguments.frame,
-            time=arguments.time,
-            camera=arguments.camera,
-            aperture=getattr(arguments, "aperture", None),
-            focus=getattr(arguments, "focus", None),
+            **taken(cls, arguments, "define"),
             viewing=viewing_of(arguments),
-            mirrors=getattr(arguments, "mirrors", None),
-            ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().read(define) if define else {},
-            allow_outside=getattr(arguments, "allow_outside", False),
-            strict=getattr(arguments, "strict", False),
         )
 
     def load(self, scene: str) -> Snapshot:
@@ -196,16 +188,7 @@ class TracerChoice:
 
         ray_class: what most rays are like that are to be traced, None for rays of all kinds.
         """
-        return cls(
-            device=arguments.device,
-            kernel=arguments.kernel,
-            ray_class=ray_class,
-            dispatch=arguments.dispatch,
-            threads=arguments.threads,
-            builder=arguments.builder,
-            verify=arguments.verify,
-            fallback=arguments.fallback,
-        )
+        return cls(ray_class=ray_class, **taken(cls, arguments))
 
     @property
     def on_cpu(self) -> Self:

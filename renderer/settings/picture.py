@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from renderer.settings.setting import (
     proposed,
     setting,
     settings_of,
+    taken,
 )
 from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Whole
 
@@ -494,6 +495,4 @@ def resolved(settings: Any, **own: Any) -> RenderSettings:
     settings: `Settings`, or whatever has some of them by their names.
     own: fields that are no setting, or not as it is given, by their names.
     """
-    names = {field.name for field in fields(RenderSettings)}.intersection(settings_of(Settings)) - own.keys()
-    given = {name: getattr(settings, name, None) for name in names}
-    return RenderSettings(**own, **{name: value for name, value in given.items() if value is not None})
+    return RenderSettings(**own, **taken(RenderSettings, settings, *own))

@@ -375,6 +375,16 @@ def _found_settings(owner: type) -> dict[str, Setting]:
     return {field.name: Setting(name=field.name, default=field.default, **field.metadata) for field in fields}
 
 
+def taken(owner: type, source: Any, *apart: str) -> dict[str, Any]:
+    """Returns values for the fields of a dataclass: what something else has by their names, unless it is left open.
+
+    source: settings, or arguments of a command.
+    apart: names of fields whose values come from elsewhere.
+    """
+    named = {field.name: getattr(source, field.name, None) for field in dataclasses.fields(owner)}
+    return {name: value for name, value in named.items() if value is not None and name not in apart}
+
+
 class Checked:
     """Checks the values of a frozen dataclass of settings, and makes them plain Python values, when it is made."""
 
