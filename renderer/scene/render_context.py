@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -134,10 +134,8 @@ MIRROR_SHARES = {"literal": 1.0, "none": 0.0}
 
 def viewing_of(arguments: argparse.Namespace | Settings) -> Viewing:
     """Returns what --camera, --eye, --look-at, --up, --fov, --up-axis and --size choose, where a command has them."""
-    names = {"camera": "camera", "eye": "eye", "target": "look_at", "up": "up", "vertical_fov": "fov"}
-    names |= {"size": "size", "up_axis": "up_axis"}
-    chosen: dict[str, Any] = {field: getattr(arguments, name, None) for field, name in names.items()}
-    return Viewing(**chosen)
+    target, fov = getattr(arguments, "look_at", None), getattr(arguments, "fov", None)
+    return Viewing(**taken(Viewing, arguments, "target", "vertical_fov"), target=target, vertical_fov=fov)
 
 
 def with_mirrors(snapshot: Snapshot, share: float) -> Snapshot:
