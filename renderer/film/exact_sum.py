@@ -92,7 +92,12 @@ class ExactSum(NamedTuple):
 
     def put_both(self, one: ExactSum, other: ExactSum) -> None:
         """Makes this, which may hold anything, the sums of both, all of the same shape; it may be one of them."""
-        by_bands(lambda *bands: _put_both(*(np.ravel(band) for band in bands)), *one, *other, *self)
+
+        def put_band(*bands: npt.NDArray[Any]) -> None:
+            flat = [band.reshape(-1) for band in bands]
+            _put_both((flat[0], flat[1]), (flat[2], flat[3]), (flat[4], flat[5]))
+
+        by_bands(put_band, *one, *other, *self)
 
     def joined(self, other: ExactSum) -> ExactSum:
         """Returns the sums of both."""
@@ -172,7 +177,8 @@ def _put_rounded(numbers: Doubles, first: int, before: tuple[Longs, Longs], afte
 
 
 @compiled
-def _put_both(high: Longs, low: Longs, other_high: Longs, other_low: Longs, new_high: Longs, new_low: Longs) -> None:
-    """Adds sums to others, (n,) each, and puts what comes of it into others."""
+def _put_both(one: tuple[Longs, Longs], other: tuple[Longs, Longs], new: tuple[Longs, Longs]) -> None:
+    """Adds sums to others and puts what comes of it into others: high and low parts, (n,) each."""
+    (high, low), (other_high, other_low), (new_high, new_low) = one, other, new
     for i in range(len(high)):
         new_high[i], new_low[i] = _in_one_form(high[i] + other_high[i], low[i] + other_low[i])
