@@ -29,8 +29,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PACKAGES = ("renderer", "tracecore", "shaders", "scenes")
 
-# Modules in the current folder
-
 #: Modules that processes of this program import, or their interpreter does by itself.
 PLANTED = (
     *(f"{package}/__init__.py" for package in (*PACKAGES, "distributed", "dask", "numpy", "numba", "multiprocessing")),
@@ -119,8 +117,6 @@ def test_no_process_runs_what_lies_in_the_current_folder(kind: str, planted: Pat
     # Dask's processes look for modules there first, whosever it is.
     assert not (temporary / "dask-scratch-space").exists()
 
-
-# A folder in which others of a group may write
 
 NOBODY = 65534
 
@@ -218,9 +214,7 @@ def test_a_link_in_place_of_what_was_tuned_leads_nowhere(tmp_path: Path, monkeyp
 
 
 @users_only
-def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(tmp_path, capsys):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     for name in ("a.png", "a.npy", "a.png.json"):
@@ -230,9 +224,6 @@ def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(
         assert "is there already" in capsys.readouterr().err
         assert precious.read_text() == "mine"
         (tmp_path / name).unlink()
-
-
-# Ports
 
 
 @pytest.fixture(scope="module")
@@ -300,9 +291,7 @@ def test_nobody_else_reads_the_certificate(fleet: Any, tmp_path: Path) -> None:
         ("local:2", False, ""),
     ],
 )
-def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(
-    address: str, is_refused: bool, note: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(address, is_refused, note, caplog):
     from renderer.fleet.cluster_access import check_address
 
     caplog.set_level(logging.INFO, "renderer")
@@ -324,8 +313,6 @@ def test_commands_refuse_a_cluster_without_certificates(capsys: pytest.CaptureFi
         assert cli.main(["photons", "cornell", "--cluster", address, "--tls-key", "none.pem"]) == 2
         assert problem in capsys.readouterr().err
 
-
-# Names
 
 #: Clears the screen, sets the title, goes back, is read as an order by old terminals, and turns words around.
 ORDERS = "\x1b[2J\x1b]0;title\x07\r\x08\x9b2J\u202egnp.\u2066\u200f"
@@ -374,9 +361,6 @@ def test_a_note_takes_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setattr(cli, "_run", lambda _: logging.getLogger("scenes").warning(note) or 0)
     cli.main(["scene", "list"])
     assert capsys.readouterr().err == "tracecore: note: a\\ntracecore: error: all is lost\n"
-
-
-# The viewer
 
 
 @pytest.fixture

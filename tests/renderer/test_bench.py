@@ -135,9 +135,6 @@ def test_the_table_is_aligned_and_complete():
     assert all(a == b for a, b in pairwise(columns))
 
 
-# ------------------------------------------------------------------------------------------------------- wrong hits
-
-
 @pytest.fixture
 def own_kernels(monkeypatch):
     """Kernels that are registered meanwhile are forgotten in the end."""

@@ -96,12 +96,7 @@ def assert_one_line(text: str, *parts: str) -> None:
         assert part in text
 
 
-# Arguments
-
-
-def test_a_variable_that_cannot_be_so_is_told_before_anything_is_done(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_variable_that_cannot_be_so_is_told_before_anything_is_done(monkeypatch, capsys):
     monkeypatch.setenv("TRACECORE_COMPILE_PROCESSES", "abc")
     assert cli.main(["scene", "list"]) == 2
     assert_one_line(capsys.readouterr().err, "TRACECORE_COMPILE_PROCESSES must be a whole number", "got 'abc'")
@@ -144,9 +139,7 @@ def test_help_has_two_levels(command: str, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(("command", "others"), [("render", OF_PHOTON_RUNS), ("photons", OF_PICTURES)])
-def test_help_explains_the_keys_of_its_own_command(
-    command: str, others: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_explains_the_keys_of_its_own_command(command, others, capsys):
     run(command, "--help", "all")
     text = capsys.readouterr().out
     explained = {key for key, meaning in FIELDS.items() if re.search(rf"^  {key} +{re.escape(meaning)}$", text, re.M)}
@@ -163,18 +156,12 @@ def test_help_loads_nothing_heavy() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")
 
 
-# The program as a process of its own
-
-
 def test_bad_scene_in_a_process_is_one_line_and_status_2(tmp_path: Path) -> None:
     (tmp_path / "bad.nff").write_text("v\nfrom 0 0 -1\nat 0 0 zero\n")
     command = [sys.executable, "-m", "renderer", "scene", "info", str(tmp_path / "bad.nff")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert_one_line(done.stderr, "bad.nff:3:")
-
-
-# Input that is found to be bad later
 
 
 #: Options, what is told of them, and the module without which that is so.
@@ -188,9 +175,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("options", "told", "missing"), REFUSED)
-def test_what_cannot_be_made_is_refused_in_one_line(
-    options: str, told: tuple[str, ...], missing: str | None, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_made_is_refused_in_one_line(options, told, missing, monkeypatch, capsys):
     if missing:
         monkeypatch.setitem(sys.modules, missing, None)
     assert run("render", "cornell", *options.split()) == 2
@@ -199,30 +184,21 @@ def test_what_cannot_be_made_is_refused_in_one_line(
 
 @pytest.mark.parametrize("suffix", [".npy", ".exr"])
 @pytest.mark.parametrize("options", [("--exposure", "0"), ("--tone-map", "reinhard")])
-def test_linear_files_are_not_tone_mapped(
-    options: tuple[str, str], suffix: str, tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_linear_files_are_not_tone_mapped(options, suffix, tmp_path, flat, capsys):
     if suffix == ".exr":
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     assert run_flat(*options, "--passes", "1", "-o", tmp_path / f"a{suffix}") == 2
     assert_one_line(capsys.readouterr().err, options[0], "linear radiance")
 
 
-# The folder output/
-
-
 @pytest.mark.parametrize("option", [(), ("-o", "output/x.png"), ("-o", "a.png", "--save-photons", "output/x.npz")])
-def test_default_folder_of_a_picture(
-    option: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_default_folder_of_a_picture(option, tmp_path, flat, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_flat("--passes", "1", *option) == 0
     assert Path(option[-1] if option else "output/cornell-flat.png").is_file()
 
 
-def test_default_folder_that_cannot_be_made(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_default_folder_that_cannot_be_made(tmp_path, flat, monkeypatch, capsys):
     def refuse(path: Path, **_options: bool) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -234,9 +210,6 @@ def test_default_folder_that_cannot_be_made(
     monkeypatch.setattr(Path, "mkdir", refuse)
     assert run_flat() == 2
     assert_one_line(capsys.readouterr().err, "cannot make the folder 'output': Permission denied")
-
-
-# Rendering
 
 
 def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,9 +230,7 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     assert capsys.readouterr().out.startswith(f"{path}: 4x3, 3 passes, ")
 
 
-def test_a_picture_replaces_any_of_this_program(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_replaces_any_of_this_program(tmp_path, flat, capsys):
     common = ("-o", tmp_path / "a.png", "--passes", "1", "--quiet")
     assert run_flat(*common) == 0
     assert run_flat(*common, "--exposure", "1") == 0
@@ -272,9 +243,7 @@ def test_a_picture_replaces_any_of_this_program(
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.npy", "a.png.json", "a.png.checkpoint", "t.json"])
-def test_a_file_of_somebody_else_is_replaced_by_force_alone(
-    name: str, tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_somebody_else_is_replaced_by_force_alone(name, tmp_path, flat, capsys):
     """It is told before anything is rendered; statistics beside a picture do not make it one of this program."""
     common = ("-o", tmp_path / "a.png", "--timeline", tmp_path / "t.json", "--passes", "1", "--quiet")
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
@@ -287,9 +256,7 @@ def test_a_file_of_somebody_else_is_replaced_by_force_alone(
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet", "--force") == 0
 
 
-def test_no_picture_is_written_over_its_scene(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_picture_is_written_over_its_scene(tmp_path, flat, capsys):
     sky, path = tmp_path / "sky.npy", tmp_path / "sky.toml"
     np.save(sky, np.ones((2, 4, 3), np.float32))
     path.write_text(
@@ -305,9 +272,7 @@ def test_no_picture_is_written_over_its_scene(
     assert sky.read_bytes() == before
 
 
-def test_photons_are_kept_whatever_comes(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_photons_are_kept_whatever_comes(tmp_path, flat, monkeypatch):
     def save_photons(self: FlatDriver, path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         path.write_bytes(b"photons")
@@ -317,9 +282,7 @@ def test_photons_are_kept_whatever_comes(
     assert (tmp_path / "a.npz").read_bytes() == b"photons"
 
 
-def test_a_target_noise_alone_is_no_number_of_passes(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_noise_alone_is_no_number_of_passes(tmp_path, flat, monkeypatch):
     """Of passes of brightness 2 the first is 3 and the second, of the other half, 1."""
 
     def error_after(passes: int) -> float:
@@ -338,9 +301,7 @@ def test_a_target_noise_alone_is_no_number_of_passes(
     assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
 
 
-def test_frames_of_a_scene_that_stands_still_are_told(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_frames_of_a_scene_that_stands_still_are_told(tmp_path, flat, capsys):
     still = "tracecore: note: scene cornell stands still: "
     assert run_flat("-o", tmp_path / "a.png", "--frame", "5", "--passes", "1") == 0
     assert f"{still}--frame 5 changes nothing\n" in capsys.readouterr().err
@@ -418,9 +379,7 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
     assert sorted(entry.name for entry in tmp_path.iterdir()) == expected
 
 
-def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupt_that_a_module_in_c_makes_an_error_of_import(tmp_path, flat, monkeypatch, capsys):
     """As NumPy's does where it asks for `datetime`; without a signal it is a fault like any other."""
 
     def load(*asked: object, **options: object) -> None:
@@ -436,9 +395,7 @@ def test_interrupt_that_a_module_in_c_makes_an_error_of_import(
         run_flat("-o", tmp_path / "a.png", "--quiet")
 
 
-def test_bad_radiance_is_left_out_and_told(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_radiance_is_left_out_and_told(tmp_path, flat, monkeypatch, capsys):
     monkeypatch.setattr(flat, "render_pass", lambda self, index: np.full((3, 4, 3), np.nan if index == 1 else 1.0))
     assert run_flat("-o", tmp_path / "a.png") == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
@@ -474,17 +431,12 @@ def test_status_of_errors(error: Exception, status: int | None) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",)])
-def test_what_a_command_compiles_is_watched_unless_it_is_quiet(
-    options: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver]
-) -> None:
+def test_what_a_command_compiles_is_watched_unless_it_is_quiet(options, tmp_path, flat):
     watchers: list[object] = []
     flat.at_pass = staticmethod(lambda index: watchers.append(watching._Watch.watcher))
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", *options) == 0
     assert [type(one) for one in watchers] == [type(None) if options else CompilerBar]
     assert watching._Watch.watcher is None
-
-
-# Real drivers
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
@@ -575,9 +527,7 @@ def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     monkeypatch.setattr(local_tracing, "trace_photons", trace_photons)
 
 
-def test_interrupted_photons_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_photons_are_kept(tmp_path, monkeypatch, capsys):
     interrupt_photons(monkeypatch, rounds=rounds.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
@@ -590,9 +540,7 @@ def test_interrupted_photons_are_kept(
     assert f"interrupted: {stored} photons are stored; saved in {tmp_path / 'a.npz'} and" in captured.err
 
 
-def test_interrupt_before_the_first_photons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupt_before_the_first_photons(tmp_path, monkeypatch, capsys):
     interrupt_photons(monkeypatch, rounds=0)
     assert run("photons", "cornell", "--device", "cpu", "--quiet", "--json", tmp_path / "a.json") == 130
     assert capsys.readouterr().err == "tracecore: interrupted\n"
@@ -600,17 +548,12 @@ def test_interrupt_before_the_first_photons(
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_bar_of_photons_is_for_terminals(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bar_of_photons_is_for_terminals(terminal, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     for quiet in ((), ("--quiet",)):
         assert run("photons", "cornell", "--device", "cpu", "--store", "3000", *quiet) == 0
         err = capsys.readouterr().err
         assert ("tracing" in err) == (terminal and not quiet)
-
-
-# Scenes
 
 
 def test_scene_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -634,9 +577,6 @@ def test_only_the_command_that_is_asked_for_has_arguments() -> None:
 
     assert with_arguments(None) == set(cli.COMMANDS)
     assert with_arguments(["--", "bench film", "cornell"]) == {"bench film"}
-
-
-# What a scene proposes
 
 
 PROPOSING = data_text("toml/proposing.toml.template")
@@ -672,9 +612,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
     }
 
 
-def test_photons_can_be_aimed_where_the_driver_lets_choose(
-    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_photons_can_be_aimed_where_the_driver_lets_choose(tmp_path, flat, capsys):
     assert run_flat("--guide-share", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
     assert told_settings(tmp_path / "a.png")["guide_share"] == 0.25
     for driver in ("path", "whitted", "ao", "gather", "path+caustics", "photons-only"):

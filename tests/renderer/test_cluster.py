@@ -88,18 +88,14 @@ def test_workers_may_take_all_memory(two: ClusterFleet) -> None:
     assert [worker["memory_limit"] for worker in workers] == [0, 0]
 
 
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
-    two: ClusterFleet, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(two, caplog):
     two.open(Opening(Squares, Trouble(item=7, members=(0, 1))))
     with pytest.raises(FleetError, match=f"7 failed {MOST_TRIES} times: ValueError: no square of 7"):
         list(two.results(Items(range(30))))
     assert caplog.text.count("note: 7 failed, and is made again") == MOST_TRIES
 
 
-def test_what_was_damaged_on_its_way_is_made_again(
-    two: ClusterFleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_was_damaged_on_its_way_is_made_again(two, monkeypatch, caplog):
     seen = []
 
     def damaged_once(result: Any) -> int:
@@ -173,9 +169,7 @@ def test_what_items_need_is_sent_again_where_the_worker_that_had_it_is_killed(tw
     assert totals == dict.fromkeys(range(24), 3.0 * MANY)
 
 
-def test_a_worker_that_is_lost_as_it_begins_is_not_waited_for(
-    two: ClusterFleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_lost_as_it_begins_is_not_waited_for(two, monkeypatch):
     """Dask waits without end for a worker that was named and is gone."""
     monkeypatch.setattr(cluster, "CHECK_SECONDS", 0.01)
     places = two._places

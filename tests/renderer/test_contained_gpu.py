@@ -69,9 +69,7 @@ def test_a_device_that_is_lost_and_nothing_to_fall_back_to(cuda: FakeCuda) -> No
 
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])
-def test_a_device_that_is_lost_when_all_is_traced(
-    cuda: FakeCuda, whole: Picture, dispatch: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_device_that_is_lost_when_all_is_traced(cuda, whole, dispatch, caplog):
     picture = made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch, fallback=None, after=PASSES)
     assert_contained(picture, whole, "gpu", 0)
     (note,) = [record.message for record in caplog.records]

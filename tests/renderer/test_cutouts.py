@@ -113,9 +113,6 @@ def test_what_shines_has_no_holes():
     assert (rendered(below, "path") == 1.0).all()
 
 
-# --------------------------------------------------------------------------------------------------------------- masks
-
-
 def test_masks_and_triangles_go_together():
     shown = grid_over_floor(np.eye(2, dtype=np.bool_))
     materials = (replace(GREY, cutout=2), GREY, replace(GREY, cutout=0), replace(BLACK, cutout=2))

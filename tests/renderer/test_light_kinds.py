@@ -101,9 +101,6 @@ def assert_agree(first, second, sigmas=4.0):
     assert np.all(difference <= sigmas * np.sqrt(variance) + 1e-9), (difference / np.sqrt(variance)).max()
 
 
-# --- photons ----------------------------------------------------------------------------------------------------------
-
-
 def test_photons_of_a_point_on_a_disc_as_wide_as_its_height():
     """(1 - cos 45 degrees) / 2 of all directions."""
     floor = quad((-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0))
@@ -144,9 +141,6 @@ def test_threads_and_batches_change_no_bit(kind):
 def test_the_flux_of_a_sun_on_a_plane_is_e_cos_a():
     watts = np.array([shot(lit(FLOOR, [GREY], "sun"), 5000, sequence)[1] for sequence in range(12)])
     assert_agree(watts, np.tile(np.array(IRRADIANCE) * 0.8 * 4.0, (12, 1)))
-
-
-# --- pictures ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("driver", ["path", "photon"])

@@ -47,8 +47,6 @@ def hit_at(snapshot, wo=(0.0, 0.0, 1.0), place=(0.3, 0.4), **more):
     return vertex_at(snapshot, 0, place, wo, **more)
 
 
-# --- parameters -------------------------------------------------------------------------------------------------------
-
 HALF, MEAN = (128, 64, 255), np.mean([128, 64, 255]) / 255.0
 
 
@@ -73,8 +71,6 @@ def test_a_map_multiplies_its_colour_and_nothing_else(given, field, names):
             expected = tuple(c * byte / 255.0 for c, byte in zip(before, HALF, strict=True))
         assert after == pytest.approx(expected, rel=1e-6), name
 
-
-# --- wrap and filters -------------------------------------------------------------------------------------------------
 
 ROW = [[(0, 0, 0), (100, 100, 100), (200, 200, 200), (250, 250, 250)]]
 
@@ -144,9 +140,6 @@ def test_photons_bring_the_light_of_textured_walls_that_paths_find(kind):
     path = passes(room, "path", 64, **task).mean(axis=(1, 2))
     photon = passes(room, "photon", 64, photons=20_000, radius=0.02, **task).mean(axis=(1, 2))
     assert np.all(abs(z_scores(photon, path)) < sidak_bound(3)), photon.mean(axis=0) / path.mean(axis=0)
-
-
-# --- normals ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -242,9 +235,6 @@ def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
     assert lost <= {"mirror": 0.0, "metal": 0.3, "plastic": 0.4}[kind] * count
 
 
-# --- pictures that glow -----------------------------------------------------------------------------------------------
-
-
 def screen():
     """A glowing picture over a diffuse floor."""
     pixels = np.random.default_rng(5).integers(0, 256, (3, 4, 3))
@@ -293,9 +283,6 @@ def test_paths_and_photons_agree_under_a_picture():
         made = passes(screen(), driver, count, radius=radius).mean(axis=(1, 2))
         error = np.sqrt(made.var(axis=0, ddof=1) / len(made) + judge.var(axis=0, ddof=1) / len(judge))
         assert np.all(np.abs(made.mean(axis=0) - judge.mean(axis=0)) < 4.0 * error + 0.002), driver
-
-
-# --- pictures of bent surfaces ----------------------------------------------------------------------------------------
 
 
 def boxed(material, pixels, **look):

@@ -85,9 +85,7 @@ def test_what_is_missing_or_twice_there_is_told(parts: list[Path], capsys: pytes
     assert not path.exists()
 
 
-def test_parts_of_other_pictures_are_refused(
-    scene: Path, parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_of_other_pictures_are_refused(scene, parts, tmp_path, capsys):
     other, path = tmp_path / "other.film", tmp_path / "no.png"
     for more, difference in ((("--seed", 5), "seed: 5 and 0"), (("--clamp", 3), "clamp: 3.0 and None")):
         assert render(scene, "--part", "3/3", "-o", other, *more) == 0
@@ -101,9 +99,7 @@ def test_parts_of_other_pictures_are_refused(
     assert not path.exists()
 
 
-def test_damaged_parts_and_other_files_are_refused(
-    parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_parts_and_other_files_are_refused(parts, tmp_path, capsys):
     content = bytearray(parts[0].read_bytes())
     content[len(content) // 2] ^= 1
     damaged = tmp_path / "damaged.film"
@@ -128,9 +124,7 @@ def test_damaged_parts_and_other_files_are_refused(
         (("--part", "1/2", "--driver", "sppm"), "driver sppm makes its passes one after the other; leave out --part"),
     ],
 )
-def test_parts_that_cannot_be_are_refused(
-    words: tuple[str, ...], problem: str, scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_that_cannot_be_are_refused(words, problem, scene, tmp_path, capsys):
     assert render(scene, "-o", tmp_path / "a.film", *words) == 2
     assert problem in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -40,9 +40,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_merged_parts_are_the_file_of_the_whole_run(
-    scene: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merged_parts_are_the_file_of_the_whole_run(scene, parts, capsys):
     whole, merged, half = (scene.with_name(name) for name in ("whole.npz", "merged.npz", "half.photons"))
     assert photons(scene, whole) == 0
     assert run("merge", parts[2], parts[0], "-o", half, "--quiet") == 0
@@ -66,9 +64,7 @@ def test_what_is_missing_or_twice_there_is_told(parts: list[Path], capsys: pytes
     assert not path.exists()
 
 
-def test_parts_of_other_runs_and_other_files_are_refused(
-    scene: Path, parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_of_other_runs_and_other_files_are_refused(scene, parts, tmp_path, capsys):
     other, path = tmp_path / "other.photons", tmp_path / "no.npz"
     for more, difference in (
         (("--seed", 5), "--seed: 5 and 0"),
@@ -100,9 +96,7 @@ def test_parts_of_other_runs_and_other_files_are_refused(
         (("--store", "9", "--emit", "9"), "not allowed with argument"),
     ],
 )
-def test_parts_that_cannot_be_are_refused(
-    words: tuple[str, ...], problem: str, scene: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_that_cannot_be_are_refused(words, problem, scene, capsys):
     assert run("photons", scene, "--device", "cpu", *words) == 2
     assert problem in capsys.readouterr().err
 
@@ -179,14 +173,7 @@ def test_layers_are_those_of_the_whole_picture_too(scene: Path, of_picture: Path
         (("--gpus", "2", "--device", "auto"), "load_photons is for one process, and gpus shares the work out"),
     ],
 )
-def test_photons_of_another_run_are_refused(
-    words: tuple[object, ...],
-    problem: str,
-    scene: Path,
-    of_picture: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_photons_of_another_run_are_refused(words, problem, scene, of_picture, monkeypatch, capsys):
     monkeypatch.chdir(scene.parent)
     words = (*PICTURE, "--load-photons", of_picture.name, "-o", "no.png", *words)
     assert render(scene, *words, driver="photons-only") == 2

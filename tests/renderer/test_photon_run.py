@@ -157,9 +157,6 @@ def test_an_interrupt_of_the_pilot_leaves_the_clock_at_zero(monkeypatch):
     assert (run.finished, run.seconds, run.rays) == (False, 0.0, 0)
 
 
-# How many photons to emit
-
-
 def test_photons_to_emit_with_a_margin_of_three_standard_errors():
     """Means by 2, of 4 parts: stored 180, 220, 180, 220 of 100 photons each. The sums vary by 1600 / 3, so a photon by
     16 / 3. 1200 missing are 600 photons, give or take sqrt(16 / 3 * (600 + 600^2 / 400)) / 2."""
@@ -169,9 +166,6 @@ def test_photons_to_emit_with_a_margin_of_three_standard_errors():
     # Once more have been emitted the mean is known better, which leaves the variance of the photons to come.
     margin = 3.0 * np.sqrt(16.0 / 3.0 * (600.0 + 0.36)) / 2.0
     assert photons_to_emit(pilot, counted(1_000_000, 2_000_000), 2_001_200) == int(np.ceil(600.0 + margin))
-
-
-# What cannot be traced
 
 
 def test_a_scene_without_light_has_no_photons_to_trace():

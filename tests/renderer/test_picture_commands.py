@@ -130,9 +130,7 @@ def test_a_scene_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("words", [("convert", "cornell"), ("scene", "export", "cornell", "--to")])
-def test_a_scene_replaces_one_of_this_program_and_nothing_else(
-    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scene_replaces_one_of_this_program_and_nothing_else(words, tmp_path, capsys):
     path, mine = tmp_path / "a.obj", tmp_path / "a.mtl"
     assert [run(*words, path), run(*words, path)] == [0, 0]
     before = path.read_bytes()

@@ -30,9 +30,7 @@ def moving(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("scene_view", "x"), [((), 0.0), (("--frame", 2), 2.0), (("--time", 1.0), 1.0)])
-def test_export_at_a_moment(
-    scene_view: tuple[object, ...], x: float, moving: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_at_a_moment(scene_view, x, moving, tmp_path, capsys):
     assert run("scene", "export", moving, "--to", tmp_path / "still.obj", *scene_view) == 0
     copy, source = scenes.load(tmp_path / "still.obj").at(0.0), scenes.load(moving).at(x)
     assert np.array_equal(copy.positions, source.positions)

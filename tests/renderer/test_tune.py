@@ -64,9 +64,6 @@ def tune(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return status, said.out, said.err
 
 
-# ------------------------------------------------------------------------------------------------------- the command
-
-
 def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--device", "gpu", "--threads", "1", "--ring-rays", "1", "--kernels", "bvh4,if-if")
     status, said, _ = tune(capsys, "cornell", *words, *FEW_RAYS)
@@ -140,9 +137,7 @@ def own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kernels", ["blind,if-if", "blind"])
-def test_what_hits_nothing_is_never_remembered(
-    cuda: FakeCuda, own_kernels: None, kernels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_hits_nothing_is_never_remembered(cuda, own_kernels, kernels, tmp_path, capsys):
     words = ("--device", "gpu", "--threads", "1", "--ring-rays", "1", "--kernels", kernels, *FEW_RAYS)
     status, said, _ = tune(capsys, "cornell", *words, "--plugin", blind_plugin.written(tmp_path))
     assert status == 1
@@ -186,9 +181,6 @@ def test_what_was_kept_is_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(capsys, "--forget") == (0, f"{tuned_path()}: forgotten\n", "")
     assert tuned_for(FAKE) == ()
     assert tune(capsys, "--forget")[1] == f"{tuned_path()}: there was nothing to forget\n"
-
-
-# ----------------------------------------------------------------------------------------------------------- the file
 
 
 def test_each_gpu_has_its_own_rates() -> None:
@@ -253,9 +245,6 @@ def test_a_damaged_file_is_a_note(content: Any, caplog: pytest.LogCaptureFixture
     assert note.endswith("tracecore tune writes it anew, tracecore tune --forget removes it")
     remember(FAKE, [facts(bvh4=1.0)])
     assert tuned_for(FAKE) == (facts(bvh4=1.0),)
-
-
-# --------------------------------------------------------------------------------------------------------- the choice
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,6 @@ def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
     assert plan_picture("cornell", Settings(exposure="auto")).settings.exposure == "auto"
 
 
-# A part of the picture
-
-
 @pytest.mark.parametrize("driver", ["whitted", "photon"])
 def test_a_crop_has_the_bits_of_the_whole(driver: str) -> None:
     made = Settings(driver=driver, size=(16, 12), passes=2, device="cpu", threads=2, quiet=True)

@@ -78,9 +78,6 @@ def test_instances_on_the_gpu_are_parts(tmp_path, mirror):
     assert (double_area_normals(scene.at(0.0).positions.astype(float))[:, 2] > 0).all()  # as glTF has its front
 
 
-# --- colours of vertices ----------------------------------------------------------------------------------------------
-
-
 def seen(snapshot, triangle, weights):
     """The linear colour of a point of a triangle, by its barycentric weights."""
     material = snapshot.materials[snapshot.material_ids[triangle]]
@@ -165,9 +162,6 @@ def test_without_a_material_colours_of_vertices_are_all_there_is(tmp_path):
     file = GltfBuilder()
     file.mesh(file.primitive({"COLOR_0": COLORS}))
     assert seen(snapshot_of(file, tmp_path), 0, [0.5, 0.5, 0]) == pytest.approx([0.5, 0.25, 0.2], abs=1e-6)
-
-
-# --- Draco ------------------------------------------------------------------------------------------------------------
 
 
 def with_draco(file, data, required=True):

@@ -32,8 +32,6 @@ from gltf_walls import (
 from scenes.lights import DistantLight
 from scenes.motion.transforms import quaternion
 
-# --- materials --------------------------------------------------------------------------------------------------------
-
 EXTENSION = "KHR_materials_"
 
 
@@ -164,8 +162,6 @@ MATERIALS = {
     "colours of corners, metal": Case(coloured(True), of_material(metal), SUN, tolerance=0.01),
     "no sheen": Case(extended({"sheen": {"sheenColorFactor": [0, 0, 0]}}), extended({}), SUN),
 }
-
-# --- cameras and lights -----------------------------------------------------------------------------------------------
 
 
 def seen_by(kind, lens, **node):

@@ -35,8 +35,6 @@ from PIL import Image
 
 from scenes.motion.transforms import quaternion
 
-# --- geometry ---------------------------------------------------------------------------------------------------------
-
 
 def several_scenes():
     """Two scenes, of which the second is the one to show."""
@@ -190,8 +188,6 @@ GEOMETRY = {
     "scale": Case(moving("scale", [0.5, 1, 1], [1.5, 1, 1]), plain(), SUN, time=1.0),
     "weights": Case(bending(), plain(), SUN, time=1.0),
 }
-
-# --- pictures ---------------------------------------------------------------------------------------------------------
 
 
 def transformed():

@@ -202,8 +202,6 @@ def test_numbers_of_gltf_that_are_none(tmp_path, description, expected):
     assert expected in str(caught.value)
 
 
-# --- colours of faces and vertices ------------------------------------------------------------------------------------
-
 RGB = "property uchar red\nproperty uchar green\nproperty uchar blue\n"
 PLY = (
     "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n{}"

@@ -175,8 +175,6 @@ def test_the_mean_of_a_picture_is_known(scene, name, driver):
     assert mean(scene(files), driver) == pytest.approx(np.asarray(expected), rel=0.02, abs=0.01)
 
 
-# --- corners that are no numbers --------------------------------------------------------------------------------------
-
 NAN = float("nan")
 BIG = [(-90, -90, 0), (90, -90, 0), (0, 90, 0)]
 NORMALS = [(NAN, NAN, NAN), (0, NAN, 1), (NAN, 0, 0)]

@@ -26,9 +26,6 @@ def start(scene: Scene) -> Snapshot:
     return scene.at(0.0)
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
-
 def test_triangles_are_about_5000_finite_and_have_areas_at_any_time(scene):
     assert 4_500 <= scene.document.triangles <= 5_500
     assert (scene.animation.start, scene.animation.end, scene.animation.frames) == (0.0, 10.0, 251)
@@ -49,9 +46,6 @@ def test_walls_look_outward_and_roofs_up(start):
         assert (np.sum(double_area_normals(corners) * outward, axis=-1) > 0.0).all()
     for material in (city.ROOF, city.ROAD, city.CROSSING, city.PLAIN):
         assert (double_area_normals(start.positions[start.material_ids == material])[:, 1] > 0.0).all()
-
-
-# --- light ------------------------------------------------------------------------------------------------------------
 
 
 def test_one_lamp_hangs_500_m_high_and_all_its_light_comes_through_the_pane(start):

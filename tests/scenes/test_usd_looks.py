@@ -70,9 +70,6 @@ def textured(file, *lines, outputs=("rgb",), surface_lines=(), nodes=READER, st=
     return CAMERA + SKY + surface(link, BARE, *surface_lines, nodes=nodes) + wall(coords)
 
 
-# --- surfaces ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_diffuse_colour(tmp_path, driver):
     look = surface("color3f inputs:diffuseColor = (0.2, 0.4, 0.8)", BARE)
@@ -185,8 +182,6 @@ def test_a_reader_of_colours_gives_them_to_a_material(tmp_path, driver):
     expected = np.tile(np.array([0.125, 0.375, 0.625, 0.875])[None, :, None], (4, 1, 3))
     assert_seen(read(tmp_path, CAMERA + SKY + look + wall(colors)).at(0.0), driver, expected, tolerance=0.04)
 
-
-# --- pictures ---------------------------------------------------------------------------------------------------------
 
 COORDINATES = {
     "vertex": ST,
@@ -319,8 +314,6 @@ def test_packages_hold_pictures_and_layers(tmp_path, driver, picture):
     assert_seen(scene.at(0.0), driver, (1, 0, 0), tolerance=0.04)
     assert zipfile.is_zipfile(tmp_path / "a.usdz")
 
-
-# --- lights -----------------------------------------------------------------------------------------------------------
 
 WHITE = "color3f[] primvars:displayColor = [(1, 1, 1)]"
 #: Lights of radiance 1 that shine along -z from a height of 4 on the middle of the square: the irradiance there.

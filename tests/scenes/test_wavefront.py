@@ -30,9 +30,6 @@ def read(tmp_path, text, name="a.obj"):
     return scene.at(0.0), [line.removeprefix(f"{tmp_path}/") for line in scene.document.notes.lines]
 
 
-# --- lines ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -127,9 +124,6 @@ def test_colours_of_vertices_and_what_becomes_of_them(tmp_path):
     assert notes == ["a.obj: colours of vertices count for nothing where there is a material"]
     _, notes = read(tmp_path, colored.replace(" 1 0 0\n", "\n", 1) + "f 1 2 3\n")
     assert notes == ["a.obj: colours of some vertices only are left out"]
-
-
-# --- materials --------------------------------------------------------------------------------------------------------
 
 
 def dressed(tmp_path, lines, uvs=UVS):
@@ -228,9 +222,6 @@ def test_what_is_not_read_or_has_no_use_is_noted(pictures):
     assert notes[5:] == ["m.mtl:7: map_Ks counts for nothing: the surface has nothing that it multiplies"]
     _, notes = dressed(pictures, "map_Kd t.png\n", uvs="")
     assert notes == ["m.mtl:1: pictures are left out where there are no texture coordinates"]
-
-
-# --- packed, and of any content ---------------------------------------------------------------------------------------
 
 
 def test_packed_files(tmp_path, monkeypatch):

@@ -230,9 +230,6 @@ def intensity_of_spot(cosine):
     return np.array(sample_light(SPOT, tuple(np.array((1.0, 2.0, 3.0)) + direction), (0.5, 0.5, 0.5)).irradiance)
 
 
-# --- spots ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_power_of_a_spot_is_the_integral_of_its_intensity():
     nodes, weights = np.polynomial.legendre.leggauss(12)
     total = 2.0 * math.pi * (1.0 - INNER) * np.array((5.0, 6.0, 7.0))
@@ -283,9 +280,6 @@ def test_light_of_a_spot_in_loops_is_that_of_its_samples(inner, outer):
     np.testing.assert_allclose(rows[:, :5], expected[:, :5], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(rows[:, 5:], expected[:, 5:], rtol=1e-5, atol=1e-5 * expected[:, 5:].max())
     assert np.ptp(expected[:, 5]) > 0.5 * expected[:, 5].max()
-
-
-# --- suns -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cosine", [1.0, math.cos(math.radians(0.27)), 0.8])
@@ -344,9 +338,6 @@ def test_rays_meet_the_disc_of_a_sun_up_to_its_edge(degrees):
     assert not rows[3:].any()
     arrived = in_vector_loops(lights, 0, np.zeros((2000, 3)))
     assert np.mean(met(lights, 0, arrived[:, :3])[:, 3] > 0.0) > 0.995
-
-
-# --- skies ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", SKIES)
@@ -449,9 +440,6 @@ def test_rays_meet_the_texel_of_a_sky_that_they_point_to(kind):
     np.testing.assert_allclose(rows[:, 3], pdfs, rtol=1e-5)
     turned = met(lights, 1, own[:2000] @ TURNED)
     assert np.mean(np.all(turned == rows[:2000], axis=1)) > 0.999  # but for those at the edge of a texel
-
-
-# --- photons from outside ---------------------------------------------------------------------------------------------
 
 
 OUTER_LIGHTS = {"sun": sun_lights(1.0), "disc": sun_lights(0.8), **{kind: sky_lights(sky_of(kind)) for kind in SKIES}}

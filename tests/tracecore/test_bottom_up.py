@@ -24,9 +24,7 @@ def same(one: BinaryTree, other: BinaryTree) -> bool:
 @pytest.mark.parametrize(("max_leaf", "triangle_block"), [(4, 1), (8, 8), (32, 32), (20, 3)])
 @pytest.mark.parametrize("name", TRIANGLES)
 @each_builder
-def test_leaves_of_any_size_make_sound_trees(
-    build: Callable[..., BinaryTree], name: str, max_leaf: int, triangle_block: int
-) -> None:
+def test_leaves_of_any_size_make_sound_trees(build, name, max_leaf, triangle_block):
     triangles = TRIANGLES[name]
     check_soundness(build(triangles, max_leaf=max_leaf, triangle_block=triangle_block), triangles, max_leaf)
 

@@ -109,9 +109,7 @@ BITS = st.integers(0, (1 << 32) - 1) | st.sampled_from(
 @pytest.mark.parametrize("builder", BUILDERS)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(bits=st.lists(BITS, min_size=9, max_size=90), max_leaf=st.integers(1, 8))
-def test_whatever_bits_coordinates_have_a_tree_is_sound_or_a_triangle_is_named(
-    builder: str, bits: list[int], max_leaf: int
-) -> None:
+def test_whatever_bits_coordinates_have_a_tree_is_sound_or_a_triangle_is_named(builder, bits, max_leaf):
     triangles = np.array(bits[: len(bits) // 9 * 9], np.uint32).view(np.float32).reshape(-1, 3, 3)
     is_finite = np.isfinite(triangles).all(axis=(1, 2))
     if not is_finite.all():
@@ -188,9 +186,7 @@ def test_more_bins_come_closer_to_the_exact_heuristic() -> None:
 
 @pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 8)])
 @pytest.mark.parametrize("name", TRIANGLES)
-def test_the_tree_is_the_same_for_any_number_of_threads(
-    name: str, max_leaf: int, triangle_block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tree_is_the_same_for_any_number_of_threads(name, max_leaf, triangle_block, monkeypatch):
     """Pieces of a few triangles are shared out, of one, and of all."""
     trees = []
     for threads, piece in ((1, 1 << 20), (1, 10), (2, 10), (7, 10), (3, 1)):

@@ -42,8 +42,6 @@ def test_hits_in_a_deep_tree(name: str) -> None:
         assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
 
 
-# ------------------------------------------------------------------------------------------------------ bits of a node
-
 #: Of the mask and the octant that a ray begins at.
 BITS = """
 #include "compressed8.cuh"
@@ -70,9 +68,6 @@ def test_bits_go_where_they_belong(tmp_path: Path) -> None:
     is_set = masks[:, None] >> position & 1
     assert (hits[:, 0] == (is_set << (position ^ octants[:, None])).sum(axis=1)).all()
     assert (hits[:, 1] == (is_set * 7 << 3 * position).sum(axis=1)).all()
-
-
-# ----------------------------------------------------------------------------------------------- boxes that just hold
 
 
 def on_whole_steps() -> Floats:
@@ -105,9 +100,6 @@ def test_rays_that_only_touch_boxes(triangles: Floats, distance: float) -> None:
     assert_hits_of_brute_force(PLAIN, triangles, rays_at_corners(triangles, distance))
 
 
-# ------------------------------------------------------------------------------------------- products beyond a float's
-
-
 @pytest.mark.usefixtures("emulator")
 def test_denormal_distances() -> None:
     """Of hits that are so near in lengths of the direction, t has few bits left, and so have the boxes."""
@@ -124,9 +116,6 @@ def test_origins_beyond_all_measure(distance: float) -> None:
     rays[:, 0] = distance
     rays[:, 4] = -np.float32(distance)
     assert_hits_of_brute_force(PLAIN, triangles, rays)
-
-
-# ------------------------------------------------------------------------------------------------------------ the stack
 
 
 def with_stack(entries: int, more: int = 0) -> KernelStrategy:

@@ -180,9 +180,7 @@ SPECIAL = st.sampled_from([0.0, -0.0, 1e-45, -1e-38, 1e-20, 1.0, -1.0, 0.5, 2.0]
         max_size=12,
     ),
 )
-def test_same_bits_on_lattices_that_hypothesis_finds(
-    corners: list[list[float]], rays: list[tuple[tuple[float, ...], tuple[float, ...], float]]
-) -> None:
+def test_same_bits_on_lattices_that_hypothesis_finds(corners, rays):
     origins, directions, t_min = zip(*rays, strict=True)
     triangles = np.array(corners, np.float32).reshape(-1, 3, 3)
     assert_same_bits(triangles, make_rays(origins, np.array(directions), np.array(t_min)))

@@ -59,9 +59,6 @@ def middles(columns: int, rows: int) -> np.ndarray:
     return np.column_stack([x.ravel(), y.ravel()])
 
 
-# ------------------------------------------------------------------------------------------------------- known answers
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 3), (9, 40), (64, 2)])
 def test_a_ray_hits_where_the_mask_is_set(device: str, shape: tuple[int, int]) -> None:
     mask = np.random.default_rng(shape[0]).integers(0, 2, shape).astype(np.bool_)
@@ -97,9 +94,6 @@ def test_huge_coordinates_and_those_at_edges_of_texels(device: str, coordinate: 
     mask = (np.arange(4) == column)[None, :]
     cutouts = Cutouts(masks=[mask], mask_ids=[0, 0], uvs=np.full((2, 3, 2), coordinate))
     assert is_hit(device, cutouts, [[0.75, 0.25], [0.25, 0.75]]).all()
-
-
-# ------------------------------------------------------------------------------------------------------- the same bits
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -167,15 +161,9 @@ def test_triangles_that_move_keep_their_holes(device: Any) -> None:
         assert_same_bits(tracer.closest_hit(rays), expected, rays)
 
 
-# --------------------------------------------------------------------------------------------------------- what is kept
-
-
 def test_solid_triangles_are_compiled_without_cutouts() -> None:
     constants = find_strategy(None).constants
     assert (constants()["CUTOUTS"], constants(has_cutouts=True)["CUTOUTS"]) == ("0", "1")
-
-
-# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 def cutouts_but(**changes: Any) -> Cutouts:

@@ -118,9 +118,6 @@ def test_any_number_of_rays(kernel: str) -> None:
             assert_same_bits(tracer.closest_hit(rays[:count]), closest[:count], rays)
 
 
-# --------------------------------------------------------------------------------------------- the kernel of the README
-
-
 @pytest.fixture
 def brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelStrategy:
     monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))

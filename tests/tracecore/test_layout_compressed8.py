@@ -181,9 +181,6 @@ def test_the_mask_has_the_slots_of_inner_nodes() -> None:
     assert is_inner.sum() == len(nodes) - 1
 
 
-# ------------------------------------------------------------------------------------------------------------ the order
-
-
 def in_order(nodes: Any, found: Children, direction: Any) -> float:
     """How often, of two children of a node, the one that a ray visits before lies nearer along its direction."""
     step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)[found.node]
@@ -217,9 +214,6 @@ def test_no_assignment_of_slots_is_better() -> None:
         gain = (centre[own] - centre[own].mean(axis=0)) @ sides.T  # by child and slot; spare children gain nothing
         best = gain[np.arange(len(gain)), slots_of[:, : len(gain)]].sum(axis=1).max()
         assert gain[np.arange(len(gain)), found.position[own]].sum() == pytest.approx(best, abs=1e-6)
-
-
-# ----------------------------------------------------------------------------------------------------- limits and sizes
 
 
 @pytest.mark.parametrize("scene", ["one", "few", "soup", "point"])

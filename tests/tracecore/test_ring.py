@@ -339,9 +339,6 @@ def test_a_queue_that_nobody_waited_for_tells_when_it_is_closed() -> None:
     queue.close()
 
 
-# ------------------------------------------------------------------------------------------ the one ring of a service
-
-
 #: Makes a service; its timeout in seconds.
 MakeService = Callable[[float], resident.KernelHost]
 
@@ -447,9 +444,7 @@ def test_a_service_that_is_dropped_waits_for_its_kernel(make_host: MakeService, 
     assert not cuda.devices[0].runs.locked()
 
 
-def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(
-    make_host: MakeService,
-) -> None:
+def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(make_host):
     host, device_lock = make_host(0.5), find_device(0).device_lock
     host.ring(8, 512)
     host.serve()

@@ -25,9 +25,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 
 @pytest.mark.parametrize(("query", "options"), [(Query.CLOSEST, NO_OPTIONS), (Query.ANY, ANY_HIT)])
-def test_all_batches_in_flight_are_asked_again(
-    cuda: FakeCuda, query: Query, options: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_batches_in_flight_are_asked_again(cuda, query, options, monkeypatch):
     asked: list[tuple[int, int]] = []
     rung: list[int] = []
     submit, ring_again = benchmark.submit, benchmark.ring_again

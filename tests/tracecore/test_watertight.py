@@ -103,9 +103,7 @@ def exact(case: Lattice) -> Exact:
 
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_rays_at_edges_hit_what_exact_arithmetic_says(
-    direction: tuple[int, int, int], axis: int, tracer_of: Callable[[Floats], Tracer]
-) -> None:
+def test_rays_at_edges_hit_what_exact_arithmetic_says(direction, axis, tracer_of):
     """Far from the origin, where coordinates differ in their last bits alone."""
     case = lattice_case(direction, axis)
     right = exact(case)

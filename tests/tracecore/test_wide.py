@@ -78,9 +78,7 @@ def assert_sound(wide: WideTree, triangles: int, width: int, max_leaf: int) -> N
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 4, 8])
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9, 100, 2000])
-def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(
-    count: int, width: int, way: Callable[..., WideTree]
-) -> None:
+def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(count, width, way):
     assert_sound(way(build(soup(count)), width=width, max_leaf=4), count, width, 4)
 
 

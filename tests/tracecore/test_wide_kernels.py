@@ -67,9 +67,6 @@ def test_hits_in_a_large_soup(strategy: KernelStrategy) -> None:
         assert_same_bits(tracer.any_hit(rays), occlusion, rays)
 
 
-# --------------------------------------------------------------------------------------------------------------- leaves
-
-
 def one_leaf(triangles: Floats) -> BinaryTree:
     """A tree of nothing but a leaf with all triangles."""
     return BinaryTree(
@@ -101,8 +98,6 @@ def test_a_leaf_with_more_triangles_than_lanes(strategy: KernelStrategy) -> None
         assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
 
-
-# --------------------------------------------------------------------------------------------------------------- stacks
 
 LEVELS = 100
 
@@ -159,9 +154,6 @@ def test_a_packet_goes_first_where_its_first_ray_enters() -> None:
         assert (tracer.closest_hit(rays).view(np.uint32)[:, 3] == MISS).all()
         rays[17, 2] = levels + 50.0
         expect_overflow(tracer, rays)
-
-
-# ---------------------------------------------------------------------------------------------------- order of children
 
 
 def probe(folder: Path, layout: DeviceLayout, header: str, body: str) -> KernelStrategy:
@@ -243,8 +235,6 @@ def test_only_boxes_behind_the_nearest_hit_are_passed_over(tmp_path: Path) -> No
     farther = np.where(nearest_hit < 0, nearest_hit * (1 - 2.0**-17), nearest_hit * (1 + 2.0**-17))
     assert passed[near > farther].all()
 
-
-# ---------------------------------------------------------------------------------------------------------- compilation
 
 STATIC_SHARED_BYTES = 48 << 10
 
