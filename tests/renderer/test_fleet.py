@@ -102,10 +102,7 @@ def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.Monke
     """As `tests/kill_members.py` does it with pictures. Items come until ten members are killed."""
     kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
     monkeypatch.setitem(kill_members.SECONDS, "host", 0.05)
-    with (
-        closing(HostFleet(seats(KILLS + 1))) as fleet,
-        kill_members.killing("host", KILLS, random.Random(0)) as killed,
-    ):
+    with closing(HostFleet(seats(KILLS + 1))) as fleet, kill_members.killing("host", KILLS, random.Random(0)) as killed:
         fleet.open(Opening(Squares, Trouble()))
         items = itertools.takewhile(lambda item: item < 100 or len(killed) < KILLS, itertools.count())
         supply = SimpleNamespace(take=lambda: next(items, None), left=lambda: None)

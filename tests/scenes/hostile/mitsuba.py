@@ -150,11 +150,7 @@ CASES = [
     xml(
         "a projector of 1e30", "scale", BALL + '<emitter type="projector"><float name="scale" value="1e30"/></emitter>'
     ),
-    xml(
-        "an instance of itself",
-        "shapegroup",
-        f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}',
-    ),
+    xml("an instance of itself", "shapegroup", f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}'),
     xml("a merge of itself", "expected shapes", '<shape type="merge" id="a"><ref id="a"/></shape>'),
     xml(
         "a temperature of 1e9",
