@@ -302,18 +302,6 @@ def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(address, 
     assert [note] == [note in one.message and note for one in caplog.records] or not (note or caplog.records)
 
 
-def test_commands_refuse_a_cluster_without_certificates(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("render", "cornell"), ("photons", "cornell", "--store", "100")):
-        assert cli.main([*words, "--cluster", "tcp://192.0.2.1:8786"]) == 2
-        assert "tracecore: error: --cluster tcp://192.0.2.1:8786 has no TLS" in capsys.readouterr().err
-    for words in (("--insecure-cluster",), ("--tls-ca", "ca.pem")):
-        assert cli.main(["render", "cornell", *words]) == 2
-        assert "says how a cluster is reached, and there is none" in capsys.readouterr().err
-    for address, problem in (("tcp://127.0.0.1:9", "has none; take tls://"), ("tls://192.0.2.1:9", "no such file")):
-        assert cli.main(["photons", "cornell", "--cluster", address, "--tls-key", "none.pem"]) == 2
-        assert problem in capsys.readouterr().err
-
-
 #: Clears the screen, sets the title, goes back, is read as an order by old terminals, and turns words around.
 ORDERS = "\x1b[2J\x1b]0;title\x07\r\x08\x9b2J\u202egnp.\u2066\u200f"
 

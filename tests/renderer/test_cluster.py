@@ -270,11 +270,6 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
             ClusterFleet(address, "cpu", 1)
 
 
-def test_missing_certificates_are_told() -> None:
-    with pytest.raises(UsageError, match=r"--cluster tls://127\.0\.0\.1:9: .*TLS"):
-        ClusterFleet("tls://127.0.0.1:9", "cpu", 1)
-
-
 def test_an_encrypted_cluster(tmp_path: Path) -> None:
     """Its certificates are named by options or in Dask's configuration."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"

@@ -9,7 +9,6 @@ from small_scenes import inside_of_lamp_box
 
 import renderer
 from renderer.film.picture import Picture
-from tracecore.errors import KernelError
 from tracecore.workers.tasks import MOST_BEGUN
 
 #: More passes than the threads begin before the first is taken, so that a device that fails then leaves some over.
@@ -61,11 +60,6 @@ def test_a_device_that_is_lost(cuda: FakeCuda, whole: Picture, dispatch: str, ca
     assert failed.startswith("note: the gpu failed: CUDA error 700 while tracing; GPU 0 is lost to this process")
     assert unusable.startswith("note: the gpu cannot be used any more: cannot set up the GPU: FakeCudaError")
     assert goes_on == "note: what was under way is traced again on the cpu"
-
-
-def test_a_device_that_is_lost_and_nothing_to_fall_back_to(cuda: FakeCuda) -> None:
-    with pytest.raises(KernelError, match=r"CUDA error 700 while tracing; .*; --fallback cpu goes on with the CPU"):
-        made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), "resident", fallback=None)
 
 
 @pytest.mark.parametrize("dispatch", ["resident", "streamed"])

@@ -175,16 +175,6 @@ def test_photons_are_stored_where_a_function_turns_a_mirror_into_what_scatters(s
     assert own.mean() == pytest.approx(plain.mean(), rel=0.05)
 
 
-@pytest.mark.parametrize("driver", ["path", "photon"])
-def test_bits_are_the_same_for_any_threads_and_batches(driver, shaded_by):
-    snapshot = shaded_by(lamp_in_box(), mirror_below, f"any {driver}", "nff")
-    expected, _ = passes(snapshot, driver, threads=1, batch_rays=256)
-    assert expected.any()
-    for threads, batch_rays in ((2, 256), (2, 4096), (1, 1024)):
-        found, _ = passes(snapshot, driver, threads=threads, batch_rays=batch_rays)
-        np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.timeout(60, method="thread")
 @pytest.mark.parametrize("driver", ["path", "photon"])
 def test_an_exception_in_a_shader_ends_the_run_and_is_raised(driver, shaded_by):

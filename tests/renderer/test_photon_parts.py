@@ -1,12 +1,12 @@
 """Parts of a photon run that were traced apart make the photons of the whole run, also beyond 2^32, and no others."""
 
-import hashlib
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_parts import SCENE, error_of, render, run
+from command_line import run
+from test_parts import SCENE, digest, error_of, render
 
 import renderer
 from renderer.photons.photon_file import load_photons
@@ -34,10 +34,6 @@ def parts(scene: Path) -> list[Path]:
     for number, path in enumerate(paths, 1):
         assert photons(scene, path, "--part", f"{number}/3", "--threads", number, "--batch-rays", 1024) == 0
     return paths
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_merged_parts_are_the_file_of_the_whole_run(scene, parts, capsys):
@@ -84,21 +80,6 @@ def test_parts_of_other_runs_and_other_files_are_refused(scene, parts, tmp_path,
         assert run("merge", *parts[:2], other, "-o", path) == 2
         assert error_of(capsys).startswith(f"'{other}' is damaged, or no part of a photon run by this version")
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("--part", "1/2", "-o", "a.photons"), "say by --emit how many the whole run has"),
-        (("--part", "1/2", "--emit", "9"), "--part makes a file; name it, -o FILE.photons"),
-        (("--part", "1/8", "--emit", "7", "-o", "a.photons"), "--part 1/8 has none of 7 photons; make fewer parts"),
-        (("--part", "1/2", "--emit", "9", "-o", "a.npz"), "the name must end in .photons"),
-        (("--store", "9", "--emit", "9"), "not allowed with argument"),
-    ],
-)
-def test_parts_that_cannot_be_are_refused(words, problem, scene, capsys):
-    assert run("photons", scene, "--device", "cpu", *words) == 2
-    assert problem in capsys.readouterr().err
 
 
 def test_photons_go_on_beyond_32_bits(scene: Path, tmp_path: Path) -> None:

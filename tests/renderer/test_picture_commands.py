@@ -6,21 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from renderer import cli
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.difference import difference_picture
 from renderer.film.picture_file import read_picture, write_picture
 
 GREY = np.full((4, 6, 3), 0.5, np.float32)
-
-
-def run(*words: object) -> int:
-    return cli.main([str(word) for word in words])
 
 
 def saved(path: Path, image: np.ndarray) -> Path:

@@ -3,7 +3,6 @@
 import io
 import json
 
-import pytest
 from PIL import Image
 
 from renderer.cli import main
@@ -64,15 +63,3 @@ def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, 
     piped, told = capfdbinary.readouterr()
     assert Image.open(io.BytesIO(piped)).size == (8, 6)
     assert b"no more" in told
-
-
-def test_layers_do_not_fit_standard_output(capsys):
-    assert main(["render", "cornell", "-o", "-", "--layers"]) == 2
-    assert "name an .exr instead of '-' with -o" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--resume", "--checkpoint=5", "--part=1/2", "--frames=1:2", "--debug-path=0,0,1"])
-def test_what_keeps_files_does_not_go_with_standard_output(capsys, option):
-    assert main(["render", "cornell", "-o", "-", option]) == 2
-    name = option.partition("=")[0]
-    assert capsys.readouterr().err.endswith(f"-o - writes one picture and nothing beside it: leave out {name}\n")

@@ -11,10 +11,7 @@ import scenes
 from renderer.commands.arguments import chosen_settings
 from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
-from renderer.drivers.path import PathDriver
-from renderer.errors import UsageError
 from renderer.film import image_file
-from renderer.run.plan import Plan
 from renderer.run.resolve import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
@@ -45,13 +42,6 @@ def test_places_are_words_of_the_command_line_also_below_zero() -> None:
     found = parsed("--eye", "-1,2e0,-.5", "--look-at", "0,0,0", "--up", "0,0,1", "--fov", "30", "--up-axis", "z")
     assert (found.eye, found.look_at, found.up, found.fov) == ((-1.0, 2.0, -0.5), (0.0,) * 3, (0.0, 0.0, 1.0), 30.0)
     assert found.up_axis == "z"
-
-
-@pytest.mark.parametrize("word", ["1,2", "1,2,3,4", "1,2,x", "nan,0,0", "1e10,0,0", ""])
-def test_places_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--eye", word)
-    assert "--eye: expected three numbers such as 1.5,0,-2" in capsys.readouterr().err
 
 
 def test_the_eye_stands_and_looks_where_it_is_told(ball: Path) -> None:
@@ -114,18 +104,3 @@ def test_a_crop_has_its_place_in_an_exr(tmp_path: Path) -> None:
     with openexr.File(str(tmp_path / "a.exr"), header_only=True) as file:
         corners = [np.concatenate(file.header()[name]).tolist() for name in ("dataWindow", "displayWindow")]
     assert corners == [[5, 3, 11, 6], [0, 0, 15, 11]]
-
-
-@pytest.mark.parametrize("crop", [(10, 0, 7, 1), (0, 10, 1, 3)])
-def test_a_crop_outside_of_the_picture(crop: tuple[int, int, int, int]) -> None:
-    snapshot = scenes.load("cornell").at(0)
-    plan = Plan(scene=snapshot, settings=Settings(size=(16, 12), crop=crop), driver=PathDriver)
-    with pytest.raises(UsageError, match="is not within the picture, 16x12 pixels"):
-        plan.driver_settings(snapshot)
-
-
-@pytest.mark.parametrize("word", ["1,2,3", "1,2,0,4", "-1,0,2,2", "1,2,3,4,5", "x"])
-def test_crops_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--crop", word)
-    assert "--crop: expected X,Y,WIDTH,HEIGHT" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from light_draws import assert_mean, emitted, sampled
 
 from renderer.scene.light_records import LIGHT_RECORD, pack_light_records
 from renderer.scene.photon_scene import EMITTER, pack_emitters
@@ -17,7 +18,6 @@ from shaders.lights import (
     Light,
     Sphere,
     distant_row,
-    emit_from,
     kinds_with,
     light_pdf,
     pack_lights,
@@ -79,33 +79,6 @@ def sky_directions(environment, count):
         u = random4(np.uint64(1), 0, i, 0, 0)
         directions[i, 0], directions[i, 1], directions[i, 2] = sample_sky(environment, u[0], u[1])[0]
     return directions
-
-
-@compiled
-def sampled(lights, point, count):
-    """(count, 8): direction, distance, pdf, irradiance across the direction."""
-    rows = np.empty((count, 8))
-    for i in range(count):
-        u = random4(np.uint64(2), 0, i, 0, 0)
-        light = sample_light(lights, point, (u[0], u[1], u[2]))
-        for axis in range(3):
-            rows[i, axis] = light.direction[axis]
-            rows[i, 5 + axis] = light.irradiance[axis]
-        rows[i, 3], rows[i, 4] = light.distance, light.pdf_solid_angle
-    return rows
-
-
-@compiled
-def emitted(lights, index, count):
-    """(count, 9): origin, direction, flux."""
-    rows = np.empty((count, 9))
-    for i in range(count):
-        photon = emit_from(lights, index, random4(np.uint64(4), 0, i, 0, 1))
-        for axis in range(3):
-            rows[i, axis] = photon.origin[axis]
-            rows[i, 3 + axis] = photon.direction[axis]
-            rows[i, 6 + axis] = photon.flux[axis]
-    return rows
 
 
 def loop_of(leave):
@@ -198,15 +171,6 @@ def from_outside(lights, count):
     corner, flux, normal, edge_1, edge_2 = (tuple(emitter[name]) for name in EMITTER.names[:5])
     light = Emitter(corner, edge_1, edge_2, normal, flux, emitter["size"])
     return LEAVING[lights.rows[0, LIGHT_KIND]](light, lights.environment, count)
-
-
-def assert_mean(values, expected):
-    """The mean of (n, ...) values is as expected within 4 sigma."""
-    sigma = values.std(axis=0) / math.sqrt(len(values))
-    assert np.all(np.abs(values.mean(axis=0) - expected) <= 4.0 * sigma + 1e-7 * np.abs(expected) + 1e-9), (
-        values.mean(axis=0),
-        expected,
-    )
 
 
 def spherical(azimuth, y):
@@ -505,16 +469,6 @@ def test_spots_of_extreme_angles(inner, outer):
         rows = emitted(lights, 1, 2000)
         assert np.isfinite(rows).all()
         assert np.all(rows[:, 3:6] @ AXIS > cosines[1] - 1e-6)
-
-
-def test_a_sky_is_turned_with_its_axes():
-    sky = np.zeros((2, 4, 3), np.float32)
-    sky[0, 2] = 1.0  # up, between -z and +x of the image
-    rows = sampled(sky_lights(sky), (0.0, 0.0, 0.0), 500)
-    own = rows[:, :3] @ TURNED.T
-    assert np.all(own[:, 1] > 0.0)
-    assert np.all(own[:, 0] > 0.0)
-    assert np.all(own[:, 2] < 0.0)
 
 
 def test_a_black_sky_is_never_chosen():

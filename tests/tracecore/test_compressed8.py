@@ -17,13 +17,11 @@ from tracecore.layout.compressed8 import LAYOUT
 from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
-from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 3000
 
 
 PLAIN = find_strategy("compressed-bvh8")
-NAMES = ("compressed-bvh8", "persistent-compressed-bvh8", "replacing-compressed-bvh8")
 
 
 def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays: Floats) -> None:
@@ -31,15 +29,6 @@ def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays
     with EmulatedTracer(triangles, strategy) as tracer:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays), occlusion_of(closest), rays)
-
-
-@pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize("name", NAMES)
-def test_hits_in_a_deep_tree(name: str) -> None:
-    triangles, rays = soup(5000, 0.2), random_rays(20, RAYS, scale=0.2)
-    with EmulatedTracer(triangles, name, order="shuffled") as tracer, CpuTracer(triangles) as cpu:
-        assert_same_bits(tracer.closest_hit(rays), cpu.closest_hit(rays), rays)
-        assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
 
 
 #: Of the mask and the octant that a ray begins at.

@@ -120,17 +120,6 @@ def test_a_million_hits_in_a_real_scene(judge, kernel, scene, shared_scenes):
         assert_same_bits(tracer.any_hit(rays), occlusion, rays)
 
 
-@gpu_test
-def test_any_hit_is_a_hit_where_there_is_a_closest_one() -> None:
-    triangles, rays, _, _ = answers("soup", RAYS)
-    with open_gpu(triangles) as tracer:
-        closest, occlusion = tracer.closest_hit(rays), tracer.any_hit(rays)
-    hit = closest.view(np.uint32)[:, 3] != MISS
-    assert 0 < hit.sum() < len(rays)
-    assert (occlusion[hit].view(np.uint32) == 0).all()
-    assert_same_bits(occlusion[~hit], closest[~hit], rays[~hit])
-
-
 DISPATCHES = pytest.mark.parametrize("dispatch", ["resident", "streamed"])
 
 

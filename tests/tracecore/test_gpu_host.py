@@ -417,16 +417,6 @@ def test_what_a_closed_queue_left_behind_is_not_told_to_the_next(cuda: FakeCuda,
         assert tracer.statistics().invalid_rays == 10
 
 
-def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: FakeCuda) -> None:
-    tracer = open_gpu("resident")
-    queue = tracer.open_queue()
-    with impatient.devices[0].hanging():
-        queue.submit(CASE.rays[:10])
-        with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
-            tracer.close()
-    rested(impatient)
-
-
 def test_memory_that_is_not_set_in_time_is_an_error(impatient: FakeCuda) -> None:
     """A kernel runs that the process does not know of as one that stays."""
     device = find_device(0)

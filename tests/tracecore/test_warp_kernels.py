@@ -27,16 +27,6 @@ WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")
 ORDERS = ("ascending", "descending", "shuffled")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
-def test_ties_and_intervals_in_every_order_of_lanes(kernel: str, order: Order) -> None:
-    for case in ("duplicates", "intervals"):
-        triangles, rays, closest, occlusion = answers(case, 500)
-        with EmulatedTracer(triangles, kernel, order=order) as tracer:
-            assert_same_bits(tracer.closest_hit(rays), closest, rays)
-            assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
 def probe(folder: Path, trace: str, **fields: Any) -> KernelStrategy:
     """A strategy on a binary tree with the given body of `trace`, which may use `stacks`."""
     source = folder / "probe.cu"
