@@ -240,54 +240,11 @@ def test_packed_files(tmp_path, monkeypatch):
         load(path)
 
 
-WORDS = st.sampled_from(
-    [
-        "v",
-        "vt",
-        "vn",
-        "f",
-        "1",
-        "-1",
-        "2//1",
-        "3/1/1",
-        "0",
-        "nan",
-        "1e400",
-        "-",
-        "/",
-        "#",
-        "\\\n",
-        "usemtl",
-        "a",
-        "mtllib",
-        "m.mtl",
-        "g",
-    ]
-)
+#: Words of lines, each of which may be anywhere.
+WORDS = st.from_regex(r"v|vt|vn|f|1|-1|2//1|3/1/1|0|nan|1e400|-|/|#|\\\n|usemtl|a|mtllib|m\.mtl|g", fullmatch=True)
 OBJ_TEXTS = st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=12).map("\n".join).map(str.encode)
-MTL_WORDS = st.sampled_from(
-    [
-        "newmtl",
-        "a",
-        "Kd",
-        "Ks",
-        "Ns",
-        "d",
-        "Tf",
-        "illum",
-        "7",
-        "0.5",
-        "-1",
-        "x",
-        "map_Kd",
-        "bump",
-        "-bm",
-        "-s",
-        "-o",
-        "norm",
-        "m.mtl",
-        "#",
-    ]
+MTL_WORDS = st.from_regex(
+    r"newmtl|a|Kd|Ks|Ns|d|Tf|illum|7|0\.5|-1|x|map_Kd|bump|-bm|-s|-o|norm|m\.mtl|#", fullmatch=True
 )
 MTL_TEXTS = st.lists(st.lists(MTL_WORDS, max_size=6).map(" ".join), max_size=10).map("\n".join).map(str.encode)
 FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

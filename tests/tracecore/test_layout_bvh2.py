@@ -14,7 +14,6 @@ from tracecore.layout.bvh2 import LEAF_COUNT_BITS, NODE, SCENE, pack
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 from tracecore.precision import PAD, padded
 
-Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 #: By so much of its size and of its distance from the origin a box may be too large: a few roundings.
