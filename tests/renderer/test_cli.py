@@ -362,7 +362,7 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
 def test_interrupt_that_a_module_in_c_makes_an_error_of_import(tmp_path, flat, monkeypatch, capsys):
     """As NumPy's does where it asks for `datetime`; without a signal it is a fault like any other."""
 
-    def load(*asked: object, **options: object) -> None:
+    def load(*asked: object, **options) -> None:
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         raise ImportError("PyCapsule_Import could not import module")
@@ -609,7 +609,7 @@ def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:
             seen.append(snapshot.camera.eye)
             super().__init__(snapshot, tracer, settings)
 
-    DRIVERS["flat"] = Looking  # type: ignore[assignment]
+    DRIVERS["flat"] = Looking
     scene = proposing(tmp_path, "flat")
     for options in ((), ("--camera", "right"), ("--camera", "left")):
         assert run("render", scene, "--device", "cpu", *options, "-o", tmp_path / "a.png", "--quiet", "--force") == 0

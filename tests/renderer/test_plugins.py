@@ -258,7 +258,7 @@ def test_an_installed_package_that_fails_is_named(tmp_path, monkeypatch, capsys)
 
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "../a", "-a"])
 def test_names_are_checked(name: str) -> None:
-    class Named(DRIVERS["whitted"]):  # type: ignore[misc]
+    class Named(DRIVERS["whitted"]):  # type: ignore
         pass
 
     Named.name = name

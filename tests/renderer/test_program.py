@@ -31,7 +31,7 @@ def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(before, within, monkeypatch):
     """A traceback is what Python's own handler would leave."""
-    signal.signal(signal.SIGINT, before)  # type: ignore[arg-type]
+    signal.signal(signal.SIGINT, before)
     found = []
     monkeypatch.setattr(cli, "main", lambda started: found.append(signal.getsignal(signal.SIGINT)) or 0)
     assert __main__.main() == 0
@@ -96,7 +96,7 @@ def test_an_interrupt_amid_exec_is_handled_like_any_other(tmp_path: Path) -> Non
 
 
 def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def close(name: str, **_: object) -> None:
+    def close(name: str, **_) -> None:
         try:
             os.kill(os.getpid(), signal.SIGHUP)
         finally:

@@ -29,7 +29,7 @@ def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
     words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu"]
     tell_end, there = make_picture.tell_end, list[bytes]()
 
-    def observed(*told: object, **more: object) -> None:
+    def observed(*told: object, **more) -> None:
         there.append(capfdbinary.readouterr().out)
         tell_end(*told, **more)
 

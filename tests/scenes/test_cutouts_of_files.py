@@ -14,7 +14,7 @@ from scenes.export import export
 from scenes.model import Material
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
-ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])
+ALPHA = np.array([[0, 100, 127, 128], [200, 255, 3, 255]], np.uint8)
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
 
 TOML = """\

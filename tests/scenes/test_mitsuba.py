@@ -383,7 +383,7 @@ def test_lights(snap):
     assert [light.position for light in picture.lights] == [(1, 2, 3), (7, 8, 9)]
     assert [light.intensity for light in picture.lights] == [(4, 5, 6), (1, 1, 1)]
     assert picture.background == (0.0, 0.0, 0.0)
-    assert picture.environment.radiance.tolist() == np.float32([[[0.1, 0.2, 0.3]]]).tolist()
+    assert picture.environment.radiance.tolist() == np.array([[[0.1, 0.2, 0.3]]], np.float32).tolist()
 
 
 def test_spots_and_directional_lights(snap):

@@ -68,7 +68,7 @@ def looking_down(place: tuple[float, float], side: float) -> Camera:
     return Camera(eye=(place[0], 1.0, place[1]), forward=(0, -1, 0), up=(0, 0, -1), vertical_fov=40.0, height=side)
 
 
-def radiance_of_street(start: Snapshot, driver: str, **settings: object) -> np.ndarray:
+def radiance_of_street(start: Snapshot, driver: str, **settings) -> np.ndarray:
     """Mean radiance (3,) of two by two metres, as large as four pictures of asphalt, straight below the lamp."""
     seen = replace(start, camera=looking_down((street.LAMP[0], street.LAMP[2]), 2.0))
     made = renderer.render(seen, driver=driver, size=(32, 32), passes=16, device="cpu", quiet=True, **settings)

@@ -167,7 +167,7 @@ def test_lights_turn_with_their_group(read_text: Callable[[str], Scene]) -> None
     assert np.allclose((spot.position, spot.direction), [(2, 0, 0), (1, 0, 0)])
     assert np.allclose((turned.position, turned.direction), [(0, 1, -2), (0, 0, -1)])
     assert sun == same
-    assert np.allclose(sun.direction, (0, -1, 0))  # type: ignore[union-attr]
+    assert np.allclose(sun.direction, (0, -1, 0))
     first, second = scene.at(0.0).environment, scene.at(1.0).environment
     assert first is not None
     assert second is not None

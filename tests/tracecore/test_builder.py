@@ -24,7 +24,7 @@ def soup(count: int, scale: float = 1.0, seed: int = 1) -> Floats:
     return ((random.random((count, 1, 3)) + 0.1 * random.random((count, 3, 3))) * scale).astype(np.float32)
 
 
-def points_at(places: Floats) -> Floats:
+def points_at(places) -> Floats:
     return np.repeat(places[:, None, :], 3, axis=1).astype(np.float32)
 
 
@@ -92,7 +92,8 @@ BUILDERS: dict[str, Callable[..., BinaryTree]] = {
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_tree_is_sound(builder, name, max_leaf, triangle_block):
     triangles = TRIANGLES[name]
-    check_soundness(BUILDERS[builder](triangles, max_leaf=max_leaf, triangle_block=triangle_block), triangles, max_leaf)
+    blocks = {} if builder == "sweep" else {"triangle_block": triangle_block}
+    check_soundness(BUILDERS[builder](triangles, max_leaf=max_leaf, **blocks), triangles, max_leaf)
 
 
 #: The bits of float32: of whatever number, and often of one that few programs are tried with.

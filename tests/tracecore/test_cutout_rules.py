@@ -73,7 +73,7 @@ def test_a_mask_repeats_or_goes_on_as_at_its_rim(device: str) -> None:
     repeated, clamped = texel % 4, np.clip(texel, 0, 3)
     expected = {"repeat": mask[repeated[:, 1], repeated[:, 0]], "clamp": mask[clamped[:, 1], clamped[:, 0]]}
     for wrap in ("repeat", "clamp"):
-        cutouts = square_with(mask, 5.0, -2.0, wrap)  # type: ignore[arg-type]
+        cutouts = square_with(mask, 5.0, -2.0, wrap)
         assert np.array_equal(is_hit(device, cutouts, points), expected[wrap] != 0)
 
 
@@ -84,7 +84,7 @@ def test_a_ray_goes_on_to_what_lies_behind(device: str) -> None:
     ids = np.repeat([*range(9), -1], 2)
     cutouts = Cutouts(masks=made, mask_ids=ids, uvs=np.tile(SQUARE[:, :, :2], (10, 1, 1)))
     rays = make_rays(np.column_stack([middles(10, 1), np.ones(10)]), [0.0, 0.0, -1.0])
-    with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:  # type: ignore[arg-type]
+    with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:
         assert tracer.closest_hit(rays)[:, 0].tolist() == [10.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]
 
 

@@ -29,7 +29,7 @@ def test_describes_itself(device: str) -> None:
         assert (tracer.device, tracer.dispatch, tracer.threads) == (device, "direct", 2)
         assert tracer.bvh.bytes > 0
         kernel = tracer.name
-    with tracecore.open_tracer(CORNER, device=device, kernel=kernel) as tracer:  # type: ignore[arg-type]
+    with tracecore.open_tracer(CORNER, device=device, kernel=kernel) as tracer:
         assert tracer.threads >= 1
 
 

@@ -122,8 +122,8 @@ def change(at: float) -> Callable[[Path], None]:
     return changed
 
 
-def cut_by(size: int) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(path.read_bytes()[:-size]) and None
+def cut_by(size: int) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(path.read_bytes()[:-size])
 
 
 def empty(path: Path) -> None:

@@ -15,9 +15,7 @@ def scene(inside: str) -> str:
 
 def xml(name: str, expected: str, inside: str, **others: str) -> Case:
     """Returns a case of what is within <scene>, and of files beside it."""
-    texts: dict[str, str | bytes] = {"a.xml": scene(inside)} | {
-        f"{stem}.xml": scene(text) for stem, text in others.items()
-    }
+    texts = {"a.xml": scene(inside)} | {f"{stem}.xml": scene(text) for stem, text in others.items()}
     return files(name, expected, "a.xml", texts)
 
 

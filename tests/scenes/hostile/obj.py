@@ -13,7 +13,7 @@ FACE = TRIANGLE + "f 1 2 3\n"
 
 def obj(name: str, expected: str, text: str | bytes, **others: str) -> Case:
     """Returns a case of an OBJ file, and of MTL files beside it."""
-    texts: dict[str, str | bytes] = {"a.obj": text} | {f"{stem}.mtl": other for stem, other in others.items()}
+    texts = {"a.obj": text} | {f"{stem}.mtl": other for stem, other in others.items()}
     return files(name, expected, "a.obj", texts)
 
 
