@@ -187,7 +187,7 @@ def test_code_planted_in_a_folder_of_a_group_is_not_run(is_swapped_late: bool, t
 
     command = [sys.executable, "-c", WAITING_RUN]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         group.chmod(0o2775)

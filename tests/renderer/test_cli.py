@@ -116,7 +116,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     assert f"surface interactions (default: {settings.max_bounces})" in text
 
 
-@pytest.mark.parametrize("command", ["", *cli.COMMANDS])
+@pytest.mark.parametrize("command", ["", *cli.COMMANDS])  # type: ignore[attr-defined]
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*command.split(), "--help") == 0
     text = capsys.readouterr().out
@@ -124,7 +124,7 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     if command in ("", "render", "photons", "scene"):
         assert f"\n  tracecore {command or 'render'}" in text
     if command == "":
-        assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)
+        assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("command", ["render", "view", "photons", "bench"])
@@ -485,7 +485,7 @@ def test_photons_traced_again(tmp_path: Path) -> None:
 
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A Ctrl-C once so many rounds are finished."""
-    trace, left = local_tracing.trace_photons, [rounds]
+    trace, left = local_tracing.trace_photons, [rounds]  # type: ignore[attr-defined]
 
     def trace_photons(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -544,7 +544,7 @@ def test_only_the_command_that_is_asked_for_has_arguments() -> None:
         (known,) = (one for one in cli.make_parser(words)._actions if isinstance(one, argparse._SubParsersAction))
         return {name for name, parser in known.choices.items() if parser.get_default("run") is not None}
 
-    assert with_arguments(None) == set(cli.COMMANDS)
+    assert with_arguments(None) == set(cli.COMMANDS)  # type: ignore[attr-defined]
     assert with_arguments(["--", "bench film", "cornell"]) == {"bench film"}
 
 

@@ -232,7 +232,7 @@ def test_a_scheduler_that_is_lost_is_told_whatever_fails(two: ClusterFleet, monk
 def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives what it was making to the other one."""
     chosen = {"driver": "sppm", "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}
-    one = renderer.render("cornell", **chosen, threads=2)
+    one = renderer.render("cornell", **chosen, threads=2)  # type: ignore[arg-type]
     killed = []
     started: list[subprocess.Popen[bytes]] = []
     start = cluster._started_worker
@@ -249,7 +249,7 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(monkeypatch: pytest.Monkey
     monkeypatch.setattr("renderer.run.members.open_fleet.HAS_SOCKETS", False)  # so that it is one of Dask's
     monkeypatch.setattr(cluster, "_started_worker", started_worker)
     monkeypatch.setattr("renderer.film.film.Film.add", add)
-    many = renderer.render("cornell", **chosen, cluster="local:2", threads=1)
+    many = renderer.render("cornell", **chosen, cluster="local:2", threads=1)  # type: ignore[arg-type]
     assert killed == [True]
     assert many.image.tobytes() == one.image.tobytes()
 
@@ -288,7 +288,7 @@ def test_an_encrypted_cluster(tmp_path: Path) -> None:
     where = {"protocol": "tls://", "host": "127.0.0.1", "dashboard_address": None}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in files.items():  # for the worker, a process of its own
-            words = name.upper().replace("-", "_").replace(".", "__")
+            words = name.upper().replace("-", "_").replace(".", "__")  # type: ignore[assignment]
             patch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{words}", value)
         with dask.config.set(settings):
             scheduler = LocalCluster(n_workers=0, security=Security(), **where)

@@ -20,7 +20,7 @@ SMALL = {"size": (8, 6), "passes": PASSES, "threads": THREADS, "driver": "path",
 @pytest.fixture(scope="module", autouse=True)
 def whole() -> Picture:
     """The picture of a device that never fails; its loops are compiled by then, so that no kernel waits for them."""
-    return renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
+    return renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def made(
     chosen = SMALL | {"device": "gpu", "dispatch": dispatch, "kernel": "if-if", "fallback": fallback, "verify": verify}
     *_, last = (
         (happens() if picture.passes == after else None, picture)
-        for picture in renderer.render_passes(inside_of_lamp_box(), **chosen)
+        for picture in renderer.render_passes(inside_of_lamp_box(), **chosen)  # type: ignore[arg-type]
     )
     return last[1]
 

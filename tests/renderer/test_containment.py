@@ -89,7 +89,7 @@ def _heard(caplog: pytest.LogCaptureFixture) -> None:
 
 def made(device: str, driver: str = "path", **more: Any) -> Picture:
     chosen = {"size": (16, 12), "passes": 4, "threads": 2, "seed": 3, "quiet": True}
-    return renderer.render(inside_of_lamp_box(), driver=driver, device=device, **(chosen | more))
+    return renderer.render(inside_of_lamp_box(), driver=driver, device=device, **(chosen | more))  # type: ignore[arg-type]
 
 
 def assert_same(one: Picture, other: Picture) -> None:
@@ -243,7 +243,7 @@ class Moving(Plan):
 def test_other_times_of_the_scene_are_traced_on_what_is_left(device, caplog):
     def passes(**choice: Any) -> tuple[Any, PassSource]:
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
-        plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
+        plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)  # type: ignore[arg-type]
         with (
             context_of(moving(0.0), plan.choice, load_seconds=0.0) as context,
             closing(PassSource(context, plan, plan.driver_settings(context.snapshot), is_contained=True)) as making,

@@ -74,7 +74,7 @@ def test_messages_come_as_they_were_sent() -> None:
     came = receive(other)
     sender.join()
     assert came["none"] is None
-    assert all(np.array_equal(came[name], message[name]) for name in ("small", "large"))
+    assert all(np.array_equal(came[name], message[name]) for name in ("small", "large"))  # type: ignore[arg-type]
     one.close()
     with pytest.raises(EOFError):
         receive(other)
@@ -124,7 +124,7 @@ def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet, kind, wor
 
     def asking(member: Member, *words: object) -> None:
         asked.append(words[-1])
-        ask(member, *words)
+        ask(member, *words)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Member, "ask", asking)
     fleet.open(Opening(Squares, Trouble(item=7, members=(0, 1), kind=kind)))

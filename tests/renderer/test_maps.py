@@ -166,7 +166,7 @@ def test_a_constant_tilt_is_a_plane_with_that_normal(side, uvs):
     to_uv = np.column_stack([b - a, c - a]) @ np.linalg.inv([[WIDE, WIDE], [0.0, HIGH]])
     right, down = np.linalg.inv(to_uv).T
     normal = TILT[0] * right / np.linalg.norm(right) - TILT[1] * down / np.linalg.norm(down)
-    expected = np.broadcast_to(np.float32([*normal, TILT[2]]), (2, 3, 3))
+    expected = np.broadcast_to(np.array([*normal, TILT[2]], np.float32), (2, 3, 3))
     plane = hit_at(replace(mapped, materials=(Material(),), normals=expected), wo)
     found = hit_at(mapped, wo)
     assert found.shading == pytest.approx(plane.shading, abs=1e-6)
@@ -223,7 +223,7 @@ def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
         wo = unit(*random.normal(size=2), abs(random.normal()) + 1e-3)
         normal = hit_at(snapshot, wo).shading
         axes = np.array([*frame(tuple(normal)), normal])
-        seen = Seen(float32(tuple(axes @ wo)), True, float32(WHITE), np.float32(1.0), 0)
+        seen = Seen(float32(tuple(axes @ wo)), True, float32(WHITE), np.float32(1.0), 0)  # type: ignore[arg-type]
         drawn = bsdf.sample(parameters, seen, float32(tuple(random.random(3))))
         direction = axes.T @ drawn.wi
         if drawn.lobe == LOBE_NONE:

@@ -104,11 +104,11 @@ def test_members_share_what_passes_under_way_may_take(cornell):
     of_pass = image_bytes(settings)
     assert alone == of_pass * passes_under_way(PathDriver, 64, of_pass) > of_pass
     assert three == 2 * (of_pass * 3 // 2) * max(1, passes_under_way(PathDriver, 64, of_pass, 3))
-    assert passes_under_way(PathDriver, 64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)
+    assert passes_under_way(PathDriver, 64, of_pass, 3) == int(0.4 * usable_bytes() / 3 / of_pass)  # type: ignore[operator]
 
 
 def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
-    order = MemberOrder(scene=cornell, settings=Settings(driver="path", memory="3GB"), tree=None)
+    order = MemberOrder(scene=cornell, settings=Settings(driver="path", memory="3GB"), tree=None)  # type: ignore[arg-type]
     order.plan(Seat(0, "cpu", 1, neighbours=2))
     assert usable_bytes() == 1_000_000_000
     order.plan(Seat(0, "cpu", 1, neighbours=5))
@@ -116,7 +116,7 @@ def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
     limit_memory(None)
     there = usable_bytes()
     share_memory(None, 4)
-    assert usable_bytes() == pytest.approx(there / 4, rel=0.2)
+    assert usable_bytes() == pytest.approx(there / 4, rel=0.2)  # type: ignore[operator]
 
 
 def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):
@@ -151,7 +151,7 @@ def test_memory_bounds_the_passes_under_way(cornell):
     settings = RenderSettings(width=400, height=300, threads=8)
     assert passes_under_way(PathDriver, 8, image_bytes(settings)) == 8
     limit_memory(own_bytes() + 1_000_000_000)
-    assert passes_under_way(PathDriver, 99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
+    assert passes_under_way(PathDriver, 99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99  # type: ignore[operator]
     limit_memory(1)
     assert passes_under_way(PathDriver, 8, 1 << 40) == 0  # the one that begins all the same
     assert memory.picture_bytes(cornell, StochasticDriver, settings).parts["passes under way"] > 0

@@ -216,7 +216,7 @@ def test_a_chunk_finds_what_its_vertices_find(photons, count):
     alone = {}
     for i in np.flatnonzero(search["radius"][0, :count] > 0.0).tolist():
         disc = [tuple(column[:, i].tolist()) for column in (points, normals, bent)]
-        found = found_alone(photon_map, *disc, float(search["radius"][0, i]), int(search["between"][0, i]))
+        found = found_alone(photon_map, *disc, float(search["radius"][0, i]), int(search["between"][0, i]))  # type: ignore[call-arg]
         if found.photons > 0:
             alone[i] = (found.flux, found.photons)
     assert together == alone

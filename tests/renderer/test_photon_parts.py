@@ -129,9 +129,9 @@ def test_eye_paths_by_parts_look_up_photons_by_parts(scene: Path, of_picture: Pa
 def test_layers_are_those_of_the_whole_picture_too(scene: Path, of_picture: Path) -> None:
     """Photons that layers tell apart are traced, as the file does not tell of them."""
     eye = (0.0, 1.0, 5.0)
-    chosen = {"driver": "photons-only", "photons": EMITTED, "size": (12, 9), "eye": eye, "passes": 1, "layers": True}
+    chosen = renderer.Settings(driver="photons-only", photons=EMITTED, size=(12, 9), eye=eye, passes=1, layers=True)
     loaded, traced = (
-        renderer.render(scene, **chosen, device="cpu", quiet=True, load_photons=path) for path in (of_picture, None)
+        renderer.render(scene, chosen, device="cpu", quiet=True, load_photons=path) for path in (of_picture, None)
     )
     assert loaded.image.tobytes() == traced.image.tobytes()
     assert {name: layer.tobytes() for name, layer in loaded.layers.items()} == {

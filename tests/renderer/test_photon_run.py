@@ -118,7 +118,7 @@ def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds)
             raise KeyboardInterrupt
         return noted(*arguments)
 
-    noted = local_tracing.trace_photons
+    noted = local_tracing.trace_photons  # type: ignore[attr-defined]
     monkeypatch.setattr(local_tracing, "trace_photons", interrupted)
     run = run_until(30_000, repeat=9)
     assert not run.finished
@@ -187,7 +187,7 @@ class Waves:
         self._tracer, self._scene, self._task = tracer, scene, task
 
     def trace(self, photons):
-        if photons.stop > self.fails_at:
+        if photons.stop > self.fails_at:  # type: ignore[attr-defined]
             raise KernelError("the GPU has fallen off the bus")
         pool = WorkerPool(self._tracer, threads=1)
         traced = trace_photons(self._scene, self._task, pool, photons)

@@ -67,7 +67,7 @@ def test_pictures_that_are_more_than_a_plain_texture_are_mapped():
         (Material(kind="mirror", specular=(0.9, 0.9, 0.9), specular_map=0), {}, MAPPED),
         (glow, {}, 0),
     ]:
-        texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)
+        texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)  # type: ignore[arg-type]
         (flags,) = kinds_of([material], [texture])
         assert flags & (MAPPED | TEXTURED) == expected, (material, look)
 

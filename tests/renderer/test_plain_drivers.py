@@ -32,7 +32,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rendered(**chosen: Any) -> renderer.Picture:
-    return renderer.render("cornell", **({"driver": "ramp", "size": SIZE, "passes": 3, "quiet": True} | chosen))
+    return renderer.render("cornell", **({"driver": "ramp", "size": SIZE, "passes": 3, "quiet": True} | chosen))  # type: ignore[arg-type]
 
 
 def ramp(factor: float) -> Any:

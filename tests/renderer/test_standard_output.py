@@ -31,7 +31,7 @@ def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
 
     def observed(*told: object, **more) -> None:
         there.append(capfdbinary.readouterr().out)
-        tell_end(*told, **more)
+        tell_end(*told, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(make_picture, "tell_end", observed)
     assert main([*words, "--progress=json", "-o", "-"]) == 0
@@ -54,7 +54,7 @@ def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, 
     passes = PathDriver.passes
 
     def failing(self: PathDriver, *given: object) -> object:
-        yield next(passes(self, *given))
+        yield next(passes(self, *given))  # type: ignore[arg-type]
         raise RenderError("no more")
 
     monkeypatch.setattr(PathDriver, "passes", failing)

@@ -157,7 +157,7 @@ def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypat
         found.hits.view(np.uint32)[5, 3] ^= 1
         return found
 
-    ring_rate = tuning.ring_rate
+    ring_rate = tuning.ring_rate  # type: ignore[attr-defined]
     monkeypatch.setattr(tuning, "ring_rate", rung)
     snapshot = inside_of_lamp_box()
     plan = tuning.TuningPlan(
@@ -214,7 +214,7 @@ def written(content: Any) -> None:
 def changed(**values: Any) -> dict[str, Any]:
     """The content of a file with other values in its one row."""
     row = {"way": "ring", "rays": "incoherent", "rates": {"bvh4": 1.0}, "source": "a test"} | values
-    return {"gpus": {FAKE.key: {"version": tuned_kernels.__version__, "facts": [row]}}}
+    return {"gpus": {FAKE.key: {"version": tuned_kernels.__version__, "facts": [row]}}}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_a_picture_is_traced_by_the_kernel_for_its_driver(cuda: FakeCuda, driver
     """The bits are the same, and no other kernel is compiled."""
     remember(FAKE, [facts(RayClass.COHERENT, if_if=2.0), facts(RayClass.INCOHERENT, replacing_compressed_bvh8=2.0)])
     small = {"driver": driver, "size": (8, 6), "passes": 1, "threads": 1, "quiet": True}
-    on_cpu = renderer.render(inside_of_lamp_box(), device="cpu", **small)
-    picture = renderer.render(inside_of_lamp_box(), device="gpu", **small)
+    on_cpu = renderer.render(inside_of_lamp_box(), device="cpu", **small)  # type: ignore[arg-type]
+    picture = renderer.render(inside_of_lamp_box(), device="gpu", **small)  # type: ignore[arg-type]
     expected = {"whitted": ("if-if", "coherent"), "path": ("replacing-compressed-bvh8", "incoherent")}[driver]
     figures = picture.statistics
     assert (figures["kernel"], figures["kernel_choice"]) == (

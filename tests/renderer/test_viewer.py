@@ -231,7 +231,7 @@ def fresh() -> LivePicture:
 
 def test_a_scene_is_shown_with_the_bits_of_a_render(fresh: LivePicture, monkeypatch: pytest.MonkeyPatch) -> None:
     opens: list[int] = []
-    opened = scene_show.opened
+    opened = scene_show.opened  # type: ignore[attr-defined]
     monkeypatch.setattr(scene_show, "opened", lambda plan: (opens.append(1), opened(plan))[1])
     moved = changed(SMALL, {"eye": "0.5,1,2", "crop": "3,2,8,6"})
     seen = shows(fresh, 2, PictureRequest(settings=moved))
@@ -327,7 +327,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def painted(browser: Browser) -> np.ndarray:
     script = "Array.from(paint.getImageData(0, 0, canvas.width, canvas.height).data)"
     size = browser.value("[canvas.height, canvas.width]")
-    return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]
+    return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]  # type: ignore[misc]
 
 
 def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: LivePicture) -> None:
@@ -347,7 +347,7 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
     request = last_request(live)
     assert not request.is_draft
     assert request.settings.up == (0.0, 1.0, 0.0)
-    np.testing.assert_allclose(request.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)
+    np.testing.assert_allclose(request.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)  # type: ignore[arg-type]
     assert request.settings.eye is not None
     assert np.linalg.norm(request.settings.eye) == pytest.approx(5.0, rel=1e-4)
     assert request.settings.eye[0] < -0.1, "what is dragged to the right is seen from the left"
@@ -441,7 +441,7 @@ def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
             SceneShow("cornell", fresh).run(PictureRequest(settings=SMALL))
     finally:
         server.close()
-    assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)
+    assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)  # type: ignore[arg-type]
     assert str(seen[1]).endswith("--device cpu --threads 1 --passes 3")
 
 

@@ -24,13 +24,16 @@ ZIGZAG = [[x // 2, x % 2, 0] for x in range(6)]
 
 
 @pytest.mark.parametrize("suffix", [".gltf", ".glb"])
-def test_strips_keep_their_winding(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("mode", "indices", "count"),
+    [(5, None, 4), (5, [0, 1, 2, 3, 65535, 2, 3, 4, 5], 4), (6, [0, 1, 3, 5], 2), (6, [0, 1, 3, 65535, 0, 3, 5], 2)],
+    ids=["strip", "strips", "fan", "fans"],
+)
+def test_strips_and_fans_keep_their_winding(tmp_path, suffix, mode, indices, count):
     file = GltfBuilder()
-    file.mesh(file.primitive({"POSITION": np.array(ZIGZAG) * [1, -1, 1]}, mode=5))
-    positions = snapshot_of(file, tmp_path, suffix).positions
-    assert len(positions) == 4
-    normals = double_area_normals(positions.astype(float))
-    assert np.allclose(normals, [[0, 0, 1]] * 4)
+    file.mesh(file.primitive({"POSITION": np.array(ZIGZAG) * [1, -1, 1]}, indices, mode=mode))
+    normals = double_area_normals(snapshot_of(file, tmp_path, suffix).positions.astype(float))
+    assert np.allclose(normals, [[0, 0, 1]] * count)
 
 
 def test_lines_and_points_are_left_out(tmp_path):

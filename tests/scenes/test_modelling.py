@@ -43,21 +43,21 @@ def test_shading_normals_are_near_the_geometric_ones(name):
 
 
 def test_a_lathe_has_the_normals_of_the_ball():
-    assert np.allclose(corners(BALL), 2.0 * BALL.normals[BALL.normal_triangles])
+    assert np.allclose(corners(BALL), 2.0 * BALL.normals[BALL.normal_triangles])  # type: ignore[index]
 
 
 def test_sharp_corners_of_a_profile_stay_edges():
     can = lathe([[0, 0], [1, 0], [1, 2], [0, 2]], 24, 0)
-    assert set(np.round(np.abs(can.normals[:, 1]), 9)) == {0.0, 1.0}
+    assert set(np.round(np.abs(can.normals[:, 1]), 9)) == {0.0, 1.0}  # type: ignore[index]
     round_can = lathe([[0, 0], [1, 0], [1, 2], [0, 2]], 24, 0, crease=100.0)
-    assert np.isclose(np.abs(round_can.normals[:, 1]), np.sqrt(0.5)).any()
+    assert np.isclose(np.abs(round_can.normals[:, 1]), np.sqrt(0.5)).any()  # type: ignore[index]
 
 
 def test_a_bevel_keeps_the_size_and_has_the_normals_of_the_faces():
     mesh = box((-1, -1, -1), (1, 1, 1), 0, 0.1)
     assert len(mesh.triangles) == 44
     assert np.array_equal(np.ptp(mesh.vertices, axis=0), [2.0, 2.0, 2.0])
-    assert np.allclose(np.sum(corners(mesh) * mesh.normals[mesh.normal_triangles], axis=-1), 1.0)
+    assert np.allclose(np.sum(corners(mesh) * mesh.normals[mesh.normal_triangles], axis=-1), 1.0)  # type: ignore[index]
 
 
 def test_curves_go_through_their_points_and_stop_at_corners():

@@ -369,7 +369,7 @@ def test_illuminance_is_what_a_patch_gets_that_faces_up(scene):
 def test_a_square_keeps_what_it_shines_in_all():
     square = np.zeros((32, 32, 3), np.float32)
     square[20:24, 4:8] = 7.0
-    unfolded = lights.unfolded(None, square).astype(np.float64)
+    unfolded = lights.unfolded(None, square).astype(np.float64)  # type: ignore[arg-type]
     polar = math.pi * (np.arange(32) + 0.5) / 32
     weights = np.sin(polar) * math.pi / 32 * 2.0 * math.pi / 64
     assert (weights @ unfolded.sum(axis=1))[0] == pytest.approx(4.0 * math.pi * 7.0 * 16 / 1024, rel=0.03)

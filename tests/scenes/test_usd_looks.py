@@ -445,7 +445,7 @@ def test_sizes_in_other_units_shine_alike(tmp_path):
     text = prim("SphereLight", "l", "bool treatAsPoint = 1", "float inputs:radius = 50") + prim("Cube", "c")
     (tmp_path / "a.usda").write_text("#usda 1.0\n(\n    metersPerUnit = 0.01\n)\n" + text)
     (light,) = load(tmp_path / "a.usda").at(0.0).lights
-    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)
+    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

@@ -36,7 +36,7 @@ def slanted(cosine):
 
 def seen_from(wo, follow=1.0, carried=WHITE, is_outside=True, tables=0):
     """How a surface is looked at."""
-    return Seen(float32(wo), is_outside, float32(carried), np.float32(follow), tables)
+    return Seen(float32(wo), is_outside, float32(carried), np.float32(follow), tables)  # type: ignore[arg-type]
 
 
 @cache

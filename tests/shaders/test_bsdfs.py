@@ -97,7 +97,7 @@ def test_light_goes_to_and_fro_under_a_smooth_coat(ior, diffuse):
     inside = rng.random(photons) > reflected_at(np.array(cosine), ior)
     out, below = np.count_nonzero(~inside), np.count_nonzero(inside)
     while below:
-        below = rng.binomial(below, diffuse)
+        below = rng.binomial(below, diffuse)  # type: ignore[assignment]
         leaving = rng.random(below) > reflected_at(np.sqrt(rng.random(below)), 1.0 / ior)
         out, below = out + np.count_nonzero(leaving), np.count_nonzero(~leaving)
     parameters = packed(PLASTIC, diffuse=(diffuse,) * 3, ior=ior)
@@ -139,7 +139,8 @@ def test_an_index_of_1_is_no_border(roughness, cosine):
 def test_smooth_facets_mirror_to_the_bit(bsdf, own):
     seen = seen_at(0.37, follow=0.0)
     wi, lobe, _ = drawn(bsdf, packed(bsdf, own), seen, numbers(256))
-    np.testing.assert_array_equal(wi, np.broadcast_to(np.float32(seen.wo) * np.float32((-1, -1, 1)), wi.shape))
+    x, y, z = seen.wo
+    np.testing.assert_array_equal(wi, np.broadcast_to((-x, -y, z), wi.shape))
     assert np.all(lobe == LOBE_SHARP)
 
 
@@ -162,7 +163,7 @@ def test_what_is_diffuse_below_a_coat_has_its_colour():
         evaluated(bsdf, packed(bsdf, diffuse=color, roughness=0.6), seen, wi)[0]
         for bsdf, color in ((PRINCIPLED, WHITE), (PRINCIPLED, AMBER), (PLASTIC, AMBER))
     )
-    np.testing.assert_allclose(amber, white * np.float32(AMBER), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(amber, white * np.float32(AMBER), rtol=1e-5, atol=1e-7)  # type: ignore[arg-type]
     assert np.all(plastic[wi[:, 2] > 0.1] < 0.99 * amber[wi[:, 2] > 0.1])
 
 

@@ -54,7 +54,7 @@ def over_triangle(corners, places):
     """How many of (n, 3) places are in each cell of a triangle, and how many are expected."""
     edges = np.array([corners[1] - corners[0], corners[2] - corners[0]])
     weights = np.linalg.lstsq(edges.T, (places - corners[0]).T, rcond=None)[0]
-    counts = np.histogram2d(*weights, bins=CELLS, range=((0.0, 1.0), (0.0, 1.0)))[0]
+    counts = np.histogram2d(*weights, bins=CELLS, range=((0.0, 1.0), (0.0, 1.0)))[0]  # type: ignore[call-overload]
     below = np.add.outer(np.arange(CELLS), np.arange(CELLS))
     expected = np.where(below < CELLS - 1, 2.0, np.where(below == CELLS - 1, 1.0, 0.0)) / CELLS**2
     return counts, expected * len(places)
@@ -211,7 +211,7 @@ def test_the_back_of_a_triangle_sends_nothing():
 def test_a_light_at_the_point_itself_sends_nothing():
     on_point = sample_light(pack_lights([point_row(UP, (1.0, 1.0, 1.0))]), UP, (0.5, 0.5, 0.5))
     corner = tuple(map(float, CORNERS[0]))
-    on_triangle = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), corner, (0.5, 0.0, 0.5))
+    on_triangle = sample_light(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), corner, (0.5, 0.0, 0.5))  # type: ignore[arg-type]
     for light in (on_point, on_triangle):
         assert light.irradiance == BLACK
         assert (light.distance, light.pdf_solid_angle) == (0.0, 0.0)
@@ -233,7 +233,7 @@ def test_light_of_a_ball_at_a_point(height):
     cosines = np.sqrt(1.0 - sine_square) if height > 0.0 else None
     depth = sine_square / (1.0 + np.sqrt(1.0 - sine_square))
     np.testing.assert_allclose(rows[:, 4], share / (2.0 * math.pi * depth), rtol=1e-6)
-    assert rows[:, 8].min() >= (cosines - 1e-9 if height > 0.0 else 0.0)
+    assert rows[:, 8].min() >= (cosines - 1e-9 if height > 0.0 else 0.0)  # type: ignore[operator]
     if height > 0.0:
         irradiance = rows[:, 5:8] * share * rows[:, 8:]
         assert_mean(irradiance, math.pi * sine_square * np.array((1.0, 0.5, 2.0)))

@@ -49,7 +49,7 @@ def test_nothing_is_reflected_where_the_index_does_not_change():
     """Not even where Fresnel's equations are rounded to a little more than 0, and the number is 0."""
     for cosine in np.linspace(0.01, 0.99, 99):
         wo = float32(slanted(cosine))
-        assert dielectric.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
+        assert dielectric.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("cosine", "is_outside"), [(0.9, True), (0.3, True), (0.9, False), (0.5, False)])
@@ -226,7 +226,7 @@ def merl_file(tmp_path_factory):
 
 def test_what_was_measured_is_read_and_looked_up(merl_file):
     packed, table = (f(tinted(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
-    assert table.shape == (measured.TABLE_NUMBERS,)
+    assert table.shape == (measured.TABLE_NUMBERS,)  # type: ignore[union-attr]
     tables = joined(table)
     random = np.random.default_rng(7)
     for _ in range(300):

@@ -131,7 +131,7 @@ def in_vector_loops(lights, index, points):
 def light_in_loops(lights, index):
     """A light as loops over shadow rays read it."""
     record = pack_light_records(lights).records[index]
-    return Light(*(tuple(record[name]) for name in LIGHT_RECORD.names[:5]), record["density"])
+    return Light(*(tuple(record[name]) for name in LIGHT_RECORD.names[:5]), record["density"])  # type: ignore[arg-type, call-arg, index]
 
 
 def meeting_of(meet):
@@ -168,7 +168,7 @@ LEAVING = {kind.number: loop_of(kind.leave) for kind in kinds_with("leave")}
 def from_outside(lights, count):
     """(count, 9): origin, direction and flux of photons of the only light."""
     (emitter,) = pack_emitters(lights.rows, lights.probability, np.zeros(1, np.bool_))
-    corner, flux, normal, edge_1, edge_2 = (tuple(emitter[name]) for name in EMITTER.names[:5])
+    corner, flux, normal, edge_1, edge_2 = (tuple(emitter[name]) for name in EMITTER.names[:5])  # type: ignore[index]
     light = Emitter(corner, edge_1, edge_2, normal, flux, emitter["size"])
     return LEAVING[lights.rows[0, LIGHT_KIND]](light, lights.environment, count)
 
@@ -239,7 +239,7 @@ def test_light_of_a_spot_in_loops_is_that_of_its_samples(inner, outer):
     beside = math.tan(math.radians(min(outer, 60.0))) * generator.standard_normal((500, 3))
     points = np.float32((1.0, 2.0, 3.0) + (np.array(AXIS) + beside) * generator.uniform(1.0, 5.0, (500, 1)))
     rows = in_vector_loops(lights, 0, points)
-    samples = [sample_light(lights, tuple(map(float, point)), (0.0, 0.5, 0.5)) for point in points]
+    samples = [sample_light(lights, tuple(map(float, point)), (0.0, 0.5, 0.5)) for point in points]  # type: ignore[arg-type, attr-defined]
     expected = np.array([(*s.direction, s.distance, s.pdf_solid_angle, *s.irradiance) for s in samples])
     np.testing.assert_allclose(rows[:, :5], expected[:, :5], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(rows[:, 5:], expected[:, 5:], rtol=1e-5, atol=1e-5 * expected[:, 5:].max())
@@ -394,7 +394,7 @@ def test_rays_meet_the_texel_of_a_sky_that_they_point_to(kind):
         (x, y, z) for x in (-1.0, -0.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0) for z in (-1.0, 0.0, 1.0) if x or y or z
     ]
     own = np.concatenate([np.random.default_rng(2).standard_normal((2000, 3)), ends])
-    own = np.float32(own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float64)
+    own = np.float32(own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float64)  # type: ignore[assignment]
     texels = [texel_of(lights.environment, tuple(direction)) for direction in own]
     radiance = np.array([texel_radiance(lights.environment, texel) for texel in texels])
     pdfs = lights.probability[1] * np.array([texel_pdf(lights.environment, texel) for texel in texels])

@@ -35,7 +35,7 @@ TRIANGLES = {
     "five": soup(5),
     "soup": soup(3000),
     "same": np.ones((1000, 3, 3), np.float32),
-    "flat": soup(1000) * np.float32([1, 1, 0]),
+    "flat": soup(1000) * np.array([1, 1, 0], np.float32),
     "line of points": points_at(np.linspace(0, 1, 500)[:, None] * np.ones(3)),
     "large": soup(1000, 1e6),
     "small": soup(1000, 1e-6),
@@ -98,7 +98,7 @@ def test_tree_is_sound(builder, name, max_leaf, triangle_block):
 
 #: The bits of float32: of whatever number, and often of one that few programs are tried with.
 BITS = st.integers(0, (1 << 32) - 1) | st.sampled_from(
-    np.float32([np.nan, np.inf, -np.inf, 1e38, -3.4e38, 1e-45, -1e-40, 0.0, -0.0, 1.0]).view(np.uint32).tolist()
+    np.array([np.nan, np.inf, -np.inf, 1e38, -3.4e38, 1e-45, -1e-40, 0, -0.0, 1], np.float32).view(np.uint32).tolist()
 )
 
 
@@ -210,8 +210,8 @@ def test_what_fails_in_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_cost_of_a_known_tree() -> None:
     """Two unit boxes at the ends of a 3 x 1 x 1 box: one visit, and one test with probability 6/14 in each leaf."""
-    box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
-    tree = build(np.concatenate([box, box + np.float32([2, 0, 0])]), max_leaf=1)
+    box = np.array([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]], np.float32)
+    tree = build(np.concatenate([box, box + np.array([2, 0, 0], np.float32)]), max_leaf=1)
     assert tree.sah_cost == pytest.approx(1 + 2 * 6 / 14)
 
 

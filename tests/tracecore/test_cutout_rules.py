@@ -27,7 +27,7 @@ from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 1500
 
-SQUARE = np.float32([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]])
+SQUARE = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]], np.float32)
 
 
 @pytest.fixture(params=["brute", "cpu", "emulator"])
@@ -79,7 +79,7 @@ def test_a_mask_repeats_or_goes_on_as_at_its_rim(device: str) -> None:
 
 def test_a_ray_goes_on_to_what_lies_behind(device: str) -> None:
     """Ten squares, each with one more hole than the one above; only the last one is solid."""
-    triangles = np.concatenate([SQUARE - np.float32([0, 0, i]) for i in range(10)])
+    triangles = np.concatenate([SQUARE - np.array([0, 0, i], np.float32) for i in range(10)])
     made = [np.arange(10)[None, :] >= 10 - i for i in range(10)]
     ids = np.repeat([*range(9), -1], 2)
     cutouts = Cutouts(masks=made, mask_ids=ids, uvs=np.tile(SQUARE[:, :, :2], (10, 1, 1)))

@@ -26,7 +26,7 @@ class Leaf(NamedTuple):
     lower: Doubles
     upper: Doubles
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def leaves(nodes: Any, node: int = 0) -> list[Leaf]:
@@ -86,7 +86,7 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     ],
 )
 def test_half_of_a_box_is_rounded_up(lower: float, upper: float) -> None:
-    corners = np.float32([lower, (lower + upper) / 2, upper])
+    corners = np.array([lower, (lower + upper) / 2, upper], np.float32)
     triangles = np.stack([corners, corners[::-1], corners], axis=-1)[None]
     (leaf, _) = leaves(pack(build(triangles), triangles).arrays["nodes"])
     corner = np.full(3, lower, np.float32), np.full(3, upper, np.float32)

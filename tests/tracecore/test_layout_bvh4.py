@@ -30,7 +30,7 @@ class Child(NamedTuple):
     upper: Doubles
     link: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def children(packed: PackedTree, node: int) -> list[Child]:

@@ -208,7 +208,7 @@ def test_no_assignment_of_slots_is_better() -> None:
     assert min(filled) < WIDTH == max(filled)
     for node in {int(np.argmin(filled)), int(np.argmax(filled)), len(nodes) - 1}:
         own = found.node == node
-        gain = (centre[own] - centre[own].mean(axis=0)) @ sides.T  # by child and slot; spare children gain nothing
+        gain = (centre[own] - centre[own].mean(axis=0)) @ sides.T  # type: ignore[index]  # by child and slot; spare children gain nothing
         best = gain[np.arange(len(gain)), slots_of[:, : len(gain)]].sum(axis=1).max()
         assert gain[np.arange(len(gain)), found.position[own]].sum() == pytest.approx(best, abs=1e-6)
 

@@ -21,7 +21,7 @@ class Lane(NamedTuple):
     upper: Floats
     child: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def node_children(packed: PackedTree, node: int) -> list[Lane]:

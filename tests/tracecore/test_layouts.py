@@ -9,7 +9,7 @@ import pytest
 from tracecore.bvh.binned_sah import build
 from tracecore.checks.ray_cases import soup
 from tracecore.errors import KernelError
-from tracecore.kernels.strategies import KERNELS
+from tracecore.kernels.strategies import KERNELS  # type: ignore[attr-defined]
 from tracecore.layout import bvh2, bvh4, compressed8, wide
 
 #: By their names: layouts, how many triangles their leaves may have, and the headers of their structs.

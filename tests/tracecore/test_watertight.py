@@ -143,7 +143,7 @@ def test_a_closed_sphere_is_watertight(scale: float, offset: float, tracer_of: C
     vertices = (vertices * scale + centre).astype(np.float32)
     triangles = vertices[faces]
     random = np.random.default_rng(10)
-    with tracer_of(triangles) as tracer:
+    with tracer_of(triangles) as tracer:  # type: ignore[arg-type]
         for _ in range(4):
             origin = (centre + random.uniform(-0.4, 0.4, 3) * scale).astype(np.float32)
             share = random.random((len(triangles), 1)).astype(np.float32)

@@ -37,10 +37,10 @@ def tree_of(child: list[int], length: list[float]) -> BinaryTree:
             leaf_indices += 1
     return BinaryTree(
         lower=np.zeros((len(child), 3), np.float32),
-        upper=np.float32([[x, 1, 1] for x in length]),
-        child=np.int32(child),
+        upper=np.array([[x, 1, 1] for x in length], np.float32),
+        child=np.int32(child),  # type: ignore[arg-type]
         first=first,
-        count=(np.int32(child) == 0).astype(np.int32),
+        count=(np.int32(child) == 0).astype(np.int32),  # type: ignore[arg-type]
         order=np.arange(leaf_indices, dtype=np.uint32),
         build_seconds=0.0,
     )
