@@ -236,8 +236,9 @@ def doubles():
 
 
 def hidden():
-    """The wall behind another that is not visible."""
+    """The wall behind another that is not visible, which it is where nothing is said of that."""
     file = plain()
+    file.header["nodes"][0]["extensions"] = {"KHR_node_visibility": {}}
     file.node(
         mesh=wall(file, WALL + [0, 0, 1], color=(0, 0, 1)), extensions={"KHR_node_visibility": {"visible": False}}
     )
