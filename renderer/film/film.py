@@ -207,8 +207,7 @@ class Film:
         if radiance.shape != (self.height, self.width, columns):
             expected = (self.height, self.width, columns)
             raise RenderError(f"pass {index} has the shape {radiance.shape}; expected {expected}")
-        if passes == MOST_NUMBERS:
-            raise RenderError(f"a film has room for {MOST_NUMBERS} passes, all of which have been added")
+        self._check_room(1)
         radiance, counts = sifted(radiance, index, self._clamp, counts)
         one, other = halves
         if half_of(index) == 0:
@@ -224,6 +223,7 @@ class Film:
         """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
         start = time.perf_counter()
         self._check(sums)
+        self._check_room(passes)
         before, (one, other) = self._exposed, self._exposed.halves
         first, second, features = (from_arrays(name, sums) for name in EXACT_SUMS)
         self._exposed = Exposure(
@@ -261,6 +261,11 @@ class Film:
         self._check(sums)
         first, second, features = (RunningSum(from_arrays(name, sums)) for name in EXACT_SUMS)
         self._exposed = Exposure(passes, (first, second), features, counts_of(sums), carried)
+
+    def _check_room(self, passes: int) -> None:
+        """Raises `RenderError` where there is no room for so many passes more."""
+        if self.passes + passes > MOST_NUMBERS:
+            raise RenderError(f"a film has room for {MOST_NUMBERS} passes, {self.passes} of which have been added")
 
     def _check(self, sums: Sums) -> None:
         """Raises `ValueError` where sums are not of a film as large as this one."""
