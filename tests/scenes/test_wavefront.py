@@ -270,7 +270,7 @@ def test_any_obj_is_read_or_refused(tmp_path, data):
     if is_read(lambda: read_obj(tmp_path / "a.obj", data, document)):
         for part in document.parts:
             assert (part.shape.triangles >= 0).all()  # type: ignore[union-attr]
-            assert (part.shape.triangles < len(part.shape.vertices)).all()  # type: ignore[union-attr]
+            assert (part.shape.triangles < len(part.shape.vertices)).all()  # type: ignore[operator, union-attr]
 
 
 @FUZZ
