@@ -109,14 +109,17 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.drivers.shares import run_of
     from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
-    films = 1 + (RUNS_AT_ONCE * members if members and run_of(most_passes, members) > 1 else 0)
+    films = 1
+    if members:
+        from renderer.drivers.shares import run_of
+
+        films += RUNS_AT_ONCE * members if run_of(most_passes, members) > 1 else 0
     columns = LAYER_COLUMNS[settings.layers]
     sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
     of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}
@@ -136,8 +139,8 @@ def _passes_bytes(
     members: that make them, or 0; what comes from another process is in memory once more.
     processes: that share the memory.
     """
-    from renderer.drivers.pass_memory import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
-    from tracecore.cores import usable_cores
+    from renderer.drivers.driver import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
+    from tracecore.threads import usable_cores
 
     images = image_bytes(settings)
     if members and driver.is_sequential:
@@ -150,7 +153,7 @@ def _passes_bytes(
 
 def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
-    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
+    from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
 
     if not driver.traces_photons:
         return {}
@@ -174,8 +177,8 @@ def gpu_bytes(
     driver: that makes it, where the GPU is to shade.
     """
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-    from tracecore.cores import usable_cores
     from tracecore.rays import HIT
+    from tracecore.threads import usable_cores
 
     slots = (settings.threads or usable_cores()) * GPU_BATCHES * (1 + MAX_LIGHT_SAMPLES)
     batches = slots * settings.batch_rays * HIT.itemsize
@@ -189,7 +192,7 @@ def gpu_bytes(
 def _waves_bytes(snapshot: "Snapshot", settings: "RenderSettings", driver: "type[Driver]") -> dict[str, int]:
     """Returns the bytes of what is shaded on a GPU, where that has room for all (`renderer.gpu`)."""
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
+    from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
     from renderer.film.layers import LAYER_COLUMNS
     from renderer.gpu.eye_waves import MOST_PASSES, PATHS_TOGETHER
     from renderer.gpu.photon_waves import MOST_PHOTONS, PHOTON_BYTES

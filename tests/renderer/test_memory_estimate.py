@@ -10,8 +10,7 @@ from fake_cuda import installed
 
 import scenes
 from renderer import cli
-from renderer.drivers.driver import RenderSettings
-from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES, image_bytes, passes_under_way
+from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES, RenderSettings, image_bytes, passes_under_way
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
@@ -25,13 +24,13 @@ from renderer.photons.lookup import no_photons
 from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
-from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
+from tracecore.threads import usable_cores
 from tracecore.tracers.gpu import GpuTracer
 
 

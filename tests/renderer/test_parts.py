@@ -9,7 +9,7 @@ from command_line import run
 
 from renderer.run.picture.part_file import read_part
 from renderer.run.picture.picture_files import statistics_path
-from renderer.settings.kinds import PartOf
+from renderer.settings.setting import PartOf
 
 SCENE = """
 [cameras.front]

@@ -12,7 +12,7 @@ from renderer.commands.arguments import chosen_settings
 from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
 from renderer.film import image_file
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
 from scenes.errors import SceneError

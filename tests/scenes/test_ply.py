@@ -105,10 +105,10 @@ def test_texture_coordinates_of_corners(tmp_path):
 
 @pytest.mark.parametrize(("kind", "most"), [("uchar", 255), ("ushort", 65535), ("float", 1.0)])
 def test_colours_of_any_type(tmp_path, kind, most):
-    vertices = [(*corner, most, 0, 0) for corner in L]
+    vertices = [(*corner, most, type(most)(most / 5), 0) for corner in L]
     names = [f"{kind} {name}" for name in ("red", "green", "blue")]
     picture, _ = read(tmp_path, ply(FORMATS[1], ("vertex", [*XYZ, *names], vertices), ("face", FACES, [([0, 1, 2],)])))
-    assert picture.textures[0].pixels[0, 0].tolist() == [255, 0, 0]
+    assert picture.textures[0].pixels[0, 0].tolist() == [255, 51, 0]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
