@@ -283,7 +283,7 @@ def main() -> None:
     """Fuzzes the reader of the format that the first argument names; the others are those of libFuzzer."""
     if len(sys.argv) < 2 or sys.argv[1] not in FORMATS:
         raise SystemExit(f"expected a format: {', '.join(FORMATS)}")
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     kind = FORMATS[sys.argv.pop(1)]
     logging.disable()  # of what is noted

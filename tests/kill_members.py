@@ -104,7 +104,7 @@ def main(words: list[str] | None = None) -> int:
     fleets = ("host", "cluster") if asked.fleet == "both" else (asked.fleet,)
     logging.disable(logging.WARNING)
     open_fleet.HAS_SOCKETS = False  # so that the workers of a cluster are Dask's
-    seats.seats_of_gpus = lambda count, threads: [Seat(number, "cpu", threads or 1) for number in range(int(count))]
+    seats.seats_of_gpus = lambda gpus, threads: [Seat(number, "cpu", threads or 1) for number in range(int(gpus))]
     chance, kills, wrong, number = random.Random(asked.seed), 0, 0, 0
     while kills < asked.kills:
         driver, fleet = DRIVERS[number // len(fleets) % len(DRIVERS)], fleets[number % len(fleets)]

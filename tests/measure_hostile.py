@@ -64,8 +64,8 @@ def measured(path: Path, most: int) -> tuple[float, float, str]:
     _, _, usage = os.wait4(child, 0)
     if not found:
         return float(most), usage.ru_maxrss * float(KILOBYTE), "DID NOT END"
-    seconds, size, text = found.split(" ", 2)
-    return float(seconds), float(size), text
+    took, size, text = found.split(" ", 2)
+    return float(took), float(size), text
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from renderer.scene.render_context import cutouts_of
 def opened(snapshot, driver, **settings):
     """A driver for a small picture. Its passes are independent, which z-tests need and Sobol's points are not."""
     usual = {"width": 16, "height": 12, "photons": 20_000, "threads": 2, "sampler": "random"}
-    chosen = RenderSettings(**(usual | settings))
+    chosen = RenderSettings(**(usual | settings))  # type: ignore[arg-type]
     holes = cutouts_of(snapshot)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads, cutouts=holes) as tracer:
         made = DRIVERS[driver](snapshot, tracer, chosen)

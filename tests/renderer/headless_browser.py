@@ -42,7 +42,7 @@ class Browser:
     def open(self, address: str) -> None:
         self.call("Page.navigate", url=address)
 
-    def call(self, method: str, **parameters: object) -> dict:
+    def call(self, method: str, **parameters) -> dict:
         """The answer to a command about the page."""
         return self._call(method, self._session, **parameters)
 
@@ -78,7 +78,7 @@ class Browser:
         os.close(self._in)
         os.close(self._out)
 
-    def _call(self, method: str, session: str | None = None, **parameters: object) -> dict:
+    def _call(self, method: str, session: str | None = None, **parameters) -> dict:
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         message |= {} if session is None else {"sessionId": session}

@@ -32,7 +32,7 @@ def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
     material = snapshot.material_ids[triangle]
     queue = queue_of(scene.bsdfs, int(scene.bsdfs.numbers["bsdf"][material]), 0, 0)
     arrays = (scene.surfaces.normals, photon_scene.texels, photon_scene.decoded)
-    view = View(*[0] * 7, *(array.ctypes.data for array in arrays), chunk[0])
+    view = View(*[0] * 7, *(array.ctypes.data for array in arrays), chunk[0])  # type: ignore[call-arg]
     look_at_surfaces(scene, queue, view, 1)
     found = {name: chunk[0][name][:, 0].astype(float) for name in ("position", "normal", "shading")}
     kind = dressed(snapshot.materials[material], snapshot.textures).bsdf.parameters

@@ -23,7 +23,7 @@ from tracecore.workers.pool import WorkerPool
 #: Two unit squares that face each other at the distance 1 (Howell: A Catalog of Radiation Heat Transfer, C-11).
 FORM_FACTOR = 0.199825
 PLATE = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
-SHEET = (PLATE + np.float32([0, 0, 1]))[:, ::-1]
+SHEET = (PLATE + np.array([0, 0, 1], np.float32))[:, ::-1]
 
 
 def under(*lamps, below=PLATE):
@@ -50,7 +50,7 @@ def arriving(scene, sequence):
 @pytest.mark.parametrize("backs", [0, 1], ids=["one side", "both sides"])
 def test_a_plate_gets_what_its_form_factor_says(backs):
     """Of a sheet that glows on both sides, the upper one has an equal share of the power, and few of the photons."""
-    scene = under(SHEET, *[SHEET[:, ::-1] + np.float32([0, 0, 0.01])] * backs)
+    scene = under(SHEET, *[SHEET[:, ::-1] + np.array([0, 0, 0.01], np.float32)] * backs)
     aimed, usual = (
         np.array([arriving(one, sequence) for sequence in range(24)]).T for one in (projected(scene, 0.0), scene)
     )

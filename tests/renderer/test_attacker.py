@@ -29,8 +29,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PACKAGES = ("renderer", "tracecore", "shaders", "scenes")
 
-# Modules in the current folder
-
 #: Modules that processes of this program import, or their interpreter does by itself.
 PLANTED = (
     *(f"{package}/__init__.py" for package in (*PACKAGES, "distributed", "dask", "numpy", "numba", "multiprocessing")),
@@ -120,8 +118,6 @@ def test_no_process_runs_what_lies_in_the_current_folder(kind: str, planted: Pat
     assert not (temporary / "dask-scratch-space").exists()
 
 
-# A folder in which others of a group may write
-
 NOBODY = 65534
 
 users_only = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
@@ -191,7 +187,7 @@ def test_code_planted_in_a_folder_of_a_group_is_not_run(is_swapped_late: bool, t
 
     command = [sys.executable, "-c", WAITING_RUN]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         group.chmod(0o2775)
@@ -218,9 +214,7 @@ def test_a_link_in_place_of_what_was_tuned_leads_nowhere(tmp_path: Path, monkeyp
 
 
 @users_only
-def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(tmp_path, capsys):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     for name in ("a.png", "a.npy", "a.png.json"):
@@ -230,9 +224,6 @@ def test_pictures_go_through_no_link_to_what_is_no_picture_of_the_command(
         assert "is there already" in capsys.readouterr().err
         assert precious.read_text() == "mine"
         (tmp_path / name).unlink()
-
-
-# Ports
 
 
 @pytest.fixture(scope="module")
@@ -300,9 +291,7 @@ def test_nobody_else_reads_the_certificate(fleet: Any, tmp_path: Path) -> None:
         ("local:2", False, ""),
     ],
 )
-def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(
-    address: str, is_refused: bool, note: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(address, is_refused, note, caplog):
     from renderer.fleet.cluster_access import check_address
 
     caplog.set_level(logging.INFO, "renderer")
@@ -312,20 +301,6 @@ def test_a_cluster_without_certificates_is_refused_elsewhere_than_here(
     check_address(address, is_insecure=is_refused)
     assert [note] == [note in one.message and note for one in caplog.records] or not (note or caplog.records)
 
-
-def test_commands_refuse_a_cluster_without_certificates(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("render", "cornell"), ("photons", "cornell", "--store", "100")):
-        assert cli.main([*words, "--cluster", "tcp://192.0.2.1:8786"]) == 2
-        assert "tracecore: error: --cluster tcp://192.0.2.1:8786 has no TLS" in capsys.readouterr().err
-    for words in (("--insecure-cluster",), ("--tls-ca", "ca.pem")):
-        assert cli.main(["render", "cornell", *words]) == 2
-        assert "says how a cluster is reached, and there is none" in capsys.readouterr().err
-    for address, problem in (("tcp://127.0.0.1:9", "has none; take tls://"), ("tls://192.0.2.1:9", "no such file")):
-        assert cli.main(["photons", "cornell", "--cluster", address, "--tls-key", "none.pem"]) == 2
-        assert problem in capsys.readouterr().err
-
-
-# Names
 
 #: Clears the screen, sets the title, goes back, is read as an order by old terminals, and turns words around.
 ORDERS = "\x1b[2J\x1b]0;title\x07\r\x08\x9b2J\u202egnp.\u2066\u200f"
@@ -374,9 +349,6 @@ def test_a_note_takes_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setattr(cli, "_run", lambda _: logging.getLogger("scenes").warning(note) or 0)
     cli.main(["scene", "list"])
     assert capsys.readouterr().err == "tracecore: note: a\\ntracecore: error: all is lost\n"
-
-
-# The viewer
 
 
 @pytest.fixture

@@ -135,9 +135,6 @@ def test_the_table_is_aligned_and_complete():
     assert all(a == b for a, b in pairwise(columns))
 
 
-# ------------------------------------------------------------------------------------------------------- wrong hits
-
-
 @pytest.fixture
 def own_kernels(monkeypatch):
     """Kernels that are registered meanwhile are forgotten in the end."""
@@ -193,7 +190,7 @@ def test_a_photon_run_with_wrong_hits_is_not_timed(own_kernels):
     name = registered("wrong-hit", period=5)
     (one,) = end_to_end(lamp_in_box(), "emulator", [name], photons=500, repeats=1, seed=0, threads=1)
     assert (one.kernel, one.dispatch, one.rate, one.busy) == (name, "emulated", 0.0, 0.0)
-    assert one.wrong.startswith(f"kernel '{name}' is wrong: ray ")
+    assert str(one.wrong).startswith(f"kernel '{name}' is wrong: ray ")
 
 
 def judged(count, hits):

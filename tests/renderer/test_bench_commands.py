@@ -70,7 +70,7 @@ def test_the_help_of_bench_names_the_others(capsys):
     with pytest.raises(SystemExit):
         cli.main(["bench", "--help"])
     text = capsys.readouterr().out
-    assert [name for name in cli.COMMANDS if f"\n  tracecore {name} " in text] == [
+    assert [name for name in cli.COMMANDS if f"\n  tracecore {name} " in text] == [  # type: ignore[attr-defined]
         "bench",
         *(f"bench {name}" for name in KEYS),
         "bench compare",
@@ -122,7 +122,7 @@ def test_pictures(measured, tmp_path, monkeypatch, capfd):
     small = ("--devices", "cpu", "--threads", "1", "--size", "8x6", "--drivers", "ao,whitted", "--passes", "5")
     made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.5", "--repeat", "3")
     drawn = ("--renderers", "played", "--renderer-samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
-    drawn += ("--html", str(tmp_path / "page.html"))
+    drawn += ("--html", str(tmp_path / "page.html"))  # type: ignore[assignment]
     figures = measured("pictures", "cornell", "caustic", *small, *made, *drawn)
     assert_explained([figures], figure_keys.PICTURES)
     rows = figures["pictures"]
@@ -189,7 +189,7 @@ def test_an_interrupt_ends_the_process_that_makes_the_film(monkeypatch):
         def __init__(self):
             super().__init__([sys.executable, "-c", "import time; time.sleep(1000)"])
 
-        communicate = interrupted
+        communicate = interrupted  # type: ignore[assignment]
 
     with pytest.raises(KeyboardInterrupt):
         film_benchmark.run(["render", "cornell"])
@@ -304,9 +304,9 @@ def test_launches_on_a_gpu_that_is_played(measured, monkeypatch, capsys, are_rig
     monkeypatch.setattr(gpu_benchmark, "LAUNCH_RAYS", 2)
 
     def rung(tracer, rays, query, shape):
-        nothing = np.float32([np.inf, 0.0, 0.0, 0.0])
+        nothing = np.array([np.inf, 0.0, 0.0, 0.0], np.float32)
         nothing.view(np.uint32)[3] = MISS
-        hits = gpu_benchmark.CpuTracer(room_of_spheres()).closest_hit(rays) if are_right else np.array([nothing] * 2)
+        hits = gpu_benchmark.CpuTracer(room_of_spheres()).closest_hit(rays) if are_right else np.array([nothing] * 2)  # type: ignore[attr-defined]
         return RingRate(rate=200.0, busy=0.5, indices=np.array([1, 0]), hits=hits[::-1])
 
     monkeypatch.setattr(gpu_benchmark, "ring_rate", rung)

@@ -63,24 +63,6 @@ def test_rays_of_another_scene_are_refused(capsys, recorded):
     assert "was recorded with other triangles, of 'cornell'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--replay", "nosuch.npz"], "cannot read 'nosuch.npz'"),
-        (["--driver", "nosuch"], "unknown driver 'nosuch'; there are photon"),
-        (["--driver", "path", "--rays", "primary"], "unknown kind of a driver's rays 'primary'; there are camera"),
-        (["--driver", "path", "--views", "2"], "--views does nothing with --driver and --replay"),
-        (["--record", "rays.txt"], "must end in .npz"),
-        (["--peers", "embree,nosuch"], "unknown peer 'nosuch'; there are warp, optix, embree"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_read(capsys, options, said):
-    assert bench("nosuch.aff", *options) == 2
-    figures = capsys.readouterr().err
-    assert said in figures
-    assert figures.count("\n") == 1
-
-
 def test_embree_beside_ours(tmp_path, capsys):
     pytest.importorskip("embreex", reason="embreex, of the extras 'dev' and 'peers', is not installed")
     path = tmp_path / "bench.json"

@@ -14,8 +14,8 @@ from markupsafe import escape
 from PIL import Image
 
 from renderer import cli
-from renderer.bench import figure_file, view_points
 from renderer.bench import files as bench_files
+from renderer.bench import view_points
 from renderer.bench.answer import answer, what_next
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.figure_file import gpu_facts
@@ -273,7 +273,7 @@ def test_what_to_try_next_is_typed_as_it_stands():
 def test_a_click_sorts_and_a_box_hides_a_family(tmp_path):
     path = tmp_path / "page.html"
     path.write_text(page(contest(BASE, QUICK, NEXT), ABOUT, Pictures()))
-    browser = Browser(browser_program(), tmp_path / "profile")
+    browser = Browser(browser_program(), tmp_path / "profile")  # type: ignore[arg-type]
     rows = "[...document.querySelector('tbody').rows].filter(r => r.checkVisibility()).map(r => r.cells[0].textContent)"
     try:
         browser.open(path.as_uri())
@@ -326,9 +326,7 @@ FILES = {"--json": "bench.json", "--plot": "bench.png", "--html": "bench.html", 
 def test_plots_and_pages_need_packages(capsys, monkeypatch, tmp_path, option, package):
     find_spec = importlib.util.find_spec
     absent = {package}
-    monkeypatch.setattr(
-        figure_file.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
-    )
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in absent else find_spec(name))
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
     assert f"{option} needs {package}; install it with: pip install {package}" in capsys.readouterr().err
 

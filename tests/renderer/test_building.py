@@ -29,7 +29,7 @@ def random_photons(paths, crowd, seed=1):
     ones they are."""
     random = np.random.default_rng(seed)
     index = np.repeat(np.arange(paths), random.integers(0, 6, paths))
-    positions = random.random((len(index), 3)).astype(np.float32) * np.float32([1.0, 2.0, 0.5]) - np.float32(0.25)
+    positions = (random.random((len(index), 3)) * [1.0, 2.0, 0.5] - 0.25).astype(np.float32)
     positions[len(index) - crowd :] *= np.float32(1e-3)
     photons = random.integers(0, 2**32, (len(index), STORE_COLUMNS), dtype=np.uint32)
     photons[:, :3], photons[:, PHOTON_FLUX], photons[:, -1] = positions.view(np.uint32), np.arange(len(index)), index
@@ -73,7 +73,7 @@ def test_a_map_of_stores_is_that_of_photons_in_order(stores, threads, crowd, mon
     kept = kept_in_stores(photons, stores)
     ordered = in_order(kept, 0, 4000, CallingThread())
     assert np.array_equal(ordered, photons[:, :PHOTON_WORDS])
-    made = sorted_map(pieces_of(kept), 0.05, 2.0, MapMemory(), Threads(threads))
+    made = sorted_map(pieces_of(kept), 0.05, 2.0, MapMemory(), Threads(threads))  # type: ignore[arg-type]
     assert_same(made, build_photon_map(ordered, 0.05, 2.0))
     assert np.array_equal(np.sort(made.columns[PHOTON_FLUX, : made.photons]), np.arange(len(photons)))
     for cell in np.flatnonzero(np.diff(made.starts) > 1):  # in order of path and of what is along it

@@ -66,9 +66,7 @@ def found(file: Path, names: list[str], seconds: float = 60.0) -> list[ChildFind
     )
 
 
-def test_a_kernel_that_is_right_passes_all_cases(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_that_is_right_passes_all_cases(tmp_path, monkeypatch, capsys):
     """Of which some are asked for: all take half a minute."""
     cases, all_cases = ["no-triangles", "soup", "duplicates", "cut-outs-layers"], hard_cases.cases_for
     monkeypatch.setattr(hard_cases, "cases_for", lambda kernel: {name: all_cases(kernel)[name] for name in cases})
@@ -134,9 +132,7 @@ def test_without_libraries_for_sanitizers_there_are_none(monkeypatch: pytest.Mon
     assert sanitizer_environment() is None
 
 
-def test_what_cannot_be_checked_is_bad_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_checked_is_bad_usage(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(strategies, "BUILT_IN", strategies.strategy_names())
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
     (tmp_path / "empty.py").write_text("")

@@ -101,9 +101,7 @@ def files(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_a_resumed_picture_is_as_if_nothing_had_been(
-    interrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_resumed_picture_is_as_if_nothing_had_been(interrupted, tmp_path, capsys):
     whole = tmp_path / "whole.png"
     assert render(whole) == 0
     assert render(interrupted, "--resume", "--threads", "1", "--preview", "1000") == 0
@@ -117,9 +115,7 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
 
 
 @pytest.mark.parametrize("other", [("--seed", "5"), ("--passes", "7"), ("--exposure", "1"), ("--filter", "tent")])
-def test_a_checkpoint_of_other_settings_is_refused(
-    other: tuple[str, str], interrupted: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_checkpoint_of_other_settings_is_refused(other, interrupted, capsys):
     saved = checkpoints.checkpoint_path(interrupted)
     before = saved.read_bytes()
     assert render(interrupted, "--resume", *other) == 2
@@ -140,9 +136,7 @@ def test_without_resume_it_begins_anew_and_says_so(interrupted: Path, capsys: py
 
 
 @pytest.mark.parametrize("passes", [1, 5])
-def test_the_shortest_render_that_is_interrupted_goes_on(
-    passes: int, driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_shortest_render_that_is_interrupted_goes_on(passes, driver, tmp_path, capsys):
     path, whole = tmp_path / "a.png", tmp_path / "whole.png"
     assert render(whole) == 0
     interrupt_at(driver, passes)
@@ -154,9 +148,7 @@ def test_the_shortest_render_that_is_interrupted_goes_on(
     assert path.with_suffix(".npy").read_bytes() == whole.with_suffix(".npy").read_bytes()
 
 
-def test_a_render_without_a_finished_pass_leaves_nothing(
-    driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_render_without_a_finished_pass_leaves_nothing(driver, tmp_path, capsys):
     interrupt_at(driver, 0)
     assert render(tmp_path / "a.png") == 130
     assert "interrupted: before the first pass was finished; nothing is saved\n" in capsys.readouterr().err
@@ -171,9 +163,7 @@ def test_a_pass_is_kept_while_another_is_waited_for(driver: type[RememberingDriv
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="there are no devices")
-def test_a_device_has_no_checkpoint(
-    driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_device_has_no_checkpoint(driver, tmp_path, capsys):
     path = tmp_path / "a.png"
     path.symlink_to("/dev/null")
     interrupt_at(driver, 2)
@@ -210,9 +200,7 @@ def damaged(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "missing"])
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(
-    how: str, two_kept: Path, driver: type[RememberingDriver], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(how, two_kept, driver, tmp_path, capsys):
     newest, whole = checkpoints.checkpoint_path(two_kept), tmp_path / "whole.png"
     before = checkpoints.path_before(newest)
     kept = before.read_bytes()
@@ -240,9 +228,7 @@ def test_two_damaged_checkpoints_are_refused(two_kept: Path, capsys: pytest.Capt
     assert files(two_kept.parent) == there
 
 
-def test_a_checkpoint_that_cannot_be_written_is_a_note(
-    driver: type[RememberingDriver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_checkpoint_that_cannot_be_written_is_a_note(driver, tmp_path, monkeypatch, capsys):
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device", "a.png.checkpoint")
 
@@ -252,9 +238,7 @@ def test_a_checkpoint_that_cannot_be_written_is_a_note(
     assert (tmp_path / "a.npy").is_file()
 
 
-def test_a_driver_that_does_not_tell_what_it_keeps_cannot_be_resumed(
-    driver: type[RememberingDriver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_driver_that_does_not_tell_what_it_keeps_cannot_be_resumed(driver, tmp_path, monkeypatch, capsys):
     class Secretive(PathDriver):
         name = "remembering"
         is_sequential = True

@@ -89,7 +89,7 @@ def _heard(caplog: pytest.LogCaptureFixture) -> None:
 
 def made(device: str, driver: str = "path", **more: Any) -> Picture:
     chosen = {"size": (16, 12), "passes": 4, "threads": 2, "seed": 3, "quiet": True}
-    return renderer.render(inside_of_lamp_box(), driver=driver, device=device, **(chosen | more))
+    return renderer.render(inside_of_lamp_box(), driver=driver, device=device, **(chosen | more))  # type: ignore[arg-type]
 
 
 def assert_same(one: Picture, other: Picture) -> None:
@@ -99,9 +99,7 @@ def assert_same(one: Picture, other: Picture) -> None:
 
 @pytest.mark.parametrize("driver", ["path", "photon", "sppm", "photons-only"])
 @pytest.mark.parametrize("dies", [False, True])
-def test_passes_under_way_are_made_again(
-    device: FailingDevice, driver: str, dies: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_passes_under_way_are_made_again(device, driver, dies, caplog):
     """At two thirds of the batches or, where the map of all passes is made as the driver is, at the very first."""
     whole = made("cpu", driver)
     assert_same(made("gpu", driver), whole)
@@ -169,9 +167,7 @@ def test_a_device_that_cannot_be_used_at_all(device: FailingDevice, caplog: pyte
     assert "cudaError 700; the CPU traces instead" in caplog.text
 
 
-def test_a_command_that_fails_keeps_its_checkpoint(
-    device: FailingDevice, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_fails_keeps_its_checkpoint(device, tmp_path, capsys):
     small = ("--size", "16x12", "--driver", "path", "--threads", "1", "--passes", "4")
     assert run("render", "cornell", *small, "--device", "gpu", "-o", tmp_path / "whole.npy") == 0
     device.dies, device.faults = True, {device.batches + device.batches * 2 // 3}
@@ -244,12 +240,10 @@ class Moving(Plan):
         return moving(scene_view["time"])
 
 
-def test_other_times_of_the_scene_are_traced_on_what_is_left(
-    device: FailingDevice, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_times_of_the_scene_are_traced_on_what_is_left(device, caplog):
     def passes(**choice: Any) -> tuple[Any, PassSource]:
         shown = {"size": (8, 6), "passes": 4, "threads": 1, "shutter": 1.0, "motion_samples": 4}
-        plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)
+        plan = Moving(scene=moving(0.0), settings=Settings(**shown, **choice), driver=PathDriver)  # type: ignore[arg-type]
         with (
             context_of(moving(0.0), plan.choice, load_seconds=0.0) as context,
             closing(PassSource(context, plan, plan.driver_settings(context.snapshot), is_contained=True)) as making,

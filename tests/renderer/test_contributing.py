@@ -41,29 +41,6 @@ def new_file(path: str) -> dict[str, Any]:
     return names
 
 
-def test_each_addition_is_files_of_its_own_and_rows() -> None:
-    new = {path for path, lines in changes().items() if "@@" not in lines}
-    assert {Path(path).name for path in new} == {
-        "direct.py",
-        "leaf_first.cu",
-        "pairs.py",
-        "velvet.py",
-        "raw.py",
-        "cache.py",
-        "downlight.py",
-    }
-    assert not any((ROOT / path).exists() for path in new)
-    assert all(line.startswith("+") for path in new for line in changes()[path])
-
-
-@pytest.mark.parametrize("path", [path for path, lines in changes().items() if "@@" in lines])
-def test_rows_fit_where_they_are_put(path: str) -> None:
-    text = (ROOT / path).read_text(encoding="utf-8").splitlines()
-    for line in changes()[path]:
-        if line[0] in " -":
-            assert line[1:] in text
-
-
 def test_the_additions_are_what_they_are_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("renderer.drivers.DRIVERS", {})

@@ -89,7 +89,8 @@ def test_bars_throw_shadows_twice_their_size(driver):
 def test_what_is_all_holes_is_not_there(driver):
     """The same bits as when its material gives it no holes, but it lies aside."""
     shown = grid_over_floor(np.zeros((1, 1), np.bool_))
-    aside = replace(shown, positions=np.concatenate([FLOOR, GRID + np.float32([40, 0, 0])]), materials=(GREY, GREY))
+    positions = np.concatenate([FLOOR, GRID + np.array([40, 0, 0], np.float32)])
+    aside = replace(shown, positions=positions, materials=(GREY, GREY))
     assert np.array_equal(rendered(shown, driver), rendered(aside, driver))
 
 
@@ -113,18 +114,15 @@ def test_what_shines_has_no_holes():
     assert (rendered(below, "path") == 1.0).all()
 
 
-# --------------------------------------------------------------------------------------------------------------- masks
-
-
 def test_masks_and_triangles_go_together():
     shown = grid_over_floor(np.eye(2, dtype=np.bool_))
     materials = (replace(GREY, cutout=2), GREY, replace(GREY, cutout=0), replace(BLACK, cutout=2))
     textures = (picture_of([[True]]), picture_of([[True, True]]), picture_of([[False, True]]))
-    ids, uvs = np.int32([2, 1, 0, 3]), shown.uvs + np.float32(0.5)
+    ids, uvs = np.int32([2, 1, 0, 3]), shown.uvs + np.float32(0.5)  # type: ignore[arg-type]
     made = cutouts_of(replace(shown, materials=materials, textures=textures, material_ids=ids, uvs=uvs))
-    assert [mask.tolist() for mask in made.masks] == [[[True]], [[False, True]]]
-    assert made.mask_ids.tolist() == [0, -1, 1, 1]
-    assert made.uvs is uvs
+    assert [mask.tolist() for mask in made.masks] == [[[True]], [[False, True]]]  # type: ignore[union-attr]
+    assert made.mask_ids.tolist() == [0, -1, 1, 1]  # type: ignore[union-attr]
+    assert made.uvs is uvs  # type: ignore[union-attr]
 
 
 def test_a_mask_that_is_too_large_is_bad_input():

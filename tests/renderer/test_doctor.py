@@ -112,9 +112,7 @@ def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "TRACECORE_CACHE" in finding.remedy
 
 
-def test_examination_that_fails_is_a_finding(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_examination_that_fails_is_a_finding(monkeypatch, capsys):
     def cpu_tracing() -> list[Finding]:
         raise RuntimeError("no vectors")
 

@@ -35,7 +35,7 @@ def called(code: bytes) -> set[str]:
 def test_loops_call_no_library_of_mathematics() -> None:
     chosen = {"size": (8, 6), "passes": 1, "device": "cpu", "threads": 1, "quiet": True}
     for driver in ("photon", "path"):
-        renderer.render("cornell", driver=driver, **chosen)
+        renderer.render("cornell", driver=driver, **chosen)  # type: ignore[arg-type]
     files = list(cache_folder("renderer").path.rglob(f"renderer.*{CODE_SUFFIX}"))
     assert all(any(file.name.startswith(unit) for file in files) for unit in UNITS)
     calls = {file.name: called(file.read_bytes()) for file in files}
@@ -56,6 +56,6 @@ def test_loops_call_no_library_of_mathematics() -> None:
 def test_a_call_is_seen(name: str, function: Callable[[float], float]) -> None:
     compiled = numba.njit(function)
     for number in (np.float32(0.5), 0.5):
-        compiled(number)
-        _, _, (code, _) = compiled.overloads[compiled.signatures[-1]].library.serialize_using_object_code()
+        compiled(number)  # type: ignore[arg-type]
+        _, _, (code, _) = compiled.overloads[compiled.signatures[-1]].library.serialize_using_object_code()  # type: ignore[attr-defined]
         assert called(code) == {name}

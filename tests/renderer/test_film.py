@@ -88,7 +88,7 @@ def test_what_stands_beside_the_picture_has_room_in_the_sums_too(bad: float) -> 
     radiance[..., LAYER_DEPTH] = bad
     film.add(radiance)
     assert film.counts.impossible.tolist() == [[0, 1, 0, 0]]
-    assert (film.layers["depth"], film.layers["density"], film.linear.max()) == (0.0, 1.0, 0.0)
+    assert [film.layers["depth"], film.layers["density"], film.linear.max()] == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("passes", [2, 3, 7, 50])

@@ -74,7 +74,7 @@ def test_messages_come_as_they_were_sent() -> None:
     came = receive(other)
     sender.join()
     assert came["none"] is None
-    assert all(np.array_equal(came[name], message[name]) for name in ("small", "large"))
+    assert all(np.array_equal(came[name], message[name]) for name in ("small", "large"))  # type: ignore[arg-type]
     one.close()
     with pytest.raises(EOFError):
         receive(other)
@@ -90,9 +90,7 @@ def test_everything_is_made_once_by_both(fleet: HostFleet) -> None:
 
 
 @pytest.mark.parametrize("kind", ["device", "kill"])
-def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
-    fleet: HostFleet, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(fleet, kind, caplog):
     assert squares(fleet, Trouble(item=None, members=(0,), kind=kind)) == ALL
     assert fleet.shares.made == {"0 (cpu)": 0, "1 (cpu)": ITEMS}
     assert "member 0 (cpu) of the fleet is left out" in caplog.text
@@ -104,10 +102,7 @@ def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.Monke
     """As `tests/kill_members.py` does it with pictures. Items come until ten members are killed."""
     kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
     monkeypatch.setitem(kill_members.SECONDS, "host", 0.05)
-    with (
-        closing(HostFleet(seats(KILLS + 1))) as fleet,
-        kill_members.killing("host", KILLS, random.Random(0)) as killed,
-    ):
+    with closing(HostFleet(seats(KILLS + 1))) as fleet, kill_members.killing("host", KILLS, random.Random(0)) as killed:
         fleet.open(Opening(Squares, Trouble()))
         items = itertools.takewhile(lambda item: item < 100 or len(killed) < KILLS, itertools.count())
         supply = SimpleNamespace(take=lambda: next(items, None), left=lambda: None)
@@ -124,14 +119,12 @@ def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.Monke
         ("kill", "^no member of the fleet is left: .* status -9.*; .*7.* was with each of them$"),
     ],
 )
-def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(
-    fleet: HostFleet, kind: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet, kind, words, monkeypatch):
     ask, asked = Member.ask, []
 
     def asking(member: Member, *words: object) -> None:
         asked.append(words[-1])
-        ask(member, *words)
+        ask(member, *words)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Member, "ask", asking)
     fleet.open(Opening(Squares, Trouble(item=7, members=(0, 1), kind=kind)))
@@ -148,9 +141,7 @@ def test_a_member_that_cannot_begin_is_left_out(fleet: HostFleet) -> None:
         fleet.open(Opening(Squares, Trouble(members=(1,), kind="start")))
 
 
-def test_a_member_that_is_lost_right_after_its_beginning_is_left_out(
-    fleet: HostFleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_that_is_lost_right_after_its_beginning_is_left_out(fleet, monkeypatch):
     wait = fleet._wait
 
     def waiting(is_enough: object) -> None:
@@ -286,9 +277,7 @@ def await_(is_so: Callable[[], bool], seconds: float) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(0.0, 0), (600.0, -signal.SIGKILL)])
-def test_a_process_that_does_not_end_by_itself_is_killed(
-    seconds: float, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_does_not_end_by_itself_is_killed(seconds, status, monkeypatch):
     process = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"])
     if seconds > 0.0:
         monkeypatch.setattr(ending, "END_SECONDS", 0.1)

@@ -51,9 +51,7 @@ def test_what_is_alike_differs_by_nothing_and_green_from_blue_by_all() -> None:
     ],
     ids=["black and white", "reds", "patterns", "a dot", "an edge"],
 )
-def test_the_program_of_the_authors_says_the_same(
-    picture: Pixels, reference: Pixels, mean: float, middle: float
-) -> None:
+def test_the_program_of_the_authors_says_the_same(picture, reference, mean, middle):
     found = flip(picture, reference)
     assert found.shape == SIZE
     assert found.mean() == pytest.approx(mean, abs=1e-4)

@@ -26,7 +26,7 @@ ONE_AND_TWO = [
 @pytest.mark.parametrize("driver", ["photon", "path", "sppm", "photons-only"])
 def test_a_picture_has_the_bits_of_the_cpus(driver: str, gpus: int) -> None:
     chosen = {"driver": driver, "size": (96, 64), "passes": 5, "quiet": True}
-    shared, one = renderer.render("cornell", **chosen, gpus=gpus), renderer.render("cornell", **chosen, device="cpu")
+    shared, one = renderer.render("cornell", **chosen, gpus=gpus), renderer.render("cornell", **chosen, device="cpu")  # type: ignore[arg-type]
     assert shared.image.tobytes() == one.image.tobytes()
     assert shared.statistics["rays.photon"] == one.statistics["rays.photon"]
     assert shared.statistics["device"] == "gpu"

@@ -38,10 +38,8 @@ def contents(folder: Path) -> dict[Path, bytes | None]:
 
 
 @pytest.mark.parametrize(("line", "said"), LINES, ids=[ascii(line) for line, _ in LINES])
-def test_it_is_answered_by_one_line_and_nothing_is_written(
-    line: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
+def test_it_is_answered_by_one_line_and_nothing_is_written(line, said, folder, monkeypatch, capsys):
+    def refuse(*arguments: object, **options) -> None:
         pytest.fail("something is traced")
 
     for module in (tracecore, ray_set_benchmark, compare_embree):

@@ -44,9 +44,6 @@ COMPLETE = {
 ONE_MAP = ("gather", "photons-only")
 
 
-# --- the furnace ------------------------------------------------------------------------------------------------------
-
-
 def turned_cube(face, degrees):
     """A cube of side 0.16, the middle of one face at a place, turned about the vertical by degrees from -y: (12, 3,
     3)."""
@@ -115,9 +112,6 @@ def test_a_furnace_of_any_surface_has_radiance_1_over_1_minus_albedo(driver, sur
     assert abs(score) < sidak_bound(2 * len(COMPLETE) * len(OF_ALBEDO)), (score, made.mean())
 
 
-# --- the longest path -------------------------------------------------------------------------------------------------
-
-
 def glowing_sphere(**material):
     """A sphere seen from inside, which glows with radiance 1: light is everywhere the same, and no disc has an edge."""
     inside = sphere((0.5, 0.5, 0.5), 0.5, 2)[:, ::-1]
@@ -150,9 +144,6 @@ def test_a_glossy_room_is_as_bright_as_paths_have_it(driver, max_bounces):
     room = {"diffuse": (0.7, 0.3, 0.3), "specular": (0.25, 0.5, 0.6), "exponent": 60.0}
     made, judge = (means_in_sphere(name, max_bounces, runs=12, **room) for name in (driver, "path"))
     assert np.abs(z_scores(made, judge, 0.005)).max() < 4.5
-
-
-# --- form factors -----------------------------------------------------------------------------------------------------
 
 
 def disc(height, up):
@@ -207,9 +198,6 @@ def test_eye_paths_find_form_factors(pair, driver):
     assert abs(z) < sidak_bound(1)
 
 
-# --- a lens -----------------------------------------------------------------------------------------------------------
-
-
 def ball_lens():
     """A glass ball of radius 1 behind a hole as wide as 0.3, both in the sun, over a floor at 1.5 from its middle."""
     ball = sphere((0.0, 0.0, 0.0), 1.0, 5)
@@ -244,9 +232,6 @@ def test_a_ball_lens_of_index_1_5_focuses_at_1_5_radii():
     through = np.hypot(*places.T) < 0.01
     focus = 1.5 + np.sum(places[through] * slopes[through]) / np.sum(slopes[through] ** 2)
     assert focus == pytest.approx(1.5, rel=0.01)
-
-
-# --- photons that add up ----------------------------------------------------------------------------------------------
 
 
 def assert_all_accounted_for(snapshot, photons):

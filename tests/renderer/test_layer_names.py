@@ -20,7 +20,7 @@ from renderer.settings.picture import Settings
 from scenes.model import Camera, Material, Snapshot
 
 
-def two_halves(**camera: object) -> Snapshot:
+def two_halves(**camera) -> Snapshot:
     """A square at z = 0 from 2 above; its right half has another material, and nothing is beyond x = 1."""
     squares = [quad((-2, -2, 0), (0, -2, 0), (0, 2, 0), (-2, 2, 0)), quad((0, -2, 0), (1, -2, 0), (1, 2, 0), (0, 2, 0))]
     view = {"eye": (0.0, 0.0, 2.0), "forward": (0.0, 0.0, -1.0), "up": (0.0, 1.0, 0.0), "vertical_fov": 90.0}

@@ -101,9 +101,6 @@ def assert_agree(first, second, sigmas=4.0):
     assert np.all(difference <= sigmas * np.sqrt(variance) + 1e-9), (difference / np.sqrt(variance)).max()
 
 
-# --- photons ----------------------------------------------------------------------------------------------------------
-
-
 def test_photons_of_a_point_on_a_disc_as_wide_as_its_height():
     """(1 - cos 45 degrees) / 2 of all directions."""
     floor = quad((-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0))
@@ -118,7 +115,7 @@ def test_photons_of_a_point_on_a_disc_as_wide_as_its_height():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_photon_is_accounted_for(kind):
-    ball = 0.4 * closed_box() + np.float32([0.1, 0.1, 0.2])
+    ball = 0.4 * closed_box() + np.array([0.1, 0.1, 0.2], np.float32)
     scene = lit(np.concatenate([FLOOR, ball]), [GREY, GLASS], kind, material_ids=np.repeat([0, 1], [2, 12]))
     counts = shot(scene, 20_000)[0].counts
     assert counts.emitted == 20_000
@@ -137,16 +134,13 @@ def test_threads_and_batches_change_no_bit(kind):
             pool = WorkerPool(tracer, threads, batch_rays)
             stored.append(trace_photons(scene, task, pool, range(5000)).stored)
             pool.close()
-    assert np.array_equal(*stored)
+    assert np.array_equal(*stored)  # type: ignore[arg-type]
     assert len(stored[0]) > 0
 
 
 def test_the_flux_of_a_sun_on_a_plane_is_e_cos_a():
     watts = np.array([shot(lit(FLOOR, [GREY], "sun"), 5000, sequence)[1] for sequence in range(12)])
     assert_agree(watts, np.tile(np.array(IRRADIANCE) * 0.8 * 4.0, (12, 1)))
-
-
-# --- pictures ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("driver", ["path", "photon"])
@@ -215,7 +209,7 @@ def test_a_lamp_among_lights_of_all_kinds_by_paths_and_by_photons_alone():
 @pytest.mark.parametrize("kind", KINDS)
 def test_paths_and_photons_agree_outdoors(kind):
     """A block on a plane, lit from all sides and by what it reflects."""
-    block = closed_box() * np.float32([0.5, 0.5, 0.4]) + np.float32([0.2, -0.3, 0.0])
+    block = closed_box() * np.array([0.5, 0.5, 0.4], np.float32) + np.array([0.2, -0.3, 0.0], np.float32)
     white = Material(diffuse=(0.9, 0.9, 0.9))
     scene = lit(np.concatenate([2 * FLOOR, block]), [white], kind, camera=replace(DOWN, vertical_fov=50.0))
     blocks = [
@@ -249,7 +243,7 @@ def test_the_disc_of_a_sun_is_seen_and_parallel_light_is_not(driver):
 
 @pytest.mark.parametrize("kind", ["sun", "disc", "even sky"])
 def test_light_from_outside_is_shut_out_by_what_is_far_away(kind):
-    roof = 30 * FLOOR + np.float32([0, 0, 9])
+    roof = 30 * FLOOR + np.array([0, 0, 9], np.float32)
     scene = lit(np.concatenate([FLOOR, roof[:, ::-1]]), [GREY], kind, camera=DOWN)
     open_floor = pictures(lit(FLOOR, [GREY], kind, camera=DOWN), "path", passes=1, max_bounces=1).mean()
     assert pictures(scene, "path", passes=1, max_bounces=1).mean() < 0.1 * open_floor

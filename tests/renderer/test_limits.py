@@ -56,9 +56,7 @@ PROMISED = {"numba.extending"} | {
 }
 NUMBA_INSIDE = "tracecore/compilation/numba_inside.py"
 
-FILES = {
-    "renderer/scene/projection.py": "it is one projection, of which each part reads what another one writes",
-}
+FILES = {"renderer/scene/projection.py": "it is one projection, of which each part reads what another one writes"}
 
 
 def sources():

@@ -47,8 +47,6 @@ def hit_at(snapshot, wo=(0.0, 0.0, 1.0), place=(0.3, 0.4), **more):
     return vertex_at(snapshot, 0, place, wo, **more)
 
 
-# --- parameters -------------------------------------------------------------------------------------------------------
-
 HALF, MEAN = (128, 64, 255), np.mean([128, 64, 255]) / 255.0
 
 
@@ -73,8 +71,6 @@ def test_a_map_multiplies_its_colour_and_nothing_else(given, field, names):
             expected = tuple(c * byte / 255.0 for c, byte in zip(before, HALF, strict=True))
         assert after == pytest.approx(expected, rel=1e-6), name
 
-
-# --- wrap and filters -------------------------------------------------------------------------------------------------
 
 ROW = [[(0, 0, 0), (100, 100, 100), (200, 200, 200), (250, 250, 250)]]
 
@@ -146,9 +142,6 @@ def test_photons_bring_the_light_of_textured_walls_that_paths_find(kind):
     assert np.all(abs(z_scores(photon, path)) < sidak_bound(3)), photon.mean(axis=0) / path.mean(axis=0)
 
 
-# --- normals ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_a_flat_normal_map_changes_nothing(side):
     wo = unit(0.3, -0.2, 0.5 * side)
@@ -173,7 +166,7 @@ def test_a_constant_tilt_is_a_plane_with_that_normal(side, uvs):
     to_uv = np.column_stack([b - a, c - a]) @ np.linalg.inv([[WIDE, WIDE], [0.0, HIGH]])
     right, down = np.linalg.inv(to_uv).T
     normal = TILT[0] * right / np.linalg.norm(right) - TILT[1] * down / np.linalg.norm(down)
-    expected = np.broadcast_to(np.float32([*normal, TILT[2]]), (2, 3, 3))
+    expected = np.broadcast_to(np.array([*normal, TILT[2]], np.float32), (2, 3, 3))
     plane = hit_at(replace(mapped, materials=(Material(),), normals=expected), wo)
     found = hit_at(mapped, wo)
     assert found.shading == pytest.approx(plane.shading, abs=1e-6)
@@ -230,7 +223,7 @@ def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
         wo = unit(*random.normal(size=2), abs(random.normal()) + 1e-3)
         normal = hit_at(snapshot, wo).shading
         axes = np.array([*frame(tuple(normal)), normal])
-        seen = Seen(float32(tuple(axes @ wo)), True, float32(WHITE), np.float32(1.0), 0)
+        seen = Seen(float32(tuple(axes @ wo)), True, float32(WHITE), np.float32(1.0), 0)  # type: ignore[arg-type]
         drawn = bsdf.sample(parameters, seen, float32(tuple(random.random(3))))
         direction = axes.T @ drawn.wi
         if drawn.lobe == LOBE_NONE:
@@ -240,9 +233,6 @@ def test_no_ray_of_a_steep_relief_goes_to_the_wrong_side(kind):
         else:
             lost += 1
     assert lost <= {"mirror": 0.0, "metal": 0.3, "plastic": 0.4}[kind] * count
-
-
-# --- pictures that glow -----------------------------------------------------------------------------------------------
 
 
 def screen():
@@ -293,9 +283,6 @@ def test_paths_and_photons_agree_under_a_picture():
         made = passes(screen(), driver, count, radius=radius).mean(axis=(1, 2))
         error = np.sqrt(made.var(axis=0, ddof=1) / len(made) + judge.var(axis=0, ddof=1) / len(judge))
         assert np.all(np.abs(made.mean(axis=0) - judge.mean(axis=0)) < 4.0 * error + 0.002), driver
-
-
-# --- pictures of bent surfaces ----------------------------------------------------------------------------------------
 
 
 def boxed(material, pixels, **look):

@@ -23,9 +23,8 @@ SEEING = ["path", "photon", "sppm", "gather", "path+caustics", "photons-only", "
 
 def solid(absorption=BLACK, ior=1.0, priority=0):
     """What lets all light through but what it absorbs."""
-    return Material(
-        kind="dielectric", transmittance=1.0, ior=ior, absorption=tuple(map(float, absorption)), priority=priority
-    )
+    red, green, blue = map(float, absorption)
+    return Material(kind="dielectric", transmittance=1.0, ior=ior, absorption=(red, green, blue), priority=priority)
 
 
 def block(low, high, half=1.0):
@@ -184,10 +183,10 @@ def test_media_depend_on_no_thread_and_no_size_of_batch(driver):
 def test_a_stack_forgets_the_first_of_five_media():
     stack = np.uint32(0)
     for medium in (1, 2, 3, 2, 5):
-        stack = np.uint32(entered(stack, np.int32(medium)))
+        stack = np.uint32(entered(stack, np.int32(medium)))  # type: ignore[arg-type]
     assert stack == 0x02030205
-    assert [left(stack, np.int32(medium)) for medium in (5, 2, 3, 1)] == [0x020302, 0x020305, 0x020205, 0x02030205]
-    assert left(np.uint32(0x02030405), np.int32(2)) == 0x030405
+    assert [left(stack, np.int32(medium)) for medium in (5, 2, 3, 1)] == [0x020302, 0x020305, 0x020205, 0x02030205]  # type: ignore[arg-type]
+    assert left(np.uint32(0x02030405), np.int32(2)) == 0x030405  # type: ignore[arg-type]
 
 
 def test_points_know_which_solids_they_are_in():

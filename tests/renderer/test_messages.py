@@ -184,9 +184,7 @@ def test_without_memory_all_goes_through_the_socket() -> None:
         assert line.told == []
 
 
-def test_where_memory_is_short_an_array_goes_through_the_socket(
-    line: Line, memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_memory_is_short_an_array_goes_through_the_socket(line, memory, monkeypatch):
     def full(file: int, offset: int, size: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

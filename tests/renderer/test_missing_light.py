@@ -39,7 +39,7 @@ def told(snapshot, *, is_black=True, met=500, emitted=1000):
     """What is said of a picture whose photons met so many surfaces."""
     work = Work(rays=RayCounts(photon=emitted + met), photons=PhotonCounts(emitted=emitted, escaped=emitted))
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        return missing_light(SimpleNamespace(snapshot=snapshot, tracer=tracer), work, is_black=is_black)
+        return missing_light(SimpleNamespace(snapshot=snapshot, tracer=tracer), work, is_black=is_black)  # type: ignore[arg-type]
 
 
 def test_lights_that_reach_nothing_are_named():

@@ -89,7 +89,7 @@ def written(folder, text, camera):
 
 def picture(path, driver):
     """The means of the quarters of a picture by one of our drivers."""
-    made = renderer.render(path, driver=driver, device="cpu", quiet=True, **DRIVERS[driver])
+    made = renderer.render(path, driver=driver, device="cpu", quiet=True, **DRIVERS[driver])  # type: ignore[arg-type]
     return quarters(made.image)
 
 

@@ -227,7 +227,7 @@ def test_radii_of_pixels_go_on_from_time_to_time(place):
 
 
 def test_a_driver_that_does_not_tell_what_it_keeps_has_no_shutter(monkeypatch):
-    class Secretive(DRIVERS["path"]):
+    class Secretive(DRIVERS["path"]):  # type: ignore[misc, name-defined, valid-type]
         name = "secretive"
         is_sequential = True
 

@@ -4,7 +4,6 @@ import argparse
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pages import NOT_RUN, PAGES, ROOT, SMALL, Command, commands, made_small, mentioned, python_blocks
@@ -57,7 +56,7 @@ def test_a_command_is_one(command: Command) -> None:
 
 def test_the_page_of_the_command_line_has_every_command() -> None:
     named = {cli._with_one_name(list(one.words[1:]))[0] for one in mentioned(ROOT / "docs" / "command-line.md")}
-    assert set(cli.COMMANDS) - named == set()
+    assert set(cli.COMMANDS) - named == set()  # type: ignore[attr-defined]
 
 
 def test_a_page_that_draws_plots_says_what_they_need() -> None:
@@ -87,9 +86,7 @@ def test_other_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize("command", RUN, ids=str)
-def test_a_command_runs(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_runs(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = command.words[1:] + (SMALLER[command.words[1]] if command.mark == SMALL else ())
     assert cli.main(list(words)) == 0
@@ -100,9 +97,7 @@ def test_a_command_runs(
 
 @pytest.mark.usefixtures("shaders")
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE], ids=lambda page: page.name)
-def test_python_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     for number, block in enumerate(python_blocks(page)):
         code = compile(made_small(block), f"{page.name}, block {number}", "exec")

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run
 
-from renderer import cli
 from renderer.run.picture.part_file import read_part
 from renderer.run.picture.picture_files import statistics_path
 from renderer.settings.setting import PartOf
@@ -24,13 +24,6 @@ material = "grey"
 position = [2, 3, 3]
 power = 200
 """
-
-
-def run(*words: object) -> int:
-    try:
-        return cli.main([str(word) for word in words])
-    except SystemExit as stop:
-        return int(str(stop.code))
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +78,7 @@ def test_what_is_missing_or_twice_there_is_told(parts: list[Path], capsys: pytes
     assert not path.exists()
 
 
-def test_parts_of_other_pictures_are_refused(
-    scene: Path, parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_of_other_pictures_are_refused(scene, parts, tmp_path, capsys):
     other, path = tmp_path / "other.film", tmp_path / "no.png"
     for more, difference in ((("--seed", 5), "seed: 5 and 0"), (("--clamp", 3), "clamp: 3.0 and None")):
         assert render(scene, "--part", "3/3", "-o", other, *more) == 0
@@ -101,9 +92,7 @@ def test_parts_of_other_pictures_are_refused(
     assert not path.exists()
 
 
-def test_damaged_parts_and_other_files_are_refused(
-    parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_parts_and_other_files_are_refused(parts, tmp_path, capsys):
     content = bytearray(parts[0].read_bytes())
     content[len(content) // 2] ^= 1
     damaged = tmp_path / "damaged.film"
@@ -115,25 +104,6 @@ def test_damaged_parts_and_other_files_are_refused(
     assert "there is no such file" in capsys.readouterr().err
     assert run("merge", parts[0], "-o", parts[0]) == 2
     assert "the scene or the command reads it" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("--part", "1/8"), "--part 1/8 has none of 7 passes; make fewer parts"),
-        (("--part", "4/3"), "expected K/N with K from 1 to N, such as 3/64"),
-        (("--part", "1/2", "--time-limit", "3"), "leave out --time-limit"),
-        (("--part", "1/2", "--frames", "0:3"), "--part does nothing with --frames"),
-        (("--part", "1/2", "-o", "a.png"), "must end in .film"),
-        (("--part", "1/2", "--driver", "sppm"), "driver sppm makes its passes one after the other; leave out --part"),
-    ],
-)
-def test_parts_that_cannot_be_are_refused(
-    words: tuple[str, ...], problem: str, scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert render(scene, "-o", tmp_path / "a.film", *words) == 2
-    assert problem in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_all_passes_belong_to_one_part() -> None:

@@ -116,16 +116,6 @@ def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
     assert list(expose(Ahead(), Film(3, 2), PassLimits(seconds=1.0))) == [False, False, True]
 
 
-def test_limits() -> None:
-    limits = PassLimits(passes=3, seconds=10.0)
-    assert limits.allow(0, 1000.0)  # at least one pass
-    assert limits.allow(2, 9.9)
-    assert not limits.allow(1, 10.0)
-    assert not limits.allow(3, 0.0)
-    assert not limits.reached(film_of(2))
-    assert limits.reached(film_of(3))
-
-
 def film_of(passes: int, spread: float = 0.0) -> Film:
     """Passes of brightness 1, but for the first two of them: 1 + spread and 1 - spread, one of each half."""
     film = Film(3, 2)
@@ -185,15 +175,6 @@ def test_interrupt_saves_what_is_finished(number: signal.Signals) -> None:
     assert not expose_and_save(CountingDriver(interrupt), film, PassLimits(passes=100), recorder)
     assert recorder.ends == [3]
     assert film.linear[0, 0, 0] == 1.0
-
-
-def test_interrupt_before_the_first_pass_saves_nothing() -> None:
-    def interrupt(index: int) -> None:
-        raise KeyboardInterrupt
-
-    recorder = Recorder()
-    assert not expose_and_save(CountingDriver(interrupt), Film(3, 2), PassLimits(passes=1), recorder)
-    assert recorder.ends == []
 
 
 def test_a_pass_without_a_number_is_counted_and_the_others_go_on() -> None:

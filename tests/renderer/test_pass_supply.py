@@ -76,7 +76,7 @@ def test_photons_then_maps_then_parts() -> None:
     one.note(first, {"whole": 1})
     (maps,) = all_of(one)
     assert isinstance(maps, MapShare)
-    assert maps.given.content == ({"whole": 1}, {"whole": 2})
+    assert maps.given.content == ({"whole": 1}, {"whole": 2})  # type: ignore[comparison-overlap]
     assert str(maps) == "the photon maps of pass 0"
     one.note(maps, "lookup")
     made = all_of(one)
@@ -124,7 +124,7 @@ def test_all_passes_wait_for_the_one_map() -> None:
     one.note(all_of(one)[0], "lookup")
     made = all_of(one)
     assert [str(share) for share in made] == ["pass 0", "pass 1", *parts(2)]
-    assert all(isinstance(share, Share) and share.given.content == "lookup" for share in made)
+    assert all(isinstance(share, Share) and share.given.content == "lookup" for share in made)  # type: ignore[union-attr]
     assert len({id(share.given) for share in made}) == 1
     assert taken(supply(2, has_one_map=True, is_whole=True)) == ["pass 0", "pass 1"]
 

@@ -1,12 +1,12 @@
 """Parts of a photon run that were traced apart make the photons of the whole run, also beyond 2^32, and no others."""
 
-import hashlib
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_parts import SCENE, error_of, render, run
+from command_line import run
+from test_parts import SCENE, digest, error_of, render
 
 import renderer
 from renderer.photons.photon_file import load_photons
@@ -36,13 +36,7 @@ def parts(scene: Path) -> list[Path]:
     return paths
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_merged_parts_are_the_file_of_the_whole_run(
-    scene: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merged_parts_are_the_file_of_the_whole_run(scene, parts, capsys):
     whole, merged, half = (scene.with_name(name) for name in ("whole.npz", "merged.npz", "half.photons"))
     assert photons(scene, whole) == 0
     assert run("merge", parts[2], parts[0], "-o", half, "--quiet") == 0
@@ -66,9 +60,7 @@ def test_what_is_missing_or_twice_there_is_told(parts: list[Path], capsys: pytes
     assert not path.exists()
 
 
-def test_parts_of_other_runs_and_other_files_are_refused(
-    scene: Path, parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_of_other_runs_and_other_files_are_refused(scene, parts, tmp_path, capsys):
     other, path = tmp_path / "other.photons", tmp_path / "no.npz"
     for more, difference in (
         (("--seed", 5), "--seed: 5 and 0"),
@@ -88,23 +80,6 @@ def test_parts_of_other_runs_and_other_files_are_refused(
         assert run("merge", *parts[:2], other, "-o", path) == 2
         assert error_of(capsys).startswith(f"'{other}' is damaged, or no part of a photon run by this version")
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("--part", "1/2", "-o", "a.photons"), "say by --emit how many the whole run has"),
-        (("--part", "1/2", "--emit", "9"), "--part makes a file; name it, -o FILE.photons"),
-        (("--part", "1/8", "--emit", "7", "-o", "a.photons"), "--part 1/8 has none of 7 photons; make fewer parts"),
-        (("--part", "1/2", "--emit", "9", "-o", "a.npz"), "the name must end in .photons"),
-        (("--store", "9", "--emit", "9"), "not allowed with argument"),
-    ],
-)
-def test_parts_that_cannot_be_are_refused(
-    words: tuple[str, ...], problem: str, scene: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("photons", scene, "--device", "cpu", *words) == 2
-    assert problem in capsys.readouterr().err
 
 
 def test_photons_go_on_beyond_32_bits(scene: Path, tmp_path: Path) -> None:
@@ -154,9 +129,9 @@ def test_eye_paths_by_parts_look_up_photons_by_parts(scene: Path, of_picture: Pa
 def test_layers_are_those_of_the_whole_picture_too(scene: Path, of_picture: Path) -> None:
     """Photons that layers tell apart are traced, as the file does not tell of them."""
     eye = (0.0, 1.0, 5.0)
-    chosen = {"driver": "photons-only", "photons": EMITTED, "size": (12, 9), "eye": eye, "passes": 1, "layers": True}
+    chosen = renderer.Settings(driver="photons-only", photons=EMITTED, size=(12, 9), eye=eye, passes=1, layers=True)
     loaded, traced = (
-        renderer.render(scene, **chosen, device="cpu", quiet=True, load_photons=path) for path in (of_picture, None)
+        renderer.render(scene, chosen, device="cpu", quiet=True, load_photons=path) for path in (of_picture, None)
     )
     assert loaded.image.tobytes() == traced.image.tobytes()
     assert {name: layer.tobytes() for name, layer in loaded.layers.items()} == {
@@ -179,14 +154,7 @@ def test_layers_are_those_of_the_whole_picture_too(scene: Path, of_picture: Path
         (("--gpus", "2", "--device", "auto"), "load_photons is for one process, and gpus shares the work out"),
     ],
 )
-def test_photons_of_another_run_are_refused(
-    words: tuple[object, ...],
-    problem: str,
-    scene: Path,
-    of_picture: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_photons_of_another_run_are_refused(words, problem, scene, of_picture, monkeypatch, capsys):
     monkeypatch.chdir(scene.parent)
     words = (*PICTURE, "--load-photons", of_picture.name, "-o", "no.png", *words)
     assert render(scene, *words, driver="photons-only") == 2

@@ -118,7 +118,7 @@ def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds)
             raise KeyboardInterrupt
         return noted(*arguments)
 
-    noted = local_tracing.trace_photons
+    noted = local_tracing.trace_photons  # type: ignore[attr-defined]
     monkeypatch.setattr(local_tracing, "trace_photons", interrupted)
     run = run_until(30_000, repeat=9)
     assert not run.finished
@@ -157,9 +157,6 @@ def test_an_interrupt_of_the_pilot_leaves_the_clock_at_zero(monkeypatch):
     assert (run.finished, run.seconds, run.rays) == (False, 0.0, 0)
 
 
-# How many photons to emit
-
-
 def test_photons_to_emit_with_a_margin_of_three_standard_errors():
     """Means by 2, of 4 parts: stored 180, 220, 180, 220 of 100 photons each. The sums vary by 1600 / 3, so a photon by
     16 / 3. 1200 missing are 600 photons, give or take sqrt(16 / 3 * (600 + 600^2 / 400)) / 2."""
@@ -169,9 +166,6 @@ def test_photons_to_emit_with_a_margin_of_three_standard_errors():
     # Once more have been emitted the mean is known better, which leaves the variance of the photons to come.
     margin = 3.0 * np.sqrt(16.0 / 3.0 * (600.0 + 0.36)) / 2.0
     assert photons_to_emit(pilot, counted(1_000_000, 2_000_000), 2_001_200) == int(np.ceil(600.0 + margin))
-
-
-# What cannot be traced
 
 
 def test_a_scene_without_light_has_no_photons_to_trace():
@@ -193,7 +187,7 @@ class Waves:
         self._tracer, self._scene, self._task = tracer, scene, task
 
     def trace(self, photons, *, is_kept):
-        if photons.stop > self.fails_at:
+        if photons.stop > self.fails_at:  # type: ignore[attr-defined]
             raise KernelError("the GPU has fallen off the bus")
         pool = WorkerPool(self._tracer, threads=1)
         traced = trace_photons(self._scene, self._task, pool, photons)

@@ -7,7 +7,7 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 from renderer.scene.packed_scene import pack_scene
-from renderer.scene.photon_scene import BENT, MAPPED, MATERIAL_MASK, MIXED, STORES, TEXTURED, pack_aliases
+from renderer.scene.photon_scene import BENT, MAPPED, MATERIAL_MASK, MIXED, STORES, TEXTURED
 from scenes.model import Material, Texture
 from shaders import registry
 
@@ -67,7 +67,7 @@ def test_pictures_that_are_more_than_a_plain_texture_are_mapped():
         (Material(kind="mirror", specular=(0.9, 0.9, 0.9), specular_map=0), {}, MAPPED),
         (glow, {}, 0),
     ]:
-        texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)
+        texture = Texture(name="t", pixels=np.full((2, 2, 3), 9, np.uint8), **look)  # type: ignore[arg-type]
         (flags,) = kinds_of([material], [texture])
         assert flags & (MAPPED | TEXTURED) == expected, (material, look)
 
@@ -83,21 +83,6 @@ def test_what_a_function_looks_at_is_no_sheet_and_mapped():
     registry.register_shader(replace(registry.get_shader("dielectric"), name="stained", at_point=lambda p, own: own))
     sheet = Material(kind="stained", transmittance=0.5, ior=1.0)
     assert kinds_of([sheet]) == [MAPPED | MIXED | STORES]
-
-
-@pytest.mark.parametrize(
-    "probability", [[1.0], [0.5, 0.5], [0.1, 0.0, 0.9], [0.0, 1.0], [0.25, 0.3, 0.05, 0.4], [1 / 700] * 700]
-)
-def test_the_alias_table_has_every_light_with_its_probability(probability):
-    aliases = pack_aliases(np.array(probability))
-    cells = len(probability)
-    found = np.zeros(cells)
-    for cell in range(cells):
-        own = aliases["share"][cell] / 2.0**32
-        found[cell] += own / cells
-        found[aliases["alias"][cell]] += (1.0 - own) / cells
-    np.testing.assert_allclose(found, probability, atol=1e-9)
-    assert np.all(found[np.array(probability) == 0.0] == 0.0)
 
 
 def test_texels_are_bytes_and_decode_to_what_the_eye_reads():

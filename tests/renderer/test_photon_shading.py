@@ -227,8 +227,8 @@ def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares(specular):
     """Nearly all of `specular` is a mirror at this shine, and every landing is stored: 1 / (1 - 0.3 - 0.4) of all."""
     shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=specular, exponent=1e6)
     shoot = Shooter(flat_snapshot(closed_box(), [shiny], lights=[LAMP]))
-    watts = [total_flux(shoot(4_000, first=first)[0]) for first in range(0, 80_000, 4_000)]
-    watts = np.array(watts) * shoot.task.flux_unit / 4_000
+    means = [total_flux(shoot(4_000, first=first)[0]) for first in range(0, 80_000, 4_000)]
+    watts = np.array(means) * shoot.task.flux_unit / 4_000
     error = watts.std(axis=0, ddof=1) / math.sqrt(len(watts))
     expected = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (0.7 - np.array(specular))
     assert np.all(np.abs(watts.mean(axis=0) - expected) < 4.0 * error)

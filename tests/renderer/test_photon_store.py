@@ -104,7 +104,7 @@ def test_memory_is_had_before_it_is_needed(monkeypatch):
 @pytest.mark.parametrize("huge", [True, False])
 def test_blocks_are_there_with_and_without_huge_pages(huge, monkeypatch):
     if not huge:
-        monkeypatch.delattr(photon_store.mmap, "MADV_HUGEPAGE", raising=False)
+        monkeypatch.delattr(photon_store.mmap, "MADV_HUGEPAGE", raising=False)  # type: ignore[attr-defined]
     blocks = photon_store.new_blocks(5)
     assert blocks.shape == (5, STORE_COLUMNS, CHUNK)
     assert blocks.dtype == np.uint32

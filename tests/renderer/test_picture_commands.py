@@ -6,21 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from renderer import cli
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.film.difference import difference_picture
 from renderer.film.picture_file import read_picture, write_picture
 
 GREY = np.full((4, 6, 3), 0.5, np.float32)
-
-
-def run(*words: object) -> int:
-    return cli.main([str(word) for word in words])
 
 
 def saved(path: Path, image: np.ndarray) -> Path:
@@ -130,9 +126,7 @@ def test_a_scene_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("words", [("convert", "cornell"), ("scene", "export", "cornell", "--to")])
-def test_a_scene_replaces_one_of_this_program_and_nothing_else(
-    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scene_replaces_one_of_this_program_and_nothing_else(words, tmp_path, capsys):
     path, mine = tmp_path / "a.obj", tmp_path / "a.mtl"
     assert [run(*words, path), run(*words, path)] == [0, 0]
     before = path.read_bytes()

@@ -32,7 +32,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rendered(**chosen: Any) -> renderer.Picture:
-    return renderer.render("cornell", **({"driver": "ramp", "size": SIZE, "passes": 3, "quiet": True} | chosen))
+    return renderer.render("cornell", **({"driver": "ramp", "size": SIZE, "passes": 3, "quiet": True} | chosen))  # type: ignore[arg-type]
 
 
 def ramp(factor: float) -> Any:
@@ -99,9 +99,7 @@ def test_it_looks_at_a_scene_in_motion() -> None:
         ("--debug-path 0,0,1:1", "driver ramp follows no paths that could be told; choose another with --driver"),
     ],
 )
-def test_what_it_cannot_do_is_refused_by_name(
-    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_it_cannot_do_is_refused_by_name(words, told, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     assert cli.main(["render", "cornell", "--driver", "ramp", "--size", "8x6", "--device", "cpu", *words.split()]) == 2

@@ -127,9 +127,6 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return line
 
 
-# One of each kind, by the command
-
-
 def readme_shader() -> str:
     (block,) = re.findall(r"```python\n(import math\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return str(block)
@@ -171,9 +168,7 @@ def test_a_bsdf_whose_function_does_not_compile_is_one_line(tmp_path: Path, caps
     assert "glitter" in line
 
 
-def test_a_shader_that_is_not_as_it_is_to_be_fails_where_it_is_registered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_shader_that_is_not_as_it_is_to_be_fails_where_it_is_registered(tmp_path, capsys):
     text = BSDF.replace("KEPT", "0.5").replace("    unused: float\n", "    unused: str\n")
     plugin = write(tmp_path, "chalk.py", text)
     found = error_of(capsys, "scene", "list", "--plugin", str(plugin))
@@ -208,9 +203,6 @@ def test_a_reader_of_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "empty.link:1: expected the name" in error_of(capsys, "scene", "info", str(empty), "--plugin", plugin)
 
 
-# Plugins that fail
-
-
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -222,9 +214,7 @@ def test_a_reader_of_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ("from shaders.registry import get_shader\nget_shader('velvet')\n", 2, "UnknownShaderError: unknown shader"),
     ],
 )
-def test_a_plugin_that_fails_is_one_line(
-    text: str, line: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plugin_that_fails_is_one_line(text, line, words, tmp_path, capsys):
     plugin = write(tmp_path, "bad.py", text)
     found = error_of(capsys, "scene", "list", "--plugin", str(plugin))
     assert found.startswith(f"tracecore: error: plugin {plugin}:{line}: {words}")
@@ -234,9 +224,6 @@ def test_a_plugin_that_fails_is_one_line(
 def test_a_plugin_must_be_a_python_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, "scene.nff", NFF)
     assert "expected a Python file" in error_of(capsys, "scene", "list", "--plugin", str(tmp_path / name))
-
-
-# Installed packages
 
 
 def install(folder: Path, module: str) -> None:
@@ -260,9 +247,7 @@ def test_an_installed_package_is_loaded(is_command: bool, tmp_path: Path, monkey
         assert renderer.render("cornell", driver="half", device="cpu", size=(8, 6), passes=1, quiet=True).image.any()
 
 
-def test_an_installed_package_that_fails_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_installed_package_that_fails_is_named(tmp_path, monkeypatch, capsys):
     install(tmp_path, "x = 1\ny = x + '1'\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "half_plugin", raising=False)
@@ -271,12 +256,9 @@ def test_an_installed_package_that_fails_is_named(
     assert found.endswith("mend or uninstall it")
 
 
-# What can be registered
-
-
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "../a", "-a"])
 def test_names_are_checked(name: str) -> None:
-    class Named(DRIVERS["whitted"]):  # type: ignore[misc]
+    class Named(DRIVERS["whitted"]):  # type: ignore
         pass
 
     Named.name = name

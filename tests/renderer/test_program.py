@@ -29,11 +29,9 @@ def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("before", "within"), [(signal.default_int_handler, signal.SIG_DFL), (signal.SIG_IGN, signal.SIG_IGN)]
 )
-def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
-    before: object, within: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(before, within, monkeypatch):
     """A traceback is what Python's own handler would leave."""
-    signal.signal(signal.SIGINT, before)  # type: ignore[arg-type]
+    signal.signal(signal.SIGINT, before)
     found = []
     monkeypatch.setattr(cli, "main", lambda started: found.append(signal.getsignal(signal.SIGINT)) or 0)
     assert __main__.main() == 0
@@ -41,9 +39,7 @@ def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
 
 
 @pytest.mark.parametrize(("has_hung", "ends"), [(True, [1]), (False, [])])
-def test_where_a_kernel_hangs_the_process_ends_at_once(
-    has_hung: bool, ends: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_kernel_hangs_the_process_ends_at_once(has_hung, ends, monkeypatch):
     """The interpreter would wait for the kernel in its end."""
     found: list[int] = []
     monkeypatch.setattr(cli, "main", lambda started: 1)
@@ -100,7 +96,7 @@ def test_an_interrupt_amid_exec_is_handled_like_any_other(tmp_path: Path) -> Non
 
 
 def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def close(name: str, **_: object) -> None:
+    def close(name: str, **_) -> None:
         try:
             os.kill(os.getpid(), signal.SIGHUP)
         finally:

@@ -35,12 +35,6 @@ def whitted() -> Picture:
     return renderer.render("cornell", SMALL)
 
 
-# What is offered
-
-
-# What comes back
-
-
 def test_image_and_statistics(whitted: Picture) -> None:
     assert (whitted.image.shape, whitted.image.dtype) == ((6, 8, 3), np.float32)
     assert whitted.image.max() > 0.0
@@ -73,9 +67,6 @@ def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> N
         whitted.save(tmp_path / "call.jpg")
 
 
-# Pass by pass
-
-
 def test_passes_converge_to_the_picture(whitted: Picture) -> None:
     pictures = list(renderer.render_passes("cornell", SMALL))
     assert [picture.passes for picture in pictures] == [1, 2, 3]
@@ -95,9 +86,6 @@ def test_a_loop_that_is_left_closes_the_driver(monkeypatch: pytest.MonkeyPatch) 
     assert closed == []
     pictures.close()  # type: ignore[attr-defined]
     assert closed == ["whitted"]
-
-
-# Interrupts
 
 
 def interrupted_at(monkeypatch: pytest.MonkeyPatch, index: int) -> None:
@@ -120,9 +108,6 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) ->
         renderer.render("cornell", SMALL)
 
 
-# Scenes
-
-
 def test_scenes_by_name_path_and_object(whitted: Picture, tmp_path: Path) -> None:
     (tmp_path / "one.obj").write_text("v 0 0 0\nv 2 0 0\nv 0 2 0\nf 1 2 3\n")
     assert renderer.render(tmp_path / "one.obj", SMALL, passes=1).image.any()
@@ -134,9 +119,6 @@ def test_scenes_by_name_path_and_object(whitted: Picture, tmp_path: Path) -> Non
 def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     renderer.render("cornell", SMALL, passes=1, quiet=False)
     assert "driver 'whitted' cannot see light of glowing surfaces" in caplog.text
-
-
-# What is refused
 
 
 @pytest.mark.parametrize(
@@ -198,9 +180,6 @@ def test_settings_are_plain_and_frozen() -> None:
         chosen.passes = 4  # type: ignore[misc]
 
 
-# One option, one text
-
-
 def options_of(command: str) -> dict[str, str]:
     """Help of the options of a command, without the defaults."""
     parser = cli.make_parser()
@@ -252,9 +231,6 @@ def test_every_setting_is_an_option_of_render() -> None:
         assert found[one.option].startswith(one.about), one.name
 
 
-# The page
-
-
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """All blocks, one after the other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
@@ -282,9 +258,6 @@ def test_the_page_tells_of_every_setting() -> None:
     assert with_table(text) == text
     (table,) = re.findall(r"<!-- settings -->(.*?)<!-- end -->", text, re.DOTALL)
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(settings_of(Settings))
-
-
-# Lightness
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

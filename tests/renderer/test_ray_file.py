@@ -43,8 +43,8 @@ def rewritten(path, compression=zipfile.ZIP_STORED, **changes):
             np.save(content, array)
             members[member] = content.getvalue()
     with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
+        for name, kept in members.items():
+            archive.writestr(name, kept)
 
 
 def header_of(path, **changes):

@@ -30,7 +30,7 @@ def test_every_ray_of_a_run_is_kept_under_its_kind(box, tracer, driver):
     recorder = Recorder(1 << 20)
     with PolledTracer(tracer) as polled:
         running = DRIVERS[driver](box, polled, SETTINGS)
-        running.watch(recorder.look)
+        running.watch(recorder.look)  # type: ignore[attr-defined]
         image = running.render_pass(0)
         running.close()
     counts = {one.kind: len(one.rays) for one in recorder.sets}

@@ -19,7 +19,7 @@ from tracecore.rays import MISS, Query, make_rays
 #: A triangle at z = 2 and one behind it at z = 3; rays along z that hit the first, the second from between them, and
 #: nothing, as it ends before.
 TRIANGLES = np.array([[[-1, -1, z], [1, -1, z], [0, 1, z]] for z in (2, 3)], np.float32)
-RAYS = make_rays([[0, 0, 0], [0, 0, 2.5], [0, 0, 0]], [0, 0, 1], 0.0, [np.inf, np.inf, 1.5])
+RAYS = make_rays([[0, 0, 0], [0, 0, 2.5], [0, 0, 0]], [0, 0, 1], 0.0, [np.inf, np.inf, 1.5])  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_what_is_read_is_what_was_written(folder):
     assert all(one.rays.rays.tobytes() == RAYS.tobytes() for one in scene.sets)
     with open_tracer(scene.triangles, device="brute") as brute:
         closest, shadow = (one.judged.right for one in scene.sets)
-        assert closest.tobytes() == brute.closest_hit(RAYS).tobytes()
-        assert shadow.tobytes() == brute.any_hit(RAYS).tobytes()
+        assert closest.tobytes() == brute.closest_hit(RAYS).tobytes()  # type: ignore[union-attr]
+        assert shadow.tobytes() == brute.any_hit(RAYS).tobytes()  # type: ignore[union-attr]
 
 
 def test_the_result_file_has_all_rounds_and_says_what_was_traced(folder, tmp_path, capsys):

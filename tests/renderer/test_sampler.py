@@ -41,7 +41,7 @@ def rays_of_half(snapshot, driver, kind, half=0):
         running = DRIVERS[driver](snapshot, seen, settings)
         for index in range(2 * POINTS):
             recorder = Recorder(WIDTH * HEIGHT)
-            running.watch(recorder.look)
+            running.watch(recorder.look)  # type: ignore[attr-defined]
             running.render_pass(index)
             if half_of(index) == half:
                 found += [one.rays.astype(np.float64) for one in recorder.sets if one.kind == kind]

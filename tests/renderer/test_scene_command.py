@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 
 import scenes
-from renderer import cli
 
 MOVING = """\
 a 0 3 4
@@ -15,10 +15,6 @@ l 0 5 5
 x slide { p 3 0 0 0 1 0 0 0 1 0 }
 k slide { transl 4  0 0 0 0 0 0 0  0 0 0 0 0 0 0  3 3 0 0 0 0 0  3 3 0 0 0 0 0 }
 """
-
-
-def run(*arguments: object) -> int:
-    return cli.main([str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -30,9 +26,7 @@ def moving(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("scene_view", "x"), [((), 0.0), (("--frame", 2), 2.0), (("--time", 1.0), 1.0)])
-def test_export_at_a_moment(
-    scene_view: tuple[object, ...], x: float, moving: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_export_at_a_moment(scene_view, x, moving, tmp_path, capsys):
     assert run("scene", "export", moving, "--to", tmp_path / "still.obj", *scene_view) == 0
     copy, source = scenes.load(tmp_path / "still.obj").at(0.0), scenes.load(moving).at(x)
     assert np.array_equal(copy.positions, source.positions)
@@ -48,15 +42,3 @@ def test_export_of_all_the_animation(moving: Path, tmp_path: Path, capsys: pytes
         pictures = [scenes.load(path).at(time) for path in (moving, tmp_path / "copy.aff")]
         assert np.array_equal(pictures[0].positions, pictures[1].positions)
     assert capsys.readouterr().out == f"written    {tmp_path / 'copy.aff'}\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("a.xyz", "scenes are written to files that end in .toml .aff"), ("no/a.obj", "make it first")],
-)
-def test_export_to_nowhere(name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scene", "export", "cornell", "--to", tmp_path / name) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []

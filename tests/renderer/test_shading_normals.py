@@ -44,8 +44,6 @@ def leaning(snapshot, lean, degrees, floor=slice(0, 2)):
     return replace(snapshot, uvs=uvs, materials=tuple(materials), textures=(texture,))
 
 
-# --- a spot by way of a mirror, which only photons bring --------------------------------------------------------------
-
 SPOT_HEIGHT, MIRROR_HEIGHT, SEEN = 0.6, 1.0, 0.9
 IMAGE_HEIGHT = 2.0 * MIRROR_HEIGHT - SPOT_HEIGHT
 
@@ -93,8 +91,6 @@ def test_photons_light_a_floor_by_its_shading_normal(driver, lean, degrees):
     scores = z_scores(block_means(made[..., :1], 6)[..., 0], expected, 0.01)
     assert np.abs(scores).max() < sidak_bound(9 * 28), scores.round(1)
 
-
-# --- light that a leaning floor reflects, and its irradiance as far rays know it --------------------------------------
 
 #: The beam covers the floor: a far ray has the light of the nearest photon, also where there is none.
 HALF_FLOOR, WALL_PLACE, LAMP_HEIGHT, BEAM = 0.19, 0.21, 0.6, 25.0
@@ -170,9 +166,6 @@ def test_a_leaning_floor_of_plastic_lights_a_wall_as_paths_say():
     snapshot = floor_beside_a_wall("normal map", 30.0, PLASTIC)
     path, photon = (passes(snapshot, driver, 24, **WALL_TASK).mean(axis=(1, 2))[:, 0] for driver in ("path", "photon"))
     assert abs(z_scores(photon, path)) < sidak_bound(1)
-
-
-# --- the bound of the correction --------------------------------------------------------------------------------------
 
 
 def bounded_share(degrees, bound):

@@ -162,9 +162,7 @@ TWO_RANGES = 2 * RANGE_PHOTONS
     [("sppm", 3, 3), ("photon", 3, 1), ("path+caustics", 1, 1), ("gather", 1, 1), ("photons-only", 3, 1)],
 )
 @pytest.mark.parametrize("layers", [False, True])
-def test_photons_and_maps_of_what_is_cut_are_made_once(
-    fleet: HostFleet, driver: str, passes: int, maps: int, layers: bool, tmp_path: Path
-) -> None:
+def test_photons_and_maps_of_what_is_cut_are_made_once(fleet, driver, passes, maps, layers, tmp_path):
     """By both members together; passes that are not cut trace their own."""
     chosen = plan(driver=driver, passes=passes, photons=TWO_RANGES, layers=layers, output=tmp_path / "a.exr")
     with noted() as shares:
@@ -181,9 +179,7 @@ def test_photons_and_maps_of_what_is_cut_are_made_once(
 
 @pytest.mark.parametrize("driver", ["sppm", "photons-only"])
 @pytest.mark.parametrize("kind", [PhotonShare, MapShare, Share])
-def test_a_member_killed_at_photons_maps_or_parts_changes_no_bit(
-    driver: str, kind: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_killed_at_photons_maps_or_parts_changes_no_bit(driver, kind, monkeypatch):
     """What it was making is made again, of what others have made and of what it had made itself."""
     ask, asked, killed = Member.ask, [], []
 
@@ -403,9 +399,7 @@ def test_photons_are_shared_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(monkeypatch, tmp_path, capsys) -> None:
     trace, path = SharedTracing.trace, tmp_path / "a.photons"
 
     def failing(tracing: SharedTracing, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> Any:
@@ -422,9 +416,7 @@ def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(
     assert capsys.readouterr().err == f"tracecore: error: {told}\n"
 
 
-def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(tmp_path, capsys):
     plugin = tmp_path / "flat.py"
     plugin.write_text(
         "from renderer.drivers import register_driver\n"

@@ -3,7 +3,6 @@
 import io
 import json
 
-import pytest
 from PIL import Image
 
 from renderer.cli import main
@@ -30,9 +29,9 @@ def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
     words = ["render", "cornell", "--driver=path", "--size=8x6", "--passes=1", "--max-bounces=2", "--device=cpu"]
     tell_end, there = make_picture.tell_end, list[bytes]()
 
-    def observed(*told: object, **more: object) -> None:
+    def observed(*told: object, **more) -> None:
         there.append(capfdbinary.readouterr().out)
-        tell_end(*told, **more)
+        tell_end(*told, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(make_picture, "tell_end", observed)
     assert main([*words, "--progress=json", "-o", "-"]) == 0
@@ -55,7 +54,7 @@ def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, 
     passes = PathDriver.passes
 
     def failing(self: PathDriver, *given: object) -> object:
-        yield next(passes(self, *given))
+        yield next(passes(self, *given))  # type: ignore[arg-type]
         raise RenderError("no more")
 
     monkeypatch.setattr(PathDriver, "passes", failing)
@@ -64,15 +63,3 @@ def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, 
     piped, told = capfdbinary.readouterr()
     assert Image.open(io.BytesIO(piped)).size == (8, 6)
     assert b"no more" in told
-
-
-def test_layers_do_not_fit_standard_output(capsys):
-    assert main(["render", "cornell", "-o", "-", "--layers"]) == 2
-    assert "name an .exr instead of '-' with -o" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--resume", "--checkpoint=5", "--part=1/2", "--frames=1:2", "--debug-path=0,0,1"])
-def test_what_keeps_files_does_not_go_with_standard_output(capsys, option):
-    assert main(["render", "cornell", "-o", "-", option]) == 2
-    name = option.partition("=")[0]
-    assert capsys.readouterr().err.endswith(f"-o - writes one picture and nothing beside it: leave out {name}\n")

@@ -86,9 +86,7 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
 @pytest.mark.parametrize(
     ("there", "cores", "count"), [((), 2, 1), ((run_photons,), 2, 0), ((run_eye_paths,), 2, 0), ((), 1, 0)]
 )
-def test_a_first_run_of_a_photon_driver_has_another_process_help(
-    there: tuple[Any, ...], cores: int, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_run_of_a_photon_driver_has_another_process_help(there, cores, count, monkeypatch):
     """There: loops of which the cache has code."""
     started: list[Any] = []
 

@@ -52,7 +52,7 @@ def in_furnace(material):
 def slab(material, floor, far, lights=()):
     """A slab of thickness 1/2 that ends far away, over a floor, and a camera that looks straight down."""
     square = quad((-far, -far, 0), (far, -far, 0), (far, far, 0), (-far, far, 0))
-    top, bottom = square + np.float32([0, 0, 1.0]), square[:, ::-1] + np.float32([0, 0, 0.5])
+    top, bottom = square + np.array([0, 0, 1.0], np.float32), square[:, ::-1] + np.array([0, 0, 0.5], np.float32)
     camera = Camera(eye=(0.3, 0.2, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
     ids = [0, 0, 1, 1, 1, 1]
     return flat_snapshot(
@@ -118,7 +118,7 @@ def test_paths_and_photons_agree_in_a_room(name):
     """A lamp without size, whose light comes through rough glass by shadow rays or by photons alone."""
     lamp = PointLight(position=(0.5, 0.5, 0.9), intensity=(0.3, 0.3, 0.3))
     shelf = quad((0.05, 0.05, 0.6), (0.95, 0.05, 0.6), (0.95, 0.95, 0.6), (0.05, 0.95, 0.6))
-    below = shelf[:, ::-1] - np.float32([0, 0, 0.1])
+    below = shelf[:, ::-1] - np.array([0, 0, 0.1], np.float32)
     camera = Camera(eye=(0.5, 0.1, 0.3), forward=(0.0, 0.8, 0.6), up=(0.0, -0.6, 0.8), vertical_fov=70.0)
     snapshot = flat_snapshot(
         np.concatenate([closed_box(), shelf, below]),

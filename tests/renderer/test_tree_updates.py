@@ -10,7 +10,7 @@ from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
-HALVES = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]])
+HALVES = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]], np.float32)
 
 
 def tree_of(triangles: Floats, seconds: float) -> BinaryTree:

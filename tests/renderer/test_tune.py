@@ -69,9 +69,6 @@ def tune(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return status, said.out, said.err
 
 
-# ------------------------------------------------------------------------------------------------------- the command
-
-
 def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--device", "gpu", "--threads", "1", "--ring-rays", "1", "--kernels", "bvh4,if-if")
     status, said, _ = tune(capsys, "cornell", *words, *FEW_RAYS)
@@ -147,9 +144,7 @@ def own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kernels", ["blind,if-if", "blind"])
-def test_what_hits_nothing_is_never_remembered(
-    cuda: FakeCuda, own_kernels: None, kernels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_hits_nothing_is_never_remembered(cuda, own_kernels, kernels, tmp_path, capsys):
     words = ("--device", "gpu", "--threads", "1", "--ring-rays", "1", "--kernels", kernels, *FEW_RAYS)
     status, said, _ = tune(capsys, "cornell", *words, "--plugin", blind_plugin.written(tmp_path))
     assert status == 1
@@ -169,7 +164,7 @@ def test_a_ring_that_is_wrong_where_launches_are_right(cuda: FakeCuda, monkeypat
         found.hits.view(np.uint32)[5, 3] ^= 1
         return found
 
-    ring_rate = tuning.ring_rate
+    ring_rate = tuning.ring_rate  # type: ignore[attr-defined]
     monkeypatch.setattr(tuning, "ring_rate", rung)
     snapshot = inside_of_lamp_box()
     plan = tuning.TuningPlan(
@@ -193,9 +188,6 @@ def test_what_was_kept_is_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(capsys, "--forget") == (0, f"{tuned_path()}: forgotten\n", "")
     assert tuned_for(FAKE) == ()
     assert tune(capsys, "--forget")[1] == f"{tuned_path()}: there was nothing to forget\n"
-
-
-# ----------------------------------------------------------------------------------------------------------- the file
 
 
 def test_each_gpu_has_its_own_rates() -> None:
@@ -229,7 +221,7 @@ def written(content: Any) -> None:
 def changed(**values: Any) -> dict[str, Any]:
     """The content of a file with other values in its one row."""
     row = {"way": "ring", "rays": "incoherent", "rates": {"bvh4": 1.0}, "source": "a test"} | values
-    return {"gpus": {FAKE.key: {"version": tuned_kernels.__version__, "facts": [row]}}}
+    return {"gpus": {FAKE.key: {"version": tuned_kernels.__version__, "facts": [row]}}}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +254,6 @@ def test_a_damaged_file_is_a_note(content: Any, caplog: pytest.LogCaptureFixture
     assert tuned_for(FAKE) == (facts(bvh4=1.0),)
 
 
-# --------------------------------------------------------------------------------------------------------- the choice
-
-
 @pytest.mark.parametrize(
     ("device", "kernel", "found"),
     [
@@ -293,8 +282,8 @@ def test_a_picture_is_traced_by_the_kernel_for_its_driver(cuda: FakeCuda, driver
     """The bits are the same, and no other kernel is compiled."""
     remember(FAKE, [facts(RayClass.COHERENT, if_if=2.0), facts(RayClass.INCOHERENT, replacing_compressed_bvh8=2.0)])
     small = {"driver": driver, "size": (8, 6), "passes": 1, "threads": 1, "quiet": True}
-    on_cpu = renderer.render(inside_of_lamp_box(), device="cpu", **small)
-    picture = renderer.render(inside_of_lamp_box(), device="gpu", **small)
+    on_cpu = renderer.render(inside_of_lamp_box(), device="cpu", **small)  # type: ignore[arg-type]
+    picture = renderer.render(inside_of_lamp_box(), device="gpu", **small)  # type: ignore[arg-type]
     expected = {"whitted": ("if-if", "coherent"), "path": ("replacing-compressed-bvh8", "incoherent")}[driver]
     figures = picture.statistics
     assert (figures["kernel"], figures["kernel_choice"]) == (

@@ -36,9 +36,7 @@ def test_a_kernel_that_is_right_makes_the_same_picture(tmp_path: Path) -> None:
     assert figures["coprocessor.verified_batches"] == pytest.approx(figures["coprocessor.batches"] / 2, abs=1)
 
 
-def test_a_kernel_that_is_wrong_is_named_and_its_ray_can_be_traced_again(
-    wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_that_is_wrong_is_named_and_its_ray_can_be_traced_again(wrong, tmp_path, capsys):
     chosen = ("--device", "emulator", "--kernel", wrong, "--verify", "1")
     assert run("render", "cornell", *SMALL, *chosen, "-o", tmp_path / "a.png") == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]

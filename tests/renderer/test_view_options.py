@@ -11,10 +11,7 @@ import scenes
 from renderer.commands.arguments import chosen_settings
 from renderer.commands.parser import Parser
 from renderer.commands.render import add_arguments
-from renderer.drivers.path import PathDriver
-from renderer.errors import UsageError
 from renderer.film import image_file
-from renderer.run.plan import Plan
 from renderer.run.render_call import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
@@ -47,13 +44,6 @@ def test_places_are_words_of_the_command_line_also_below_zero() -> None:
     assert found.up_axis == "z"
 
 
-@pytest.mark.parametrize("word", ["1,2", "1,2,3,4", "1,2,x", "nan,0,0", "1e10,0,0", ""])
-def test_places_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--eye", word)
-    assert "--eye: expected three numbers such as 1.5,0,-2" in capsys.readouterr().err
-
-
 def test_the_eye_stands_and_looks_where_it_is_told(ball: Path) -> None:
     camera = plan_picture(ball, Settings(eye=(3, 4, 0), look_at=(3, 0, 0), up=(0, 0, 1), fov=25.0)).snapshot().camera
     assert camera.eye == (3.0, 4.0, 0.0)
@@ -75,7 +65,7 @@ def test_round_shapes_are_as_fine_as_the_picture_of_a_render(ball: Path) -> None
 @pytest.mark.parametrize(("mirrors", "share"), [("literal", 1.0), ("none", 0.0)])
 def test_mirrors_by_the_letter(ball: Path, mirrors: str, share: float) -> None:
     own = scenes.load(ball).at(0)
-    assert 0.5 < own.materials[0].mirror_share < 1.0
+    assert 0.5 < (own.materials[0].mirror_share or 0.0) < 1.0
     assert SceneView(mirrors=mirrors).seen(own).materials[0].mirror_share == share
     assert SceneView(mirrors="auto").seen(own).materials == own.materials
 
@@ -97,9 +87,6 @@ def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
     assert plan_picture("cornell", Settings(exposure="auto")).settings.exposure == "auto"
 
 
-# A part of the picture
-
-
 @pytest.mark.parametrize("driver", ["whitted", "photon"])
 def test_a_crop_has_the_bits_of_the_whole(driver: str) -> None:
     made = Settings(driver=driver, size=(16, 12), passes=2, device="cpu", threads=2, quiet=True)
@@ -117,18 +104,3 @@ def test_a_crop_has_its_place_in_an_exr(tmp_path: Path) -> None:
     with openexr.File(str(tmp_path / "a.exr"), header_only=True) as file:
         corners = [np.concatenate(file.header()[name]).tolist() for name in ("dataWindow", "displayWindow")]
     assert corners == [[5, 3, 11, 6], [0, 0, 15, 11]]
-
-
-@pytest.mark.parametrize("crop", [(10, 0, 7, 1), (0, 10, 1, 3)])
-def test_a_crop_outside_of_the_picture(crop: tuple[int, int, int, int]) -> None:
-    snapshot = scenes.load("cornell").at(0)
-    plan = Plan(scene=snapshot, settings=Settings(size=(16, 12), crop=crop), driver=PathDriver)
-    with pytest.raises(UsageError, match="is not within the picture, 16x12 pixels"):
-        plan.driver_settings(snapshot)
-
-
-@pytest.mark.parametrize("word", ["1,2,3", "1,2,0,4", "-1,0,2,2", "1,2,3,4,5", "x"])
-def test_crops_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--crop", word)
-    assert "--crop: expected X,Y,WIDTH,HEIGHT" in capsys.readouterr().err

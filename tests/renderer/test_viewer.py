@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,9 +88,6 @@ def ask(
     return found
 
 
-# Between the threads
-
-
 def test_the_newest_picture_and_request_alone_are_kept(live: LivePicture) -> None:
     live.show(Shown(facts={"status": "two"}))
     assert live.shown[1].facts == {"status": "two"}
@@ -104,17 +100,11 @@ def test_the_newest_picture_and_request_alone_are_kept(live: LivePicture) -> Non
     assert not live.has_request
 
 
-# Requests and the command line
-
-
 def test_requests_are_words_of_the_command_line() -> None:
     found = changed(SMALL, {"eye": "1,2,-3.5", "size": "8x6", "passes": "", "driver": "path", "crop": "1,2,3,4"})
     assert (found.eye, found.size, found.passes, found.driver) == ((1.0, 2.0, -3.5), (8, 6), None, "path")
     assert found.crop == (1, 2, 3, 4)
     assert words_of(found) == {"driver": "path", "size": "8x6", "crop": "1,2,3,4", "frame": "0", "eye": "1,2,-3.5"}
-
-
-# The server
 
 
 def test_the_page_and_the_layers(server: ViewerServer) -> None:
@@ -182,9 +172,7 @@ def test_news_come_as_they_happen_and_clients_may_go(server: ViewerServer, live:
         assert ask(server, "")[0] == 200
 
 
-def test_a_page_is_told_that_the_program_lives_and_that_it_ends(
-    live: LivePicture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_is_told_that_the_program_lives_and_that_it_ends(live, monkeypatch):
     monkeypatch.setattr(viewer_server, "SILENCE_SECONDS", 0.01)
     made = ViewerServer(live)
     made.start()
@@ -208,9 +196,6 @@ def test_no_more_clients_than_there_is_room_for(server: ViewerServer, live: Live
     for connection, news in clients:
         assert list(news) == []
         connection.close()
-
-
-# A scene
 
 
 def shows(live: LivePicture, count: int, then: PictureRequest | None = None) -> list[Shown]:
@@ -246,7 +231,7 @@ def fresh() -> LivePicture:
 
 def test_a_scene_is_shown_with_the_bits_of_a_render(fresh: LivePicture, monkeypatch: pytest.MonkeyPatch) -> None:
     opens: list[int] = []
-    opened = scene_show.opened
+    opened = scene_show.opened  # type: ignore[attr-defined]
     monkeypatch.setattr(scene_show, "opened", lambda plan: (opens.append(1), opened(plan))[1])
     moved = changed(SMALL, {"eye": "0.5,1,2", "crop": "3,2,8,6"})
     seen = shows(fresh, 2, PictureRequest(settings=moved))
@@ -271,12 +256,7 @@ def test_a_draft_is_small_and_a_refusal_is_told(fresh: LivePicture) -> None:
     assert "picture" in refused.layers
 
 
-# The command
-
-
-def test_the_command_shows_a_file_and_ends_with_ctrl_c(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_a_file_and_ends_with_ctrl_c(tmp_path, monkeypatch, capsys):
     np.save(tmp_path / "a.npy", LIGHT)
     answers: list[tuple[int, bytes]] = []
 
@@ -296,16 +276,11 @@ def test_the_command_shows_a_file_and_ends_with_ctrl_c(
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY garbage", b"\x89PNG\r\n\x1a\n"])
 @pytest.mark.parametrize("suffix", [".npy", ".png", ".exr"])
-def test_files_without_a_picture(
-    suffix: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_without_a_picture(suffix, content, tmp_path, capsys):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(content)
     assert cli.main(["view", str(path), "--no-browser"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-# A terminal
 
 
 @pytest.mark.parametrize(
@@ -339,9 +314,6 @@ def test_pictures_as_terminals_take_them() -> None:
     assert f"#{color[1]}F?" in sixel, "63 + 1 + 2 + 4 in the first column, nothing in the second"
 
 
-# A browser
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     program = browser_program()
@@ -355,7 +327,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def painted(browser: Browser) -> np.ndarray:
     script = "Array.from(paint.getImageData(0, 0, canvas.width, canvas.height).data)"
     size = browser.value("[canvas.height, canvas.width]")
-    return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]
+    return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]  # type: ignore[misc]
 
 
 def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: LivePicture) -> None:
@@ -375,7 +347,7 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
     request = last_request(live)
     assert not request.is_draft
     assert request.settings.up == (0.0, 1.0, 0.0)
-    np.testing.assert_allclose(request.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)
+    np.testing.assert_allclose(request.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)  # type: ignore[arg-type]
     assert request.settings.eye is not None
     assert np.linalg.norm(request.settings.eye) == pytest.approx(5.0, rel=1e-4)
     assert request.settings.eye[0] < -0.1, "what is dragged to the right is seen from the left"
@@ -399,9 +371,7 @@ def again(server: ViewerServer) -> ViewerServer:
 
 
 @pytest.mark.parametrize("says_so", [True, False])
-def test_a_page_says_that_the_program_has_gone_and_finds_it_again(
-    says_so: bool, browser: Browser, live: LivePicture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_says_that_the_program_has_gone_and_finds_it_again(says_so, browser, live, monkeypatch):
     if not says_so:  # as where it is killed
         monkeypatch.setattr(viewer_server.Answer, "_send_event", lambda self, name: None)
     live.show(Shown(facts=FACTS | {"status": "rendering", "passes": 1}, layers=test_picture().layers))
@@ -471,7 +441,7 @@ def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
             SceneShow("cornell", fresh).run(PictureRequest(settings=SMALL))
     finally:
         server.close()
-    assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)
+    assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)  # type: ignore[arg-type]
     assert str(seen[1]).endswith("--device cpu --threads 1 --passes 3")
 
 

@@ -45,21 +45,6 @@ def test_all_files_of_the_packages_are_inside_but_what_is_to_be_read(names: set[
     assert found == {path.as_posix() for path in there if path.suffix != ".md" and not LEFT_OUT & set(path.parts)}
 
 
-def test_one_of_each_kind_is_inside(names: set[str]) -> None:
-    assert {
-        "renderer/bench/page.html",
-        "renderer/viewer/page.html",
-        "scenes/shipped/vases.toml",
-        "scenes/shipped/vases-sky.npy",
-        "scenes/shipped/outdoor-leaves.npz",
-        "scenes/shipped/kitchen/car.py",
-        "shaders/albedo_table.npy",
-        "tracecore/emulator/cuda.hpp",
-        "tracecore/kernels/ray.cuh",
-        "tracecore/kernels/while_while.cu",
-    } <= names
-
-
 def test_the_command_and_the_licence_are_inside(names: set[str]) -> None:
     assert {name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name} == {
         "METADATA",

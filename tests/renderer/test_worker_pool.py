@@ -210,7 +210,7 @@ def test_an_interrupt_ends_compiled_loops_within_a_second(pool, heard_interrupts
 
     def interrupt():
         sent.append(time.perf_counter())
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def make_loop(worker):
         live = np.ones(pool_batches(worker), np.int64)

@@ -162,9 +162,7 @@ FAULTY = [
 
 
 @pytest.mark.parametrize(("name", "step", "number"), FAULTY, ids=lambda one: errno.errorcode.get(one, one))
-def test_a_fault_at_the_end_is_told_with_the_name_and_leaves_the_old_file(
-    name: str, step: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_at_the_end_is_told_with_the_name_and_leaves_the_old_file(name, step, number, tmp_path, monkeypatch):
     """A quota, a file system that is read-only, a folder that has gone, a full disk."""
     needs(name)
     path, still = tmp_path / name, tmp_path / "still.png"
@@ -303,8 +301,6 @@ def test_what_fits_on_the_disk_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes() == b"picture"
 
 
-# ------------------------------------------------------------------------------------------- what is not written over
-
 SKY = "materials.red = {}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n[environment]\nimage = 'sky.npy'\n"
 
 
@@ -390,9 +386,6 @@ def test_what_is_asked_for_is_what_decides_the_picture(tmp_path: Path, monkeypat
     assert all(one not in found[:index] for index, one in enumerate(found))
 
 
-# ------------------------------------------------------------------------------------------------- what is replaced
-
-
 @pytest.mark.parametrize("name", WRITES)
 def test_what_this_program_writes_it_knows_again(name: str, tmp_path: Path) -> None:
     needs(name)
@@ -451,9 +444,7 @@ def test_what_others_have_written_is_not_replaced(name: str, tmp_path: Path) -> 
         "reproduce aila-laine-2009 cornell --device emulator --markdown",
     ],
 )
-def test_commands_tell_a_file_of_somebody_else_before_they_begin(
-    words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_tell_a_file_of_somebody_else_before_they_begin(words, capsys):
     path = Path("mine.npz")
     path.write_text("mine")
     assert main([*words.split(), str(path)]) == 2
@@ -473,17 +464,13 @@ def test_commands_tell_a_file_of_somebody_else_before_they_begin(
     ],
 )
 @pytest.mark.parametrize("path", ["mine.npy", "mine.npz", "missing/a.npy", "missing/a.npz"])
-def test_wrong_values_are_told_before_files_are_looked_at(
-    words: str, told: str, path: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_values_are_told_before_files_are_looked_at(words, told, path, capsys):
     for mine in ("mine.npy", "mine.npz"):
         Path(mine).write_text("mine")
     with suppress(SystemExit):
         assert main([*words.split(), path]) == 2
     assert told in capsys.readouterr().err
 
-
-# -------------------------------------------------------------------------------------------------- what is left behind
 
 DIES_AS_IT_WRITES = data_text("programs/dies_as_it_writes.py")
 
@@ -517,9 +504,6 @@ def test_a_test_begins_in_a_folder_of_its_own() -> None:
     """Else it would see what a user has rendered there."""
     assert os.listdir() == []
     assert Path(__file__).parents[2] not in (Path.cwd(), *Path.cwd().parents)
-
-
-# ------------------------------------------------------------------------------------------------- frames that are kept
 
 
 def cut(path: Path) -> None:

@@ -28,8 +28,8 @@ class GltfBuilder:
     def add(self, kind, **values):
         """Adds an item to a list of the header."""
         rows = self.header.setdefault(kind, [])
-        rows.append(values)
-        return len(rows) - 1
+        rows.append(values)  # type: ignore[attr-defined]
+        return len(rows) - 1  # type: ignore[arg-type]
 
     def view(self, data, **others):
         start = len(self.data)
@@ -64,7 +64,7 @@ class GltfBuilder:
         """Adds a node, to the scene if it is in no other."""
         index = self.add("nodes", **values)
         if root:
-            self.header["scenes"][0]["nodes"].append(index)
+            self.header["scenes"][0]["nodes"].append(index)  # type: ignore[index]
         return index
 
     def picture(self, pixels, sampler=None, **others):
@@ -78,7 +78,7 @@ class GltfBuilder:
     def animate(self, node, path, times, values, interpolation="LINEAR", animation=None):
         """Adds a curve to an animation, a new one unless it is given."""
         number = self.add("animations", samplers=[], channels=[]) if animation is None else animation
-        own = self.header["animations"][number]
+        own = self.header["animations"][number]  # type: ignore[index]
         own["samplers"].append(
             {"input": self.accessor(times), "output": self.accessor(values), "interpolation": interpolation}
         )

@@ -20,7 +20,7 @@ BYTES = np.array([[[250, 60, 60], [60, 250, 60]], [[60, 60, 250], [200, 200, 60]
 COLORS = decoded(BYTES)
 BASE = (0.8, 0.4, 0.2)
 DULL = {"KHR_materials_specular": {"specularFactor": 0}}
-MIRROR, NEAREST = 33648, {"magFilter": 9728, "wrapS": 33071, "wrapT": 33071}
+NEAREST = {"magFilter": 9728, "wrapS": 33071, "wrapT": 33071}
 
 EYE = Camera(eye=(0.0, 0.0, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0, height=2.0)
 #: What lights a file: a sun that white reflects as 1, a sky of 1, what the file says, or nothing but its own glow.
@@ -44,10 +44,6 @@ def dull(file, color=(1.0, 1.0, 1.0), **pbr):
         pbrMetallicRoughness={"baseColorFactor": [*color, 1.0], "metallicFactor": 0, **pbr},
         extensions=dict(DULL),
     )
-
-
-#: The picture and its mirror side by side.
-MIRRORED = np.concatenate([BYTES, BYTES[:, ::-1]], axis=1)
 
 
 def metal(file, color=BASE, roughness=0.5, **pbr):

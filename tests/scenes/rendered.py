@@ -12,7 +12,7 @@ SIDE = 12
 def picture(path, driver, **settings):
     """The radiance (SIDE, SIDE, 3) of a scene file."""
     given = {"size": (SIDE, SIDE), "passes": 32, "device": "cpu", "quiet": True} | settings
-    return renderer.render(path, driver=driver, **given).image.astype(np.float64)
+    return renderer.render(path, driver=driver, **given).image.astype(np.float64)  # type: ignore[arg-type]
 
 
 def mean(path, driver, **settings):

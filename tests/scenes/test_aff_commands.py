@@ -18,9 +18,6 @@ def track(name, start="0 0 0", end="1 0 0", block="transl"):
     return f"k {name} {{ {block} 4\n{LINE.format(start, end)} }}\n"
 
 
-# --- geometry ---------------------------------------------------------------------------------------------------------
-
-
 def test_polygon_is_a_fan(snap):
     picture = snap("p 4  0 0 0  1 0 0  1 1 0  0 1 0")
     assert picture.positions.tolist() == [[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]]
@@ -84,9 +81,6 @@ def test_mesh_indices_are_independent_and_grouped_by_kind(snap):
     assert picture.uvs[1].tolist() == [[0, 0], [0, 0], [0, 0.25]]
 
 
-# --- materials and textures -------------------------------------------------------------------------------------------
-
-
 def test_nff_material(snap):
     material = snap("f 1 0.5 0.25 0.8 0.3 12 0.5 1.5\n" + TRIANGLE).materials[0]
     assert material.kind == "nff"
@@ -140,8 +134,6 @@ def test_rows_of_a_texture_are_not_flipped(snap):
     assert pixels.shape == (2, 4, 3)
     assert pixels[0, 0].tolist() == [0, 1, 2]
 
-
-# --- camera, light, time ----------------------------------------------------------------------------------------------
 
 VIEW = "v from 0 0 5 at 0 0 0 up 0 1 1 angle 40 hither {} resolution 800 600\n"
 
@@ -216,9 +208,6 @@ def test_without_camera_and_lights_there_are_some(snap):
     assert (cosines > math.cos(math.radians(20))).all()
 
 
-# --- comments, includes, detail ---------------------------------------------------------------------------------------
-
-
 def test_comments_stand_where_commands_do(snap):
     inner = f"xs 1 1 1 0 0 1 0 0 0 0 {{ # here\n % there }}\n{TRIANGLE}}} # end"
     assert len(snap(f"# p 3 nothing }}\n%x {{\n#p 3 0 0 0\n{TRIANGLE}{inner}").positions) == 2
@@ -232,9 +221,6 @@ def test_any_line_ends_bytes_and_tight_braces(write):
 
 def test_includes_depend_on_the_detail_level(snap):
     assert len(snap("i 1 t.aff\ni 0 t.aff\nd 1\ni 1 t.aff\ni 2 missing.aff", t=TRIANGLE).positions) == 2
-
-
-# --- transforms and time ----------------------------------------------------------------------------------------------
 
 
 def test_static_transforms_nest_scale_turn_shift(snap):
@@ -304,9 +290,6 @@ def test_animated_triangle_is_linear_and_rests_outside(read):
 def test_animated_normals_are_interpolated_at_unit_length(snap):
     assert np.allclose(snap(TPA, 0.5).normals[0], np.array([0, 1, 1]) / math.sqrt(2))
     assert np.allclose(snap(TPA, 0.0).normals[0], [0, 0, 1])
-
-
-# --- the BART kitchen -------------------------------------------------------------------------------------------------
 
 
 def test_kitchen(kitchen_file):

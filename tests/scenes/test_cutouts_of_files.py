@@ -14,7 +14,7 @@ from scenes.export import export
 from scenes.model import Material
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
-ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])
+ALPHA = np.array([[0, 100, 127, 128], [200, 255, 3, 255]], np.uint8)
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
 
 TOML = """\
@@ -58,9 +58,6 @@ def assert_is_leaf(texture):
     assert np.array_equal(texture.alpha, ALPHA)
 
 
-# ---------------------------------------------------------------------------------------------------------------- TOML
-
-
 def check_toml(snapshot):
     leaves, fence, lamp = snapshot.materials
     assert leaves.texture == leaves.cutout
@@ -93,9 +90,6 @@ def test_a_mesh_file_in_a_scene_file_brings_its_pictures(folder):
     assert snapshot.textures[found.cutout].name == "bars.png"
 
 
-# ----------------------------------------------------------------------------------------------------------------- OBJ
-
-
 def write_obj(folder, *lines):
     (folder / "a.mtl").write_text("\n".join(["newmtl m", "Kd 0.5 0.5 0.5", *lines, ""]))
     (folder / "a.obj").write_text(f"mtllib a.mtl\n{CORNERS}usemtl m\nf 1/1 2/2 3/3\n")
@@ -108,9 +102,6 @@ def test_a_map_of_opacity_cuts_out(folder, line):
     (material,) = snapshot.materials
     assert snapshot.textures[material.texture].name == "leaf.png"
     assert np.array_equal(snapshot.textures[material.cutout].pixels[:, :, 0], ALPHA)
-
-
-# ---------------------------------------------------------------------------------------------------------------- glTF
 
 
 def glb_of(folder, picture, **changes):
@@ -143,9 +134,6 @@ def test_a_mask_of_gltf_has_a_cutoff(folder, changes, least):
     assert material.texture == material.cutout
     assert np.array_equal(mask.pixels, PIXELS)
     assert np.array_equal(mask.alpha, np.where(least <= ALPHA, 255, 0))
-
-
-# ------------------------------------------------------------------------------------------------------------- Mitsuba
 
 
 def mitsuba(folder, opacity, inner='<bsdf type="diffuse"/>'):

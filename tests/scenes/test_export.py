@@ -162,9 +162,6 @@ def by_material(snapshot):
     return replace(snapshot, **arrays)
 
 
-# AFF
-
-
 @pytest.mark.parametrize("suffix", [".aff", ".toml"])
 def test_an_animated_hierarchy_is_read_as_it_was_written(suffix, tmp_path):
     source = scene(animated() if suffix == ".aff" else with_all_lights())
@@ -315,9 +312,6 @@ def test_glb_has_spots_and_distant_lights(tmp_path):
         assert one.direction == pytest.approx(two.direction)
 
 
-# Maps
-
-
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -347,9 +341,6 @@ def test_maps_of_short_numbers_come_back_in_full(axis, degrees):
     matrix = placed((0.3, 1.7, 0.01), axis, degrees, (0.1, 0.2, 0.7))
     (level,) = levels(matrix)
     assert np.array_equal(placed(level[:3], level[3:6], level[6], level[7:]), matrix)
-
-
-# OBJ and GLB
 
 
 STILL = [".obj", ".glb"]
@@ -511,9 +502,6 @@ def test_trimesh_alone_reads_the_same(suffix, tmp_path):
             assert np.array_equal(np.asarray(image.convert("RGB")), snapshot.textures[material.texture].pixels)
             upward = np.array([1.0, -1.0]) * found.visual.uv[found.faces] + np.array([0.0, 1.0])
             assert np.allclose(upward, snapshot.uvs[mine], rtol=0, atol=1e-6)
-
-
-# Files
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

@@ -141,7 +141,7 @@ def test_a_picture_all_around_comes_back_turned_as_it_was(exported):
     radiance = np.random.default_rng(2).uniform(0.0, 9.0, (3, 6, 3)).astype(np.float32)
     turned = WORLD.inner(matrix=rotation(quaternion(np.array([1.0, 2.0, 3.0]), 40.0)))
     given = Document(environment=EnvironmentSource(radiance, turned), materials=[CHALK], parts=squares(1))
-    axes = scene_of("made", given).at(0.0).environment.axes
+    axes = scene_of("made", given).at(0.0).environment.axes  # type: ignore[union-attr]
     _, snapshot = exported(environment=given.environment)
     assert np.array_equal(snapshot.environment.radiance, radiance)
     assert np.allclose(snapshot.environment.axes, axes, rtol=0, atol=1e-12)

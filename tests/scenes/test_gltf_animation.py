@@ -91,8 +91,8 @@ def test_cameras_and_lights_move_with_their_nodes(tmp_path):
         assert snapshot.camera.eye == pytest.approx([2 * math.sin(angle), 0, 2 * math.cos(angle)], abs=1e-6)
         assert snapshot.camera.forward == pytest.approx([-math.sin(angle), 0, -math.cos(angle)], abs=1e-6)
         assert snapshot.camera.up == pytest.approx([0, 1, 0], abs=1e-6)
-        assert snapshot.lights[0].position == pytest.approx(snapshot.camera.eye, abs=1e-6)
-        assert snapshot.lights[0].direction == pytest.approx(snapshot.camera.forward, abs=1e-6)
+        assert snapshot.lights[0].position == pytest.approx(snapshot.camera.eye, abs=1e-6)  # type: ignore[attr-defined]
+        assert snapshot.lights[0].direction == pytest.approx(snapshot.camera.forward, abs=1e-6)  # type: ignore[attr-defined]
 
 
 def morph(file, **others):
@@ -201,5 +201,5 @@ def test_inside_another_scene_nothing_moves(tmp_path):
     file.animate(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
     document = read_mesh_document(file.write(tmp_path / "a.gltf"))
     assert not document.tracks
-    assert np.allclose(document.parts[0].transform.matrix[:3, 3], [3, 0, 0])
+    assert np.allclose(document.parts[0].transform.matrix[:3, 3], [3, 0, 0])  # type: ignore[index]
     assert "animations are not played inside another scene" in notes_of(document)

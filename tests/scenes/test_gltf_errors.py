@@ -306,9 +306,6 @@ def test_any_header_is_read_or_refused(tmp_path_factory, changes):
         assert np.isfinite(scene.at_frame(0).positions).all()
 
 
-# --- notes ------------------------------------------------------------------------------------------------------------
-
-
 def test_notes_are_told_once_each(tmp_path):
     file = GltfBuilder()
     plain = {"doubleSided": True}

@@ -24,13 +24,16 @@ ZIGZAG = [[x // 2, x % 2, 0] for x in range(6)]
 
 
 @pytest.mark.parametrize("suffix", [".gltf", ".glb"])
-def test_strips_keep_their_winding(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("mode", "indices", "count"),
+    [(5, None, 4), (5, [0, 1, 2, 3, 65535, 2, 3, 4, 5], 4), (6, [0, 1, 3, 5], 2), (6, [0, 1, 3, 65535, 0, 3, 5], 2)],
+    ids=["strip", "strips", "fan", "fans"],
+)
+def test_strips_and_fans_keep_their_winding(tmp_path, suffix, mode, indices, count):
     file = GltfBuilder()
-    file.mesh(file.primitive({"POSITION": np.array(ZIGZAG) * [1, -1, 1]}, mode=5))
-    positions = snapshot_of(file, tmp_path, suffix).positions
-    assert len(positions) == 4
-    normals = double_area_normals(positions.astype(float))
-    assert np.allclose(normals, [[0, 0, 1]] * 4)
+    file.mesh(file.primitive({"POSITION": np.array(ZIGZAG) * [1, -1, 1]}, indices, mode=mode))
+    normals = double_area_normals(snapshot_of(file, tmp_path, suffix).positions.astype(float))
+    assert np.allclose(normals, [[0, 0, 1]] * count)
 
 
 def test_lines_and_points_are_left_out(tmp_path):
@@ -76,9 +79,6 @@ def test_instances_on_the_gpu_are_parts(tmp_path, mirror):
     assert np.allclose(sorted(np.round(second, 6).tolist()), turned, atol=1e-6)
     assert (scene.document.triangles, scene.document.stored_triangles) == (2, 1)
     assert (double_area_normals(scene.at(0.0).positions.astype(float))[:, 2] > 0).all()  # as glTF has its front
-
-
-# --- colours of vertices ----------------------------------------------------------------------------------------------
 
 
 def seen(snapshot, triangle, weights):
@@ -165,9 +165,6 @@ def test_without_a_material_colours_of_vertices_are_all_there_is(tmp_path):
     file = GltfBuilder()
     file.mesh(file.primitive({"COLOR_0": COLORS}))
     assert seen(snapshot_of(file, tmp_path), 0, [0.5, 0.5, 0]) == pytest.approx([0.5, 0.25, 0.2], abs=1e-6)
-
-
-# --- Draco ------------------------------------------------------------------------------------------------------------
 
 
 def with_draco(file, data, required=True):

@@ -1,5 +1,6 @@
-"""Materials, cameras and lights of glTF files look as other files of the same look, or as is known by hand."""
+"""Materials, cameras, lights and pictures of glTF files look as other files do, or as is known by hand."""
 
+import io
 import math
 from dataclasses import replace
 
@@ -26,13 +27,16 @@ from gltf_walls import (
     dull,
     metal,
     of_material,
+    pictures,
     plain,
+    quarters,
+    textured,
+    wall,
 )
+from PIL import Image
 
 from scenes.lights import DistantLight
 from scenes.motion.transforms import quaternion
-
-# --- materials --------------------------------------------------------------------------------------------------------
 
 EXTENSION = "KHR_materials_"
 
@@ -165,8 +169,6 @@ MATERIALS = {
     "no sheen": Case(extended({"sheen": {"sheenColorFactor": [0, 0, 0]}}), extended({}), SUN),
 }
 
-# --- cameras and lights -----------------------------------------------------------------------------------------------
-
 
 def seen_by(kind, lens, **node):
     """A wall that glows, seen by a camera of the file."""
@@ -214,10 +216,88 @@ VIEWS = {
     ),
 }
 
-CASES = MATERIALS | VIEWS
+
+def several_scenes():
+    """Two scenes, of which the second is the one to show."""
+    file = plain()
+    other = file.add("nodes", mesh=wall(file, color=(1, 0, 0)))
+    file.header["scenes"].insert(0, {"nodes": [other]})
+    file.header["scene"] = 1
+    return file
+
+
+def doubles():
+    """Positions as numbers of 64 bits."""
+    file = GltfBuilder()
+    view = file.view(WALL.astype("<f8").tobytes())
+    positions = file.add("accessors", bufferView=view, count=4, type="VEC3", componentType=5130)
+    file.node(mesh=wall(file, positions))
+    return file
+
+
+def hidden():
+    """The wall behind another that is not visible, which it is where nothing is said of that."""
+    file = plain()
+    file.header["nodes"][0]["extensions"] = {"KHR_node_visibility": {}}
+    file.node(
+        mesh=wall(file, WALL + [0, 0, 1], color=(0, 0, 1)), extensions={"KHR_node_visibility": {"visible": False}}
+    )
+    return file
+
+
+def second_set():
+    """A picture that is looked up by the second set of coordinates."""
+
+    def material(file):
+        return dull(file, baseColorTexture={"index": file.picture(BYTES, NEAREST), "texCoord": 1})
+
+    return of_material(material, TEXCOORD_0=0.0 * UVS, TEXCOORD_1=UVS)
+
+
+def encoded_as(kind, mime):
+    """A wall by a picture of one colour in a format."""
+
+    def material(file):
+        data = io.BytesIO()
+        Image.new("RGB", (16, 16), (200, 100, 50)).save(data, kind, lossless=True)
+        image = file.add("images", bufferView=file.view(data.getvalue()), mimeType=mime)
+        source = {"extensions": {"EXT_texture_webp": {"source": image}}} if kind == "WEBP" else {"source": image}
+        return dull(file, baseColorTexture={"index": file.add("textures", **source)})
+
+    return of_material(material)
+
+
+def with_pictures(both):
+    """A wall whose metalness and roughness are said by numbers, or by a picture."""
+
+    def material(file):
+        if not both:
+            return file.add("materials", pbrMetallicRoughness={"metallicFactor": 1.0, "roughnessFactor": 128 / 255})
+        index = file.picture(np.full((2, 2, 3), (9, 128, 255)))
+        return file.add("materials", pbrMetallicRoughness={"metallicRoughnessTexture": {"index": index}})
+
+    return of_material(material)
+
+
+FILES = {
+    "several scenes": Case(several_scenes(), plain(), SUN),
+    "numbers of 64 bits": Case(doubles(), plain(), SUN),
+    "visibility": Case(hidden(), plain(), SUN),
+    "webp": Case(encoded_as("WEBP", "image/webp"), encoded_as("PNG", "image/png"), SUN),
+    "jpeg": Case(encoded_as("JPEG", "image/jpeg"), encoded_as("PNG", "image/png"), SUN, tolerance=0.03),
+    "second set": Case(second_set(), quarters(), SUN),
+    "metal and roughness by a picture": Case(with_pictures(True), with_pictures(False), SUN, tolerance=0.01),
+}
+CASES = MATERIALS | VIEWS | FILES
 
 
 @pytest.mark.parametrize("driver", ["path", "photon"])
 @pytest.mark.parametrize("name", CASES)
-def test_materials_cameras_and_lights_look_as_known(tmp_path, name, driver):
+def test_materials_cameras_lights_and_files_look_as_known(tmp_path, name, driver):
     check(CASES[name], tmp_path, driver)
+
+
+@pytest.mark.parametrize("suffix", [".gltf", ".glb"])
+def test_a_picture_of_a_binary_file_is_the_same(tmp_path, suffix):
+    seen = pictures(textured(), tmp_path / f"a{suffix}", "path", Case(textured(), None, SUN))
+    assert seen.mean(axis=0) == pytest.approx(np.repeat(np.repeat(COLORS, 4, 0), 4, 1), abs=1e-3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from solids import corners, is_closed, volume
 
 from scenes.playing.evaluator import SceneEvaluator
 from scenes.shipped import kitchen
@@ -38,21 +39,12 @@ def test_what_stands_in_several_places_is_stored_once(scene):
         assert (len(shown), len({id(shape) for shape in shown})) == (places, shapes), name
 
 
-def volume(positions):
-    """What closed triangles (n, 3, 3) enclose, > 0 if they face outward."""
-    return np.sum(positions[:, 0] * np.cross(positions[:, 1], positions[:, 2])) / 6.0
-
-
 def test_glass_is_closed_and_faces_outward(scene):
     meshes = {id(part.shape): part.shape for part in scene.document.parts if part.shape.material == of("glass")}
     assert len(meshes) >= 5
     for mesh in meshes.values():
-        positions = mesh.vertices[mesh.triangles]
-        corners = np.unique(positions.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
-        edges = [tuple(edge) for edge in np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])]
-        assert len(set(edges)) == len(edges)
-        assert set(edges) == {(end, begin) for begin, end in edges}
-        assert volume(positions) > 1e-7
+        assert is_closed(corners(mesh))
+        assert volume(corners(mesh)) > 1e-7
 
 
 @pytest.mark.parametrize("smoothness", [(6.0, 6.0), (0.8, 40.0), (14.0, 150.0)])

@@ -27,7 +27,7 @@ def test_vertices_are_on_the_limit_surface_however_often_it_is_divided(count, is
     first, *others = (loop_surface(points, triangles, levels) for levels in range(4))
     for made in others:
         assert made.vertices[: len(points)] == pytest.approx(first.vertices, abs=1e-12)
-        assert np.einsum("ni,ni->n", made.normals[: len(points)], first.normals).min() > 1.0 - 1e-9
+        assert np.einsum("ni,ni->n", made.normals[: len(points)], first.normals).min() > 1.0 - 1e-9  # type: ignore[arg-type, index]
 
 
 def test_an_octahedron_becomes_round():
@@ -35,9 +35,9 @@ def test_an_octahedron_becomes_round():
     made = loop_surface(OCTAHEDRON, FACES, 4)
     assert len(made.triangles) == 8 * 4**4
     assert made.vertices[:6] == pytest.approx(0.5 * OCTAHEDRON)
-    assert made.normals[:6] == pytest.approx(OCTAHEDRON, abs=1e-12)
+    assert made.normals[:6] == pytest.approx(OCTAHEDRON, abs=1e-12)  # type: ignore[index]
     fronts = unit(double_area_normals(made.vertices[made.triangles]))
-    cosines = np.einsum("nki,ni->nk", made.normals[made.normal_triangles], fronts)
+    cosines = np.einsum("nki,ni->nk", made.normals[made.normal_triangles], fronts)  # type: ignore[index]
     assert cosines.min() > 0.95  # 1.0 where triangles have no size
 
 

@@ -202,8 +202,6 @@ def test_numbers_of_gltf_that_are_none(tmp_path, description, expected):
     assert expected in str(caught.value)
 
 
-# --- colours of faces and vertices ------------------------------------------------------------------------------------
-
 RGB = "property uchar red\nproperty uchar green\nproperty uchar blue\n"
 PLY = (
     "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n{}"
@@ -216,7 +214,7 @@ def test_colours_of_vertices_are_interpolated_in_linear_light(tmp_path):
     (tmp_path / "a.ply").write_text(PLY.format(RGB, "") + vertices + "3 0 1 2\n3 0 3 3\n")
     lines = ["v 0 0 0 1 0 0", "v 1 0 0 0 1 0", "v 1 1 0 0 0.7372 0", "v 0 1 0 1 0 0"]
     (tmp_path / "a.obj").write_text("\n".join([*lines, "f 1 2 3", "f 1 4 4", ""]))
-    half = float(linear(np.uint8([188]))[0])
+    half = float(linear(np.array([188], np.uint8))[0])
     for name in ("a.ply", "a.obj"):
         picture = load(tmp_path / name).at(0.0)
         textures = pack_textures([texture.colors for texture in picture.textures])

@@ -77,8 +77,6 @@ def test_cornell_box(read, text):
     assert (np.einsum("ni,ni->n", normals[6:], outward) > 0).all()
 
 
-# --- cameras ----------------------------------------------------------------------------------------------------------
-
 BALL = '<shape type="sphere"/>'
 
 
@@ -139,9 +137,6 @@ def test_bad_lenses(read, kind, inside, step, expected):
     assert expected in refused(read, sensor(FOV + inside, step).replace("perspective", kind))
 
 
-# --- transforms -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
@@ -167,9 +162,6 @@ def test_transforms(snap, steps, expected):
     picture = snap(f'<shape type="rectangle"><transform name="to_world">{steps}</transform></shape>')
     # where the corner (1, 1, 0) of the rectangle has gone, which both triangles have
     assert (np.abs(picture.positions - np.array(expected)).max(axis=2) < 1e-6).sum() == 2
-
-
-# --- shapes -----------------------------------------------------------------------------------------------------------
 
 
 def outward_share(picture, center):
@@ -247,9 +239,6 @@ def test_instances_share_the_meshes_of_their_group(tmp_path, read):
     assert [box.mean(axis=(0, 1)).round(3).tolist() for box in boxes] == [[10, 0, 0], [20, 0, 0], [-30, 0, 0]]
     middles = [(ball.min(axis=(0, 1)) + ball.max(axis=(0, 1))) / 2 for ball in balls]
     assert np.allclose(middles, [[10, 5, 0], [20, 5, 0], [-30, 5, 0]], atol=1e-5)
-
-
-# --- materials --------------------------------------------------------------------------------------------------------
 
 
 def material_of(picture):
@@ -384,9 +373,6 @@ def test_a_rough_metal_with_all_its_pictures(tmp_path, snap):
     assert np.all(seen["bump_map"].pixels == 64)
 
 
-# --- light ------------------------------------------------------------------------------------------------------------
-
-
 def test_lights(snap):
     values = '<point name="position" x="1" y="2" z="3"/><rgb name="intensity" value="4 5 6"/>'
     point = f'<emitter type="point">{values}</emitter>'
@@ -397,7 +383,7 @@ def test_lights(snap):
     assert [light.position for light in picture.lights] == [(1, 2, 3), (7, 8, 9)]
     assert [light.intensity for light in picture.lights] == [(4, 5, 6), (1, 1, 1)]
     assert picture.background == (0.0, 0.0, 0.0)
-    assert picture.environment.radiance.tolist() == np.float32([[[0.1, 0.2, 0.3]]]).tolist()
+    assert picture.environment.radiance.tolist() == np.array([[[0.1, 0.2, 0.3]]], np.float32).tolist()
 
 
 def test_spots_and_directional_lights(snap):
@@ -422,9 +408,6 @@ def test_the_middle_of_an_environment_is_along_z(tmp_path, snap, turn, behind):
     assert np.array_equal(environment.radiance, 2.0 * radiance)
     assert np.allclose(environment.axes[2], behind)
     assert np.allclose(environment.axes[1], (0, 1, 0))
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def test_includes_and_defaults(tmp_path, snap):

@@ -72,9 +72,6 @@ def rgb(name, value):
     return f'<rgb name="{name}" value="{value}"/>'
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
 def test_parameters_come_before_defaults(read):
     text = '<default name="r" value="2"/><shape type="sphere"><float name="radius" value="$r"/></shape>'
     assert np.abs(read(text).at(0.0).positions).max() == pytest.approx(2.0)
@@ -174,9 +171,6 @@ def test_all_problems_are_told_in_one_go_by_line(read):
         assert expected in line
 
 
-# --- cameras ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("told", "focal_length"), [("", 50.0), (string("focal_length", "35mm"), 35.0)])
 def test_cameras_without_a_field_of_view_have_a_focal_length(read, told, focal_length):
     text = f'<sensor type="perspective">{told}{FILM.format(300, 400)}</sensor>{BALL}'
@@ -185,8 +179,6 @@ def test_cameras_without_a_field_of_view_have_a_focal_length(read, told, focal_l
     assert math.tan(math.radians(camera.vertical_fov / 2.0)) == pytest.approx(half_diagonal * 4.0 / 5.0)
     assert camera.fov_axis == "diagonal"
 
-
-# --- meshes -----------------------------------------------------------------------------------------------------------
 
 POSITIONS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 CORNERS = np.array([[0, 2, 1], [0, 1, 3]])
@@ -268,9 +260,6 @@ def test_meshes_without_normals_are_smooth_by_angle(tmp_path, read):
         assert np.allclose(creased.normals[0, 0], expected)
 
 
-# --- colours ----------------------------------------------------------------------------------------------------------
-
-
 def test_spectra_of_reflectances_and_lights(tmp_path, read, material):
     (tmp_path / "s.spd").write_text("# a measurement\n300 0.25\n900, 0.25\n")
     even = (0.25, 0.25, 0.25)
@@ -308,9 +297,6 @@ def test_spectra_that_are_none(tmp_path, read, told, expected):
     (tmp_path / "bad.spd").write_text("400 1\nx\n")
     with pytest.raises(SceneFileError, match=expected):
         read(f'<shape type="cube"><bsdf type="diffuse"><spectrum name="reflectance" {told}/></bsdf></shape>')
-
-
-# --- surfaces ---------------------------------------------------------------------------------------------------------
 
 
 def test_names_of_06(material):
@@ -395,9 +381,6 @@ def test_lamps_that_shine_by_pictures(tmp_path, read):
         assert made.emission_map == 0
 
 
-# --- daylight ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_sun_stands_overhead_at_noon_on_the_tropic_in_june():
     """And twice the tropic lower in December; in the morning it is in the east."""
     noon = PlaceAndTime(latitude=23.44, longitude=0.0, timezone=0.0, year=2020, month=6, day=20, hour=12, minute=2)
@@ -440,8 +423,6 @@ def test_the_sky_has_its_zenith_and_its_sun_where_mitsuba_has_them(read, version
     assert brightest @ to_sun > math.cos(math.radians(4.0))
 
 
-# --- any text ---------------------------------------------------------------------------------------------------------
-
 NAMES = st.sampled_from(
     ["bsdf", "shape", "texture", "emitter", "ref", "float", "rgb", "spectrum", "transform", "string", "include", "path",
      "default", "alias", "sensor", "film", "point", "medium", "scale", "blackbody", "animation", "boolean"]
@@ -483,9 +464,6 @@ def test_any_elements_make_a_scene_or_problems(tmp_path_factory, elements):
     error = wrong(path)
     lines = error.problems if isinstance(error, SceneProblemsError) else [error]
     assert not any("\n" in str(line) for line in lines)
-
-
-# --- by Mitsuba itself ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

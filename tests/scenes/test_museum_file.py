@@ -8,8 +8,6 @@ import pytest
 
 from scenes import Scene, load
 
-# --- ten hierarchies of fifteen transforms ----------------------------------------------------------------------------
-
 HIERARCHIES, DEPTH = 10, 15
 #: Doubled at both ends and between, and once out of order.
 TIMES = (0.0, 0.0, 2.0, 3.5, 3.5, 3.5, 6.0, 4.2, 8.0, 10.0, 10.0)

@@ -23,9 +23,8 @@ def test_very_many_notes_are_counted():
 def test_loading_logs_the_notes(monkeypatch, caplog):
     document = Document()
     document.notes.add("hair is left out", "a.noted", 3)
-    monkeypatch.setitem(
-        scenes.READERS, ".noted", lambda _: Scene(name="a", snapshot=None, view=None, pieces=None, document=document)
-    )
+    scene = Scene(name="a", snapshot=None, view=None, pieces=None, document=document)  # type: ignore[arg-type]
+    monkeypatch.setitem(scenes.READERS, ".noted", lambda _: scene)
     with caplog.at_level(logging.WARNING, "scenes"):
         scenes.load("a.noted")
     assert caplog.messages == ["note: a.noted:3: hair is left out"]

@@ -57,7 +57,7 @@ def folder(tmp_path, monkeypatch):
         Image.fromarray(pixels).save(other / name)
     np.save(other / "sky.npy", np.ones((2, 4, 3), np.float32))
     corners = {"vertices": np.eye(3), "triangles": np.array([[0, 1, 2]], np.int32)}
-    np.savez(other / "m.npz", **corners)
+    np.savez(other / "m.npz", **corners)  # type: ignore[arg-type]
     (other / "m.mtl").write_text("newmtl a\nKd 1 0 0\n")
     (other / "a.obj").write_text(f"{TRIANGLE}f 1 2 3\n")
     (other / "a.xml").write_text(f'<scene version="3.0.0">{RECTANGLE}</scene>')

@@ -64,8 +64,6 @@ def fronts(picture):
     return normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
-# --- cameras ----------------------------------------------------------------------------------------------------------
-
 VIEWS = ("", "Scale -1 1 1\n", "Scale 2 2 2\n", "Scale 1 1 -1\nRotate 30 1 2 3\n")
 
 
@@ -118,9 +116,6 @@ def test_the_light_that_a_film_gathers_is_its_exposure(scene):
     assert usual.document.settings == {"exposure": 0.0, "tone_map": "linear"}
     (note,) = (line for line in usual.document.notes.lines if "--exposure auto" in line)
     assert "exposure 0 without a curve" in note
-
-
-# --- transforms and blocks --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,9 +187,6 @@ def test_instances(snap, scene):
     assert again[0].shape is again[1].shape
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("shape", "area"),
     [
@@ -255,9 +247,6 @@ def test_texture_coordinates(scene, shape, place, expected):
         assert found[name] == pytest.approx(value)
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
 def test_includes_share_the_state_and_imports_do_not(snap, tmp_path):
     (tmp_path / "moved.pbrt").write_text(f"Translate 0 0 5 {TRIANGLE}")
     assert corners(snap(f'Include "moved.pbrt" {TRIANGLE}'))[:, :, 2].mean(axis=1) == pytest.approx([5, 5])
@@ -276,9 +265,6 @@ def test_files_included_again_count_again(problems, monkeypatch, tmp_path):
     (tmp_path / "b.pbrt").write_text("#" * 400)
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     assert "over 1000 bytes" in problems('Include "b.pbrt"\n' * 2 + TRIANGLE)[0]
-
-
-# --- notes and problems -----------------------------------------------------------------------------------------------
 
 
 def test_all_problems_are_told_in_one_go(scene, tmp_path):
@@ -384,8 +370,6 @@ def test_comments_brackets_and_old_spellings(snap):
             2 ] "bool twosided" "true" "float zmin"-2"""
     assert np.linalg.norm(corners(snap(text)), axis=-1) == pytest.approx(2.0)
 
-
-# --- anything ---------------------------------------------------------------------------------------------------------
 
 WORDS = [*reader.DIRECTIVES, *reader.METHODS, "Translate", "Scale", "Transform", "LookAt", "Include", "Import", "true"]
 NAMES = ["sphere", "trianglemesh", "disk", "bilinearmesh", "plymesh", "diffuse", "mix", "conductor", "a", "infinite"]

@@ -41,9 +41,6 @@ def material(snap):
     return lambda *text: snap(*text).materials[0]
 
 
-# --- materials --------------------------------------------------------------------------------------------------------
-
-
 def test_diffuse_and_coated(material):
     assert material('Material "diffuse"').diffuse == (0.5, 0.5, 0.5)
     assert material('Material "diffuse" "rgb reflectance" [ .1 .2 1.5 ]').diffuse == pytest.approx((0.1, 0.2, 1.0))
@@ -118,8 +115,6 @@ def test_mixtures(material, scene):
     assert document.materials[0].diffuse == (0.8, 0.0, 0.0)
     assert "a mix of what cannot be mixed here" in document.notes.lines[0]
 
-
-# --- textures ---------------------------------------------------------------------------------------------------------
 
 #: Linear colours: below left, below right, above left and above right of a picture.
 CORNERS = {(0, 0): (1, 0, 0), (1, 0): (0, 1, 0), (0, 1): (0, 0, 1), (1, 1): (1, 1, 1)}
@@ -214,9 +209,6 @@ def test_pictures_that_map_in_another_way_are_left_out(scene):
     assert "a roughness_map is left out" in document.notes.lines[0]
 
 
-# --- lights -----------------------------------------------------------------------------------------------------------
-
-
 def test_point_lights(snap):
     (light,) = snap(
         'Translate 1 0 0 LightSource "point" "rgb I" [ 1 2 3 ] "float scale" 2 "point3 from" [ 0 5 0 ]'
@@ -302,9 +294,6 @@ def test_emission_pictures(scene, picture_file):
     ) == pytest.approx((1, 0, 0))
 
 
-# --- light from all around --------------------------------------------------------------------------------------------
-
-
 #: Places along a side of the square.
 PLACES = 160
 
@@ -380,7 +369,7 @@ def test_illuminance_is_what_a_patch_gets_that_faces_up(scene):
 def test_a_square_keeps_what_it_shines_in_all():
     square = np.zeros((32, 32, 3), np.float32)
     square[20:24, 4:8] = 7.0
-    unfolded = lights.unfolded(None, square).astype(np.float64)
+    unfolded = lights.unfolded(None, square).astype(np.float64)  # type: ignore[arg-type]
     polar = math.pi * (np.arange(32) + 0.5) / 32
     weights = np.sin(polar) * math.pi / 32 * 2.0 * math.pi / 64
     assert (weights @ unfolded.sum(axis=1))[0] == pytest.approx(4.0 * math.pi * 7.0 * 16 / 1024, rel=0.03)

@@ -74,24 +74,7 @@ def textured(words):
 
 #: Worlds, and the mean of their pictures.
 MEANS = {
-    # places
-    "transforms": (f"{LAMP} Translate 0 -1 0 {UPPER_RIGHT}", RADIANCE / 4),
-    "blocks": (f"AttributeBegin {LAMP} {UPPER_RIGHT} AttributeEnd {RIGHT}", RADIANCE / 4),
-    "fronts": (f"{LAMP} {RIGHT}", RADIANCE / 2),
-    "backs": (f"{LAMP} ReverseOrientation {WALL}", 0.0 * RADIANCE),
-    "instances": (
-        f'{SKY}{MATT}ObjectBegin "a" {UPPER_RIGHT} ObjectEnd ObjectInstance "a" Translate -1 -1 0 ObjectInstance "a"',
-        (1.0 + ALBEDO) / 2,
-    ),
-    "includes": ('Include "lamp.pbrt"', RADIANCE / 2),
     # shapes
-    "trianglemesh": (
-        f'{LAMP} Shape "trianglemesh" "point3 P" [ -1 -1 0  1 1 0  1 -1 0 ] "integer indices" [ 0 1 2 ]',
-        RADIANCE / 2,
-    ),
-    "disk": (f'{LAMP} Scale 1 1 -1 Shape "disk" "float radius" .8', RADIANCE * math.pi * 0.64 / 4),
-    "sphere": (f'{LAMP} Shape "sphere" "float radius" .8', RADIANCE * math.pi * 0.64 / 4),
-    "cylinder": (f'{LAMP} Rotate 90 0 1 0 Shape "cylinder" "float radius" .5', RADIANCE / 2),
     "loopsubdiv": (f"{SKY}{MATT}{SUBDIVIDED}", 1.0 - (1.0 - ALBEDO) * closed_spline_area(CONTROL) / 4),
     "ribbon": (
         f'{LAMP} Shape "curve" "string type" "ribbon" "point3 P" [ -1 0 0  0 0 0  .5 0 0  1 0 0 ] "float width" .5 '
@@ -121,44 +104,13 @@ MEANS = {
     "thindielectric": (SKY + 'Material "thindielectric"' + PANE, np.ones(3)),
     "diffusetransmission": (SKY + 'Material "diffusetransmission"' + WALL, GREY / 2),
     "interface": (SKY + 'Material "interface"' + WALL + MATT + RIGHT, (1.0 + ALBEDO) / 2),
-    "mix": (
-        SKY + 'MakeNamedMaterial "a" "string type" "diffuse" "rgb reflectance" [ .2 .4 .6 ]\n'
-        'MakeNamedMaterial "b" "string type" "diffuse" "rgb reflectance" [ .6 .4 .2 ]\n'
-        'Material "mix" "string materials" [ "a" "b" ] "float amount" .25 ' + WALL,
-        (0.3, 0.4, 0.5),
-    ),
-    # textures
-    "checkerboard": (
-        textured('"checkerboard" "rgb tex1" [ .2 .4 .6 ] "rgb tex2" [ 0 0 0 ] "float uscale" 18 "float vscale" 18'),
-        ALBEDO / 2,
-    ),
-    "constant": (textured('"constant" "rgb value" [ .2 .4 .6 ]'), ALBEDO),
-    "scale": (textured('"scale" "rgb tex" [ .2 .4 .6 ] "float scale" .5'), ALBEDO / 2),
-    "mixed": (textured('"mix" "rgb tex1" [ .2 .4 .6 ] "rgb tex2" [ .6 .4 .2 ] "float amount" .25'), (0.3, 0.4, 0.5)),
-    "imagemap": (textured('"imagemap" "string filename" "halves.png" "string filter" "point"'), GREY),
-    "invert": (textured('"imagemap" "string filename" "white.pfm" "bool invert" true "float scale" .5'), 0.0 * GREY),
-    "pfm": (textured('"imagemap" "string filename" "white.pfm" "float scale" .25'), GREY / 2),
     "no picture": (textured('"imagemap" "string filename" "none.png"'), GREY),
     # lights
     "area light": (LAMP + WALL, RADIANCE),
-    "power": (  # of each triangle
-        'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ] "float power" 8 Shape "trianglemesh" '
-        '"point3 P" [ 1 0 0  0 0 0  0 1 0  1 1 0 ] "integer indices" [ 0 1 2 0 2 3 ]',
-        np.full(3, 2 * 8 / math.pi / 4),
-    ),
-    "two sides": (f'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ] "bool twosided" true ReverseOrientation {RIGHT}', GREY),
     "picture of an area light": (f'AreaLightSource "diffuse" "string filename" "halves.png" {WALL}', GREY),
-    "point": (
-        'LightSource "point" "rgb I" [ 4 4 4 ] "point3 from" [ 0 0 -50 ]' + MATT + WALL,
-        ALBEDO * 4 / math.pi / 2500,
-    ),
     "spot": (
         'LightSource "spot" "rgb I" [ 4 4 4 ] "point3 from" [ 0 0 -50 ] "point3 to" [ 0 0 0 ]' + MATT + WALL,
         ALBEDO * 4 / math.pi / 2500,
-    ),
-    "distant": (
-        'LightSource "distant" "rgb L" [ 4 4 4 ] "point3 from" [ 0 3 -4 ] "point3 to" [ 0 0 0 ]' + MATT + WALL,
-        ALBEDO * 4 / math.pi * 0.8,
     ),
     "goniometric": (
         'LightSource "goniometric" "rgb I" [ 4 4 4 ] "string filename" "none.png" Translate 0 0 50 ' + MATT + WALL,

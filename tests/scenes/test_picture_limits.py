@@ -51,7 +51,7 @@ def gltf_scene(folder, count):
         texture = {"index": file.picture([[[k, 9, 9]] * SIDE] * SIDE)}
         own = file.add("materials", pbrMetallicRoughness={"baseColorTexture": texture})
         rows.append({"attributes": corners, "material": own})
-    file.header["meshes"][0]["primitives"] = rows
+    file.header["meshes"][0]["primitives"] = rows  # type: ignore[index]
     return file.write(folder / "a.gltf")
 
 

@@ -61,7 +61,7 @@ def test_one_point_light_is_the_first_or_in_the_middle(both):
     lit = point_lit(replace(real, lights=()))
     corners = real.positions.reshape(-1, 3)
     (light,) = lit.lights
-    assert light.position == pytest.approx(0.5 * (corners.min(axis=0) + corners.max(axis=0)), rel=1e-5)
+    assert light.position == pytest.approx(0.5 * (corners.min(axis=0) + corners.max(axis=0)), rel=1e-5)  # type: ignore[attr-defined]
     assert max(real.materials, key=lambda one: max(one.emission)).emission != (0.0, 0.0, 0.0)
     assert {material.emission for material in lit.materials} == {(0.0, 0.0, 0.0)}
     assert point_lit(scenes.load("outdoor").at_frame(0)).environment is None

@@ -4,14 +4,10 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
 from scenes import SceneFileError, load
-from scenes.document import Document
 from scenes.meshes.geometry import areas
-from scenes.ply import read_ply
 from scenes.views.viewing import Viewing
 
 FORMATS = ("ascii", "binary_little_endian", "binary_big_endian")
@@ -109,10 +105,10 @@ def test_texture_coordinates_of_corners(tmp_path):
 
 @pytest.mark.parametrize(("kind", "most"), [("uchar", 255), ("ushort", 65535), ("float", 1.0)])
 def test_colours_of_any_type(tmp_path, kind, most):
-    vertices = [(*corner, most, 0, 0) for corner in L]
+    vertices = [(*corner, most, type(most)(most / 5), 0) for corner in L]
     names = [f"{kind} {name}" for name in ("red", "green", "blue")]
     picture, _ = read(tmp_path, ply(FORMATS[1], ("vertex", [*XYZ, *names], vertices), ("face", FACES, [([0, 1, 2],)])))
-    assert picture.textures[0].pixels[0, 0].tolist() == [255, 0, 0]
+    assert picture.textures[0].pixels[0, 0].tolist() == [255, 51, 0]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -156,30 +152,3 @@ def test_bad_files(tmp_path, old, new, message):
     with pytest.raises(SceneFileError) as caught:
         read(tmp_path, text.replace(old, new).encode())
     assert message in str(caught.value)
-
-
-HEADERS = [
-    ply(
-        kind,
-        ("vertex", [*XYZ, "list uchar short more"], [(*row, [1, 2]) for row in L]),
-        ("face", FACES, [([0, 1, 2, 3],)]),
-    )
-    for kind in FORMATS
-]
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(HEADERS), st.integers(0, 400), st.integers(0, 20), st.binary(max_size=20))
-@example(HEADERS[1], 0, 0, b"")
-def test_any_file_is_read_or_refused(tmp_path, data, at, gone, new):
-    document = Document()
-    try:
-        read_ply(tmp_path / "a.ply", data[:at] + new + data[at + gone :], document)
-    except SceneFileError as error:
-        message = str(error)
-    else:
-        message = ""
-        for part in document.parts:
-            assert (part.shape.triangles >= 0).all()
-            assert (part.shape.triangles < len(part.shape.vertices)).all()
-    assert "\n" not in message

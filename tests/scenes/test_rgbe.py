@@ -50,7 +50,7 @@ def test_ways_of_packing(tmp_path, packed):
     (tmp_path / "a.hdr").write_bytes(HEADER + b"-Y 2 +X 10\n" + packed())
     found = read_environment(tmp_path / "a.hdr", (1.0, 2.0, 1.0))
     assert found.dtype == np.float32
-    assert np.array_equal(found, COLORS * np.float32((1, 2, 1)))
+    assert np.array_equal(found, COLORS * np.array((1, 2, 1), np.float32))
 
 
 @pytest.mark.parametrize(

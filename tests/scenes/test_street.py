@@ -26,9 +26,6 @@ def start(scene: Scene) -> Snapshot:
     return scene.at(0.0)
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
-
 def test_triangles_are_about_5000_finite_and_have_areas_at_any_time(scene):
     assert 4_500 <= scene.document.triangles <= 5_500
     assert (scene.animation.start, scene.animation.end, scene.animation.frames) == (0.0, 10.0, 251)
@@ -51,9 +48,6 @@ def test_walls_look_outward_and_roofs_up(start):
         assert (double_area_normals(start.positions[start.material_ids == material])[:, 1] > 0.0).all()
 
 
-# --- light ------------------------------------------------------------------------------------------------------------
-
-
 def test_one_lamp_hangs_500_m_high_and_all_its_light_comes_through_the_pane(start):
     (lamp,) = start.lights
     assert (lamp.kind, lamp.position[1]) == ("point", 500.0)
@@ -74,7 +68,7 @@ def looking_down(place: tuple[float, float], side: float) -> Camera:
     return Camera(eye=(place[0], 1.0, place[1]), forward=(0, -1, 0), up=(0, 0, -1), vertical_fov=40.0, height=side)
 
 
-def radiance_of_street(start: Snapshot, driver: str, **settings: object) -> np.ndarray:
+def radiance_of_street(start: Snapshot, driver: str, **settings) -> np.ndarray:
     """Mean radiance (3,) of two by two metres, as large as four pictures of asphalt, straight below the lamp."""
     seen = replace(start, camera=looking_down((street.LAMP[0], street.LAMP[2]), 2.0))
     made = renderer.render(seen, driver=driver, size=(32, 32), passes=16, device="cpu", quiet=True, **settings)

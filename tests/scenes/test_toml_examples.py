@@ -604,7 +604,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
                 corners(0.5),
                 [[0, 0, 0], [math.cos(TURNED), math.sin(TURNED), 0], [-math.sin(TURNED), math.cos(TURNED), 0]],
             ),
-            "axis": Example(lambda scene: scene.document.tracks["t"].rot.axes[2], [0, 1, 0]),
+            "axis": Example(lambda scene: scene.document.tracks["t"].rot.axes[2], [0, 1, 0]),  # type: ignore[union-attr]
             "degrees": Example(corners(1.0), [[0, 0, 0], [COSINE, SINE, 0], [-SINE, COSINE, 0]]),
         }
         | {name: Example(shape_of("rot"), shape) for name, shape in SHAPING.items()},
@@ -685,7 +685,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corners, triangles = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], np.int32)
     meshes = {"12": 12.0, "other": 0.0}
     arrays = {f"{name}.vertices": corners + [0.0, 0.0, z] for name, z in meshes.items()}
-    np.savez(path / "meshes.npz", **arrays, **{f"{name}.triangles": triangles for name in meshes})
+    np.savez(path / "meshes.npz", **arrays, **{f"{name}.triangles": triangles for name in meshes})  # type: ignore[arg-type]
     return path
 
 

@@ -84,9 +84,6 @@ def keys_in(value: object) -> Iterator[str]:
             yield from keys_in(item)
 
 
-# --- every key --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("table", "key"),
     [(table, key) for table in TABLES for key in table.keys],
@@ -159,8 +156,6 @@ def test_settings_are_those_of_the_file_and_no_others(read_text: Callable[[str],
     }  # for which the light that it is given is made
 
 
-# --- lights -----------------------------------------------------------------------------------------------------------
-
 ROUND = data_text("toml/turning-lights.toml")
 
 
@@ -172,7 +167,7 @@ def test_lights_turn_with_their_group(read_text: Callable[[str], Scene]) -> None
     assert np.allclose((spot.position, spot.direction), [(2, 0, 0), (1, 0, 0)])
     assert np.allclose((turned.position, turned.direction), [(0, 1, -2), (0, 0, -1)])
     assert sun == same
-    assert np.allclose(sun.direction, (0, -1, 0))  # type: ignore[union-attr]
+    assert np.allclose(sun.direction, (0, -1, 0))
     first, second = scene.at(0.0).environment, scene.at(1.0).environment
     assert first is not None
     assert second is not None
@@ -199,9 +194,6 @@ def test_the_glow_of_a_sky_is_where_the_sun_shines_from(read_text: Callable[[str
     own = [np.sin(polar) * np.sin(turn), np.cos(polar), -np.sin(polar) * np.cos(turn)]
     assert (own @ snapshot.environment.axes) @ np.array(light.direction) == pytest.approx(-1.0, abs=1e-4)
     assert radiance[row, column] == pytest.approx([2.0, 4.0, 6.0], rel=0.01)
-
-
-# --- places -----------------------------------------------------------------------------------------------------------
 
 
 def test_scaled_then_turned_then_shifted(corner: Callable[..., list[list[float]]]) -> None:
@@ -243,9 +235,7 @@ def at_x(time: float, x: float, more: str = "") -> str:
     return f"{{ time = {time}, value = [{x}, 0, 0]{more} }}"
 
 
-def test_a_spline_reaches_its_ends_and_sets_off_at_half_the_mean_speed(
-    corner: Callable[..., list[list[float]]],
-) -> None:
+def test_a_spline_reaches_its_ends_and_sets_off_at_half_the_mean_speed(corner):
     text = moving(at_x(1, 0), at_x(3, 1))
     assert [corner(text, time)[0][0] for time in (-9, 1, 2, 3, 9)] == [0.0, 0.0, 0.5, 1.0, 1.0]
     u = 0.25  # Hermite with both tangents half the step
@@ -274,9 +264,6 @@ def test_inner_splines_are_those_of_aff(corner: Callable[..., list[list[float]]]
     track = VectorTrack(np.arange(4.0), np.outer([9.0, 1, 2, 9], [1, 0, 0]), np.zeros((4, 3)))
     assert [corner(text, time)[0][0] for time in (0, 1, 2, 3)] == [1.0, 1.0, 2.0, 2.0]
     assert corner(text, 1.3)[0][0] == pytest.approx(track.at(1.3)[0], abs=1e-6)
-
-
-# --- units and the upward axis ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -315,9 +302,6 @@ def test_gltf_is_in_metres_with_y_up(read_text: Callable[[str], Scene], folder: 
     assert np.allclose(scene.at(0.0).positions, [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_bowl_of_the_manual_is_closed(read_text: Callable[[str], Scene]) -> None:
     bowl = re.search(r"```toml\n(# A bowl.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     assert bowl is not None
@@ -331,9 +315,6 @@ def test_a_sheet_faces_the_right_of_its_profile(read_text: Callable[[str], Scene
     snapshot = read_text(RED + table).at(0.0)
     assert snapshot.normals.reshape(-1, 3).tolist() == [[0, 1, 0]] * 6
     assert np.ptp(snapshot.uvs, axis=(0, 1)).tolist() == [4, 2]
-
-
-# --- instances and files ----------------------------------------------------------------------------------------------
 
 
 def test_instances_share_their_mesh(read_text: Callable[[str], Scene]) -> None:
@@ -384,9 +365,6 @@ def test_files_bring_their_materials_and_textures(read_text: Callable[[str], Sce
     assert read_text(file + 'material = "red"\n').document.parts[0].material == 0
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------
-
-
 def red(keys: str) -> str:
     return RED + "[[object]]\n" + keys
 
@@ -422,9 +400,7 @@ DIGITS = ("render.photons = 0x" + "f" * 6000, "render.photons", "got a number of
 
 
 @pytest.mark.parametrize(("text", "keys", "expected"), [*messages("toml", WORDS), DIGITS])
-def test_errors_name_the_file_the_key_and_what_was_expected(
-    read_text: Callable[[str], Scene], folder: Path, text: str, keys: str, expected: str
-) -> None:
+def test_errors_name_the_file_the_key_and_what_was_expected(read_text, folder, text, keys, expected):
     with pytest.raises(SceneFileError) as caught:
         read_text(text)
     message = str(caught.value)
@@ -568,9 +544,7 @@ def holders(value: object) -> Iterator[tuple[dict, str]]:
             yield from holders(item)
 
 
-def test_mutated_files_give_a_scene_or_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, read_text: Callable[[str], Scene]
-) -> None:
+def test_mutated_files_give_a_scene_or_one_line(folder, monkeypatch, read_text):
     tables, generator = tomllib.loads(EVERYTHING), random.Random(1)
     messages = []
     for _ in range(250):
@@ -582,9 +556,6 @@ def test_mutated_files_give_a_scene_or_one_line(
             messages.append(str(error))
     assert 20 < len(messages) < 230
     assert all(len(message.splitlines()) == 1 and str(folder) in message for message in messages)
-
-
-# --- written and read again -------------------------------------------------------------------------------------------
 
 
 def assert_same(first: Snapshot, second: Snapshot) -> None:
@@ -650,9 +621,6 @@ def test_scenes_of_this_format_are_read_as_they_were_written(read_text: Callable
     for time in (0.0, 0.7, 9.5):
         assert_same(scene.at(time), again.at(time))
     assert again.document.settings == scene.document.settings
-
-
-# --- the manual -------------------------------------------------------------------------------------------------------
 
 
 def test_the_manual_has_the_keys_of_the_schema_and_no_others() -> None:

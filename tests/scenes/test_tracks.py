@@ -31,7 +31,7 @@ def catmull_rom(p0, p1, p2, p3, u):
 def test_plain_spline_on_even_keys_is_catmull_rom(u):
     p = np.random.default_rng(1).normal(size=(5, 3))
     track = vector_track(range(5), p)
-    assert np.allclose(track.at(2.0 + u), catmull_rom(*p[1:5], u))
+    assert np.allclose(track.at(2.0 + u), catmull_rom(*p[1:5], u))  # type: ignore[call-arg]
 
 
 def test_continuity_and_bias_weigh_the_steps():

@@ -50,9 +50,6 @@ def snap(folder, text, metadata="", time=0.0):
     return read(folder, CAMERA + DARK + GLOW + text, metadata).at(time)
 
 
-# --- polygons ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_polygons_that_are_not_convex_and_holes(tmp_path, driver):
     arrow = (
@@ -182,8 +179,6 @@ def test_opacity_for_display_lets_light_pass(tmp_path, driver):
     assert_seen(snap(tmp_path, pane + quad("wall", BINDING, **META)), driver, 0.75)
 
 
-# --- places -----------------------------------------------------------------------------------------------------------
-
 PIVOT = "double3 xformOp:translate:pivot = (1, 1, 0)"
 MATRIX = "matrix4d xformOp:transform = ((0, 2, 0, 0), (1, 0, 0, 0), (0, 0, 1, 0), (5, 6, 7, 1))"
 STACKS = {
@@ -298,8 +293,6 @@ def test_instancers_in_prototypes_of_instancers(tmp_path):
     assert len({id(part.shape) for part in scene.document.parts}) == 1
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
 SHAPES = {
     "sphere": ("Sphere", ["double radius = 0.8"], math.pi * 0.64),
     "cube": ("Cube", ["double size = 1.2"], 1.44),
@@ -354,9 +347,6 @@ def test_planes_face_along_their_axis(tmp_path, axis, normal):
     assert double_area_normals(snapshot.positions.astype(np.float64)) == pytest.approx(np.tile(normal, (2, 1)) * 4.0)
 
 
-# --- cameras ----------------------------------------------------------------------------------------------------------
-
-
 def test_cameras(tmp_path):
     lens = ("float focalLength = 24", "float horizontalAperture = 36", "float verticalAperture = 24",
             "float2 clippingRange = (0.5, 100)", "float fStop = 4", "float focusDistance = 3")  # fmt: skip
@@ -390,8 +380,6 @@ def test_the_field_of_view_is_that_of_the_vertical_aperture(tmp_path, driver):
     expected[1:3, 1:3] = 1.0
     assert_seen(snapshot, driver, expected)
 
-
-# --- motion -----------------------------------------------------------------------------------------------------------
 
 SPAN = "    startTimeCode = 0\n    endTimeCode = 24\n    timeCodesPerSecond = 12\n    framesPerSecond = 6"
 

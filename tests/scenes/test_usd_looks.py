@@ -70,9 +70,6 @@ def textured(file, *lines, outputs=("rgb",), surface_lines=(), nodes=READER, st=
     return CAMERA + SKY + surface(link, BARE, *surface_lines, nodes=nodes) + wall(coords)
 
 
-# --- surfaces ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_diffuse_colour(tmp_path, driver):
     look = surface("color3f inputs:diffuseColor = (0.2, 0.4, 0.8)", BARE)
@@ -185,8 +182,6 @@ def test_a_reader_of_colours_gives_them_to_a_material(tmp_path, driver):
     expected = np.tile(np.array([0.125, 0.375, 0.625, 0.875])[None, :, None], (4, 1, 3))
     assert_seen(read(tmp_path, CAMERA + SKY + look + wall(colors)).at(0.0), driver, expected, tolerance=0.04)
 
-
-# --- pictures ---------------------------------------------------------------------------------------------------------
 
 COORDINATES = {
     "vertex": ST,
@@ -320,8 +315,6 @@ def test_packages_hold_pictures_and_layers(tmp_path, driver, picture):
     assert zipfile.is_zipfile(tmp_path / "a.usdz")
 
 
-# --- lights -----------------------------------------------------------------------------------------------------------
-
 WHITE = "color3f[] primvars:displayColor = [(1, 1, 1)]"
 #: Lights of radiance 1 that shine along -z from a height of 4 on the middle of the square: the irradiance there.
 LAMPS = {
@@ -452,7 +445,7 @@ def test_sizes_in_other_units_shine_alike(tmp_path):
     text = prim("SphereLight", "l", "bool treatAsPoint = 1", "float inputs:radius = 50") + prim("Cube", "c")
     (tmp_path / "a.usda").write_text("#usda 1.0\n(\n    metersPerUnit = 0.01\n)\n" + text)
     (light,) = load(tmp_path / "a.usda").at(0.0).lights
-    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)
+    assert light.intensity == pytest.approx((0.25 * math.pi,) * 3)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

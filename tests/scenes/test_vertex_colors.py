@@ -45,8 +45,6 @@ def test_colours_are_interpolated_exactly(count):
     assert texture.pixels.size < 2 * 4 * 3 * count + 1
 
 
-# --- what is seen of them ---------------------------------------------------------------------------------------------
-
 #: A floor of 8 by 1 squares with colours of its 18 corners, sRGB bytes: red along x, green along y. The first corner of
 #: each triangle is an acute one, so that the fourth texel of its patch is no colour.
 X, Y = np.repeat(np.arange(9), 2), np.tile([0, 1], 9)

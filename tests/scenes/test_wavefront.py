@@ -30,9 +30,6 @@ def read(tmp_path, text, name="a.obj"):
     return scene.at(0.0), [line.removeprefix(f"{tmp_path}/") for line in scene.document.notes.lines]
 
 
-# --- lines ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -127,9 +124,6 @@ def test_colours_of_vertices_and_what_becomes_of_them(tmp_path):
     assert notes == ["a.obj: colours of vertices count for nothing where there is a material"]
     _, notes = read(tmp_path, colored.replace(" 1 0 0\n", "\n", 1) + "f 1 2 3\n")
     assert notes == ["a.obj: colours of some vertices only are left out"]
-
-
-# --- materials --------------------------------------------------------------------------------------------------------
 
 
 def dressed(tmp_path, lines, uvs=UVS):
@@ -230,9 +224,6 @@ def test_what_is_not_read_or_has_no_use_is_noted(pictures):
     assert notes == ["m.mtl:1: pictures are left out where there are no texture coordinates"]
 
 
-# --- packed, and of any content ---------------------------------------------------------------------------------------
-
-
 def test_packed_files(tmp_path, monkeypatch):
     path = tmp_path / "a.obj.gz"
     path.write_bytes(gzip.compress((TRIANGLE + "f 1 2 3\n").encode()))
@@ -249,54 +240,11 @@ def test_packed_files(tmp_path, monkeypatch):
         load(path)
 
 
-WORDS = st.sampled_from(
-    [
-        "v",
-        "vt",
-        "vn",
-        "f",
-        "1",
-        "-1",
-        "2//1",
-        "3/1/1",
-        "0",
-        "nan",
-        "1e400",
-        "-",
-        "/",
-        "#",
-        "\\\n",
-        "usemtl",
-        "a",
-        "mtllib",
-        "m.mtl",
-        "g",
-    ]
-)
+#: Words of lines, each of which may be anywhere.
+WORDS = st.from_regex(r"v|vt|vn|f|1|-1|2//1|3/1/1|0|nan|1e400|-|/|#|\\\n|usemtl|a|mtllib|m\.mtl|g", fullmatch=True)
 OBJ_TEXTS = st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=12).map("\n".join).map(str.encode)
-MTL_WORDS = st.sampled_from(
-    [
-        "newmtl",
-        "a",
-        "Kd",
-        "Ks",
-        "Ns",
-        "d",
-        "Tf",
-        "illum",
-        "7",
-        "0.5",
-        "-1",
-        "x",
-        "map_Kd",
-        "bump",
-        "-bm",
-        "-s",
-        "-o",
-        "norm",
-        "m.mtl",
-        "#",
-    ]
+MTL_WORDS = st.from_regex(
+    r"newmtl|a|Kd|Ks|Ns|d|Tf|illum|7|0\.5|-1|x|map_Kd|bump|-bm|-s|-o|norm|m\.mtl|#", fullmatch=True
 )
 MTL_TEXTS = st.lists(st.lists(MTL_WORDS, max_size=6).map(" ".join), max_size=10).map("\n".join).map(str.encode)
 FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -321,8 +269,8 @@ def test_any_obj_is_read_or_refused(tmp_path, data):
     document = Document()
     if is_read(lambda: read_obj(tmp_path / "a.obj", data, document)):
         for part in document.parts:
-            assert (part.shape.triangles >= 0).all()
-            assert (part.shape.triangles < len(part.shape.vertices)).all()
+            assert (part.shape.triangles >= 0).all()  # type: ignore[union-attr]
+            assert (part.shape.triangles < len(part.shape.vertices)).all()  # type: ignore[operator, union-attr]
 
 
 @FUZZ

@@ -1,36 +1,24 @@
 """BSDFs: light that is not lost, draws against their density, reciprocity, and known answers."""
 
 import math
-from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bsdf_draws import BLACK, WHITE, drawn, evaluated, kept, numbers, packed, reflected, seen_from, slanted, sphere
+from merl import PHONG_LIKE, TABLES
 from single_precision import float32
 
-from shaders.bsdfs import dielectric, metal, plastic, principled
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, MOST_NUMBERS, Seen
-from shaders.compilation import compiled
+from shaders.bsdfs import anisotropic, dielectric, measured, metal, nff, oren_nayar, plastic, principled, sheen
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_SHARP, MOST_NUMBERS
 
-NOTHING = (np.float32(0.0),) * 3
-BLACK, WHITE, AMBER = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.9, 0.578, 0.1)
+AMBER = (0.9, 0.578, 0.1)
 GOLD = {"specular": WHITE, "eta": (0.18, 0.42, 1.37), "k": (3.42, 2.35, 1.77)}
 METAL, PLASTIC, GLASS, PRINCIPLED = metal.BSDF, plastic.BSDF, dielectric.BSDF, principled.BSDF
 
 
-def packed(bsdf, own=None, **changes):
-    """The parameters, float32, of a material as scenes have it."""
-    numbers = {
-        "diffuse": WHITE, "specular": WHITE, "transmittance": 1.0, "ior": 1.5, "roughness": 0.0, "eta": BLACK,
-        "k": BLACK, "exponent": 0.0,
-    }  # fmt: skip
-    return float32(bsdf.pack(SimpleNamespace(**(numbers | changes), own=own or {})))
-
-
-def seen_at(cosine, carried=WHITE, follow=1.0, is_outside=True):
+def seen_at(cosine, **changes):
     """How a surface is looked at, from a direction off the axes."""
-    sine = math.sqrt(1.0 - cosine * cosine)
-    return Seen(float32((0.6 * sine, -0.8 * sine, cosine)), is_outside, float32(carried), np.float32(follow), 0)
+    return seen_from(slanted(cosine), **changes)
 
 
 #: Surfaces that lose no light, by a label: of every alpha, and every index for those that have one.
@@ -67,97 +55,18 @@ ROUGH = {
             PRINCIPLED, {"metalness": 0.3, "coat": 0.5, "coat_roughness": 0.45}, diffuse=AMBER, roughness=0.7, ior=1.8
         ),
     ),
+    "nff": (nff.BSDF, nff.Nff((0.3, 0.25, 0.2), (0.2, 0.3, 0.1), BLACK, BLACK, 7.0, 1.5)),
+    "nff with all": (nff.BSDF, nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.1, 0.1), 20.0, 1.5)),
+    "cloth": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4)),
+    "brushed metal": (
+        anisotropic.BSDF,
+        anisotropic.Anisotropic((0.9, 0.7, 0.4), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7), (0.5, 0.5, 0.5), 0.5, 0.2, 0.1),
+    ),
+    "measured": (measured.BSDF, PHONG_LIKE),
+    "clay": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8)),
 }
+ROUGH = {name: (bsdf, float32(parameters)) for name, (bsdf, parameters) in ROUGH.items()}
 rough = pytest.mark.parametrize(("bsdf", "parameters"), ROUGH.values(), ids=ROUGH)
-
-
-@cache
-def loops(bsdf_sample, bsdf_evaluate):
-    """Functions that draw a direction for each u, (n, 10) of wi, weight, lobe and what is kept of the light, and that
-    evaluate directions, (n, 7) of base, rest and pdf; and one for the mean of what many draws keep."""
-
-    @compiled
-    def kept_of(parameters, seen, drawn):
-        if drawn.lobe == LOBE_NONE or drawn.lobe == LOBE_SHARP:
-            return drawn.weight if drawn.lobe == LOBE_SHARP else NOTHING
-        value = bsdf_evaluate(parameters, drawn.wi, seen)
-        factor, follow = abs(drawn.wi[2]) / value.pdf, seen.follow
-        return (
-            (value.base[0] * follow + value.rest[0]) * factor,
-            (value.base[1] * follow + value.rest[1]) * factor,
-            (value.base[2] * follow + value.rest[2]) * factor,
-        )
-
-    @compiled
-    def draws(parameters, seen, u):
-        found = np.empty((len(u), 10), np.float32)
-        for i in range(len(u)):
-            drawn = bsdf_sample(parameters, seen, (u[i, 0], u[i, 1], u[i, 2]))
-            found[i, 0], found[i, 1], found[i, 2] = drawn.wi
-            found[i, 3], found[i, 4], found[i, 5] = drawn.weight
-            found[i, 6] = drawn.lobe
-            found[i, 7], found[i, 8], found[i, 9] = kept_of(parameters, seen, drawn)
-        return found
-
-    @compiled
-    def values(parameters, seen, wi):
-        found = np.empty((len(wi), 7), np.float32)
-        for i in range(len(wi)):
-            value = bsdf_evaluate(parameters, (wi[i, 0], wi[i, 1], wi[i, 2]), seen)
-            found[i, 0], found[i, 1], found[i, 2] = value.base
-            found[i, 3], found[i, 4], found[i, 5] = value.rest
-            found[i, 6] = value.pdf
-        return found
-
-    @compiled
-    def mean(parameters, seen, u):
-        red, green, blue = 0.0, 0.0, 0.0
-        for i in range(len(u)):
-            drawn = bsdf_sample(parameters, seen, (u[i, 0], u[i, 1], u[i, 2]))
-            kept = kept_of(parameters, seen, drawn)
-            red, green, blue = red + kept[0], green + kept[1], blue + kept[2]
-        return red / len(u), green / len(u), blue / len(u)
-
-    return draws, values, mean
-
-
-@cache
-def numbers(count):
-    """(count, 3) float32 in 0..1, spread evenly: equal steps, and multiples of the powers of a root of x^3 = x + 1."""
-    i, root = np.arange(count), 1.324717957244746
-    points = np.stack([(i + 0.5) / count, (0.5 + i / root) % 1.0, (0.5 + i / root**2) % 1.0], axis=1)
-    return np.clip(points, 2.0**-24, 1.0 - 2.0**-24).astype(np.float32)
-
-
-def drawn(bsdf, parameters, seen, u):
-    """Draws: wi (n, 3), lobe (n,), and what they keep of the light by channel, (n, 3)."""
-    found = loops(bsdf.sample, bsdf.evaluate)[0](parameters, seen, u)
-    return found[:, :3], found[:, 6].astype(int), found[:, 7:]
-
-
-def evaluated(bsdf, parameters, seen, wi):
-    """Values, float64: base (n, 3), rest (n, 3), pdf (n,)."""
-    wi = np.ascontiguousarray(wi, np.float32)
-    found = loops(bsdf.sample, bsdf.evaluate)[1](parameters, seen, wi).astype(float)
-    return found[:, :3], found[:, 3:6], found[:, 6]
-
-
-def kept(bsdf, parameters, seen):
-    """What draws keep of light on average, by channel."""
-    return loops(bsdf.sample, bsdf.evaluate)[2](parameters, seen, numbers(1 << 16))
-
-
-def sphere(bsdf, count):
-    """Points of quadrature over all directions that light leaves in: (n, 3) unit, and (n,) solid angles."""
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    root, azimuth = 0.5 + 0.5 * nodes[:, None], np.pi * (np.arange(2 * count)[None] + 0.5) / count
-    z = root**2 + 0.0 * azimuth
-    sine = np.sqrt(1.0 - z * z)
-    above = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
-    angles = (root * weights[:, None] * np.pi / count + 0.0 * azimuth).ravel()
-    if bsdf.eta is None:
-        return above, angles
-    return np.concatenate([above, above * (1.0, 1.0, -1.0)]), np.concatenate([angles, angles])
 
 
 @pytest.mark.parametrize(
@@ -188,89 +97,11 @@ def test_light_goes_to_and_fro_under_a_smooth_coat(ior, diffuse):
     inside = rng.random(photons) > reflected_at(np.array(cosine), ior)
     out, below = np.count_nonzero(~inside), np.count_nonzero(inside)
     while below:
-        below = rng.binomial(below, diffuse)
+        below = rng.binomial(below, diffuse)  # type: ignore[assignment]
         leaving = rng.random(below) > reflected_at(np.sqrt(rng.random(below)), 1.0 / ior)
         out, below = out + np.count_nonzero(leaving), np.count_nonzero(~leaving)
     parameters = packed(PLASTIC, diffuse=(diffuse,) * 3, ior=ior)
     assert PLASTIC.albedo(parameters, seen_at(cosine).wo)[0] == pytest.approx(out / photons, abs=4e-3)
-
-
-@rough
-def test_values_are_reciprocal(bsdf, parameters):
-    """But for the square of the index, where light crosses to another medium."""
-    pairs = np.random.default_rng(3).normal(size=(60, 2, 3))
-    pairs[:, :, 2] = np.abs(pairs[:, :, 2])
-    pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
-    for wi, wo in pairs:
-        for is_crossing in (False, True) if bsdf.eta else (False,):
-            turned = np.array([1.0, 1.0, -1.0 if is_crossing else 1.0])
-            there, back = (
-                np.add(*evaluated(bsdf, parameters, Seen(float32(tuple(a)), side, WHITE_32, ONE, 0), [b * turned])[:2])
-                for a, b, side in ((wo, wi, True), (wi, wo, not is_crossing))
-            )
-            eta = float(bsdf.eta(parameters, True)) if is_crossing else 1.0
-            np.testing.assert_allclose(there, eta**2 * back, rtol=2e-3, atol=1e-6)
-
-
-WHITE_32, ONE = float32(WHITE), np.float32(1.0)
-
-
-@rough
-@pytest.mark.parametrize("cosine", [0.3, 0.9])
-def test_the_density_is_that_of_draws(bsdf, parameters, cosine, assert_fits):
-    """Cells are of equal size in the root of |z| and in azimuth; the share of the density that is missing is that of
-    draws which are lost below the surface."""
-    cells, draws, seen = 10, 1 << 18, seen_at(cosine)
-    wi, lobe, _ = drawn(bsdf, parameters, seen, np.random.default_rng(2).random((draws, 3), np.float32))
-    wi = wi[lobe != LOBE_NONE]
-    root = np.copysign(np.sqrt(np.abs(wi[:, 2])), wi[:, 2])
-    counts, *_ = np.histogram2d(
-        root, np.arctan2(wi[:, 1], wi[:, 0]), (2 * cells, cells), ((-1.0, 1.0), (-np.pi, np.pi))
-    )
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    step = (np.arange(2 * cells)[:, None] + 0.5 + 0.5 * nodes) / cells - 1.0
-    azimuth = np.pi * ((np.arange(cells)[:, None] + 0.5 + 0.5 * nodes) / cells * 2.0 - 1.0)
-    root, azimuth = np.meshgrid(step.ravel(), azimuth.ravel(), indexing="ij")
-    z, sine = root * np.abs(root), np.sqrt(1.0 - root**4)
-    directions = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
-    pdf = evaluated(bsdf, parameters, seen, directions)[2].reshape(z.shape) * np.abs(root) * np.pi / cells**2
-    expected = np.einsum("aibj,i,j->ab", pdf.reshape(2 * cells, 16, cells, 16), weights, weights) * draws
-    lost = draws - len(wi)
-    assert expected.sum() == pytest.approx(len(wi), rel=5e-3)
-    assert_fits(np.append(counts, lost), np.append(expected, draws - expected.sum()), 20)
-
-
-@rough
-@pytest.mark.parametrize("carried", [WHITE, (0.1, 0.2, 3.0)])
-def test_draws_keep_the_albedo_on_average(bsdf, parameters, carried):
-    """That of measured metals, and of metals under rough lacquer, is about it."""
-    for cosine in (0.2, 0.8):
-        seen = seen_at(cosine, carried)
-        found = kept(bsdf, parameters, seen)
-        is_exact = bsdf is not METAL and (bsdf is not PRINCIPLED or parameters.coat == 0.0)
-        np.testing.assert_allclose(found, bsdf.albedo(parameters, seen.wo), atol=2e-3 if is_exact else 0.04)
-        wi, angles = sphere(bsdf, 120)
-        base, rest, _ = evaluated(bsdf, parameters, seen, wi)
-        np.testing.assert_allclose(found, ((base + rest) * (angles * np.abs(wi[:, 2]))[:, None]).sum(axis=0), atol=4e-3)
-
-
-@rough
-def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters):
-    seen = seen_at(0.7)
-    for wi in sphere(bsdf, 4)[0]:
-        base = np.array(evaluated(bsdf, parameters, seen, [wi])[0][0])
-        w = float32(tuple(wi))
-        expected = np.multiply(bsdf.entering(parameters, w), bsdf.reflectance(parameters, seen.wo)) / np.pi
-        np.testing.assert_allclose(base, expected if wi[2] > 0.0 else 0.0, rtol=1e-5, atol=1e-7)
-
-
-@rough
-def test_numbers_fit_and_lobes_are_told(bsdf, parameters):
-    assert sum(np.size(number) for number in parameters) <= MOST_NUMBERS
-    lobes = set(drawn(bsdf, parameters, seen_at(0.5), numbers(1 << 12))[1])
-    assert LOBE_GLOSSY in lobes
-    assert (LOBE_BASE in lobes) == bsdf.stores(parameters)
-    assert (LOBE_SHARP in lobes) == bsdf.is_sharp(parameters)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +139,8 @@ def test_an_index_of_1_is_no_border(roughness, cosine):
 def test_smooth_facets_mirror_to_the_bit(bsdf, own):
     seen = seen_at(0.37, follow=0.0)
     wi, lobe, _ = drawn(bsdf, packed(bsdf, own), seen, numbers(256))
-    np.testing.assert_array_equal(wi, np.broadcast_to(np.float32(seen.wo) * np.float32((-1, -1, 1)), wi.shape))
+    x, y, z = seen.wo
+    np.testing.assert_array_equal(wi, np.broadcast_to((-x, -y, z), wi.shape))
     assert np.all(lobe == LOBE_SHARP)
 
 
@@ -331,7 +163,7 @@ def test_what_is_diffuse_below_a_coat_has_its_colour():
         evaluated(bsdf, packed(bsdf, diffuse=color, roughness=0.6), seen, wi)[0]
         for bsdf, color in ((PRINCIPLED, WHITE), (PRINCIPLED, AMBER), (PLASTIC, AMBER))
     )
-    np.testing.assert_allclose(amber, white * np.float32(AMBER), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(amber, white * np.float32(AMBER), rtol=1e-5, atol=1e-7)  # type: ignore[arg-type]
     assert np.all(plastic[wi[:, 2] > 0.1] < 0.99 * amber[wi[:, 2] > 0.1])
 
 
@@ -359,3 +191,95 @@ def test_a_smooth_plastic_has_the_colour_that_mitsuba_gives_it(cosine, ior):
     parameters = packed(PLASTIC, diffuse=AMBER, ior=ior)
     expected = diffuse + reflected_at(np.array(cosine), ior)
     np.testing.assert_allclose(PLASTIC.albedo(parameters, seen_at(cosine).wo), expected, rtol=0.01)
+
+
+@rough
+def test_values_are_reciprocal(bsdf, parameters):
+    """But for the square of the index, where light crosses to another medium."""
+    pairs = np.random.default_rng(3).normal(size=(60, 2, 3))
+    pairs[:, :, 2] = np.abs(pairs[:, :, 2])
+    pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
+    for wi, wo in pairs:
+        for is_crossing in (False, True) if bsdf is GLASS else (False,):
+            turned = np.array([1.0, 1.0, -1.0 if is_crossing else 1.0])
+            there, back = (
+                np.add(
+                    *evaluated(bsdf, parameters, seen_from(tuple(a), is_outside=side, tables=TABLES), [b * turned])[:2]
+                )
+                for a, b, side in ((wo, wi, True), (wi, wo, not is_crossing))
+            )
+            eta = float(bsdf.eta(parameters, True)) if is_crossing else 1.0
+            np.testing.assert_allclose(there, eta**2 * back, rtol=2e-3, atol=1e-6)
+
+
+@rough
+@pytest.mark.parametrize(("cosine", "follow"), [(0.9, 1.0), (0.3, 1.0), (0.6, 0.0)])
+def test_the_density_is_that_of_draws(bsdf, parameters, cosine, follow, assert_fits):
+    """Cells are of equal size in the root of |z| and in azimuth; the share of the density that is missing is that of
+    draws that have none: those which are lost below the surface, and sharp ones."""
+    cells, draws = 10, 1 << 18
+    seen = seen_at(cosine, follow=follow, carried=(1.0, 0.5, 0.2), tables=TABLES)
+    wi, lobe, _ = drawn(bsdf, parameters, seen, np.random.default_rng(2).random((draws, 3), np.float32))
+    wi = wi[(lobe == LOBE_BASE) | (lobe == LOBE_GLOSSY)]
+    np.testing.assert_allclose(np.linalg.norm(wi, axis=1), 1.0, atol=1e-5)
+    assert bsdf is GLASS or wi[:, 2].min() > 0.0
+    root = np.copysign(np.sqrt(np.abs(wi[:, 2])), wi[:, 2])
+    counts, *_ = np.histogram2d(
+        root, np.arctan2(wi[:, 1], wi[:, 0]), (2 * cells, cells), ((-1.0, 1.0), (-np.pi, np.pi))
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    step = (np.arange(2 * cells)[:, None] + 0.5 + 0.5 * nodes) / cells - 1.0
+    azimuth = np.pi * ((np.arange(cells)[:, None] + 0.5 + 0.5 * nodes) / cells * 2.0 - 1.0)
+    root, azimuth = np.meshgrid(step.ravel(), azimuth.ravel(), indexing="ij")
+    z, sine = root * np.abs(root), np.sqrt(1.0 - root**4)
+    directions = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
+    pdf = evaluated(bsdf, parameters, seen, directions)[2].reshape(z.shape) * np.abs(root) * np.pi / cells**2
+    expected = np.einsum("aibj,i,j->ab", pdf.reshape(2 * cells, 16, cells, 16), weights, weights) * draws
+    lost = draws - len(wi)
+    assert expected.sum() == pytest.approx(len(wi), rel=5e-3)
+    assert_fits(np.append(counts, lost), np.append(expected, draws - expected.sum()), 40)
+
+
+@rough
+@pytest.mark.parametrize("carried", [WHITE, (0.1, 0.2, 3.0)])
+def test_draws_keep_what_is_reflected_on_average(bsdf, parameters, carried):
+    """Which quadrature finds and the albedo says: that of measured surfaces, of metals, and of metals under rough
+    lacquer is about it, and that of cloth and of what only nff has is not asked for here."""
+    for cosine, follow in ((0.2, 1.0), (0.8, 1.0), (0.5, 0.0)):
+        seen = seen_at(cosine, carried=carried, follow=follow, tables=TABLES)
+        found, expected = kept(bsdf, parameters, seen), reflected(bsdf, parameters, seen, 120)
+        if bsdf is nff.BSDF:
+            expected += np.add(parameters.mirror, parameters.transmission)
+        np.testing.assert_allclose(found, expected, atol=4e-3)
+        if follow == 1.0 and bsdf in (METAL, PLASTIC, GLASS, PRINCIPLED):
+            is_exact = bsdf is not METAL and (bsdf is not PRINCIPLED or parameters.coat == 0.0)
+            np.testing.assert_allclose(found, bsdf.albedo(parameters, seen.wo), atol=2e-3 if is_exact else 0.04)
+
+
+@rough
+def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters):
+    seen = seen_at(0.7, tables=TABLES)
+    for wi in sphere(bsdf, 4)[0]:
+        base, rest, _ = evaluated(bsdf, parameters, seen, [wi])
+        entering = np.array(bsdf.entering(parameters, float32(tuple(wi))))
+        expected = entering * bsdf.reflectance(parameters, seen.wo) / np.pi
+        np.testing.assert_allclose(base[0], expected if wi[2] > 0.0 else 0.0, rtol=1e-5, atol=1e-7)
+        assert rest.min() >= 0.0
+        assert wi[2] < 0.0 or np.all((entering >= 0.0) & (entering <= 1.0))
+
+
+@rough
+def test_nothing_with_a_spread_lies_below_an_opaque_surface(bsdf, parameters):
+    """Not even close to the mirror image of a grazing direction."""
+    if bsdf is not GLASS:
+        below = [tuple(-x for x in slanted(0.1)), (0.0, 0.0, -1.0)]
+        assert not any(part.any() for part in evaluated(bsdf, parameters, seen_at(0.1, tables=TABLES), below))
+
+
+@rough
+def test_numbers_fit_and_lobes_are_told(bsdf, parameters):
+    assert sum(np.size(number) for number in parameters) <= MOST_NUMBERS
+    lobes = set(drawn(bsdf, parameters, seen_at(0.5, tables=TABLES), numbers(1 << 12))[1])
+    assert LOBE_GLOSSY in lobes
+    assert (LOBE_BASE in lobes) == bsdf.stores(parameters)
+    assert (LOBE_SHARP in lobes) == bsdf.is_sharp(parameters)

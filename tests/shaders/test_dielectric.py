@@ -19,30 +19,6 @@ def is_total(angle, eta):
     return math.sin(angle) >= eta
 
 
-@pytest.mark.parametrize("eta", INDICES)
-def test_normal_incidence(eta):
-    assert fresnel(1.0, eta) == pytest.approx(((eta - 1.0) / (eta + 1.0)) ** 2, abs=1e-15)
-
-
-@pytest.mark.parametrize("eta", [1.0 / 1.5, 1.33, 1.5, 2.4])
-def test_only_one_polarisation_is_reflected_at_the_angle_of_brewster(eta):
-    """Where tan(angle) = eta; of perpendicular light it is ((1 - eta^2) / (1 + eta^2))^2."""
-    expected = 0.5 * ((1.0 - eta * eta) / (1.0 + eta * eta)) ** 2
-    assert fresnel(math.cos(math.atan(eta)), eta) == pytest.approx(expected)
-
-
-def test_the_laws_of_sines_and_tangents():
-    """Fresnel 1823: (sin(i - t) / sin(i + t))^2 and (tan(i - t) / tan(i + t))^2 for the two polarisations."""
-    for eta in INDICES:
-        for angle in ANGLES[1:]:
-            if is_total(angle, eta):
-                continue
-            inside = math.asin(math.sin(angle) / eta)
-            perpendicular = (math.sin(angle - inside) / math.sin(angle + inside)) ** 2
-            parallel = (math.tan(angle - inside) / math.tan(angle + inside)) ** 2
-            assert fresnel(math.cos(angle), eta) == pytest.approx(0.5 * (perpendicular + parallel), abs=1e-12)
-
-
 def test_what_is_not_reflected_is_let_through():
     """Transmittance from the amplitudes of the refracted waves: R + T = 1."""
     for eta in INDICES:
@@ -76,27 +52,3 @@ def test_refraction_obeys_snell_in_the_plane_of_incidence(eta):
         assert eta * math.hypot(wi[0], wi[1]) == pytest.approx(math.sin(angle))
         assert wo[0] * wi[1] - wo[1] * wi[0] == pytest.approx(0.0, abs=1e-15)
         assert wo[0] * wi[0] + wo[1] * wi[1] <= 0.0
-
-
-@pytest.mark.parametrize("eta", INDICES)
-def test_light_runs_the_same_way_back(eta):
-    """From the far side, seen with z downwards, by the inverse index: same direction, same reflected share."""
-    for angle in ANGLES[:-1]:
-        if is_total(angle, eta):
-            continue
-        wo = arriving(angle)
-        wi = refract(wo, eta)
-        back = refract((wi[0], wi[1], -wi[2]), 1.0 / eta)
-        assert (back[0], back[1], -back[2]) == pytest.approx(wo, abs=1e-9)
-        assert fresnel(-wi[2], 1.0 / eta) == pytest.approx(fresnel(wo[2], eta), abs=1e-9)
-
-
-def test_everything_is_reflected_at_grazing_incidence():
-    assert fresnel(1e-9, 1.5) == pytest.approx(1.0, abs=1e-7)
-
-
-def test_equal_indices_let_everything_straight_through():
-    for angle in ANGLES:
-        wo = arriving(angle)
-        assert fresnel(wo[2], 1.0) == pytest.approx(0.0, abs=1e-12)
-        assert refract(wo, 1.0) == pytest.approx((-wo[0], -wo[1], -wo[2]))

@@ -35,7 +35,7 @@ def test_angles():
     generator = np.random.default_rng(12)
     directions = generator.normal(size=(2000, 2)) * 10.0 ** generator.uniform(-12.0, 12.0, (2000, 2))
     edges = [(1.0, 1.0), (-1.0, 1e-30), (1.0, math.tan(math.pi / 8)), (-1.0, -math.tan(math.pi / 8)), (1e-30, -1e30)]
-    for x, y in np.float32([*directions, *edges]).tolist():
+    for x, y in np.array([*directions, *edges], np.float32).tolist():
         assert turns_to(x, y) == pytest.approx(math.atan2(y, x) / (2.0 * math.pi), rel=4 * HALF_UNIT, abs=1e-37), (x, y)
 
 
@@ -44,7 +44,7 @@ def test_the_lesser_and_the_greater_number_are_the_second_one_where_neither_is()
         assert choose(*first) == first[0] == choose(*first[::-1])
         for a, b in ((0.0, -0.0), (-0.0, 0.0), (math.nan, 1.0), (1.0, math.nan)):
             for kind in (np.float32, np.float64):
-                chosen = kind(choose(kind(a), kind(b)))
+                chosen = kind(choose(kind(a), kind(b)))  # type: ignore[arg-type]
                 assert chosen.tobytes() == kind(b).tobytes()
 
 
@@ -52,8 +52,8 @@ def test_inverse_roots():
     edges = [2.0**-126, 1e-20, 0.5, 1.0, 1.0 + 2.0**-23, 4.0 - 2.0**-22, 7.0, 1e20]
     for x in [*edges, *NUMBERS, *(4.0 * n for n in NUMBERS)]:
         x = np.float32(x)
-        assert inverse_root(x) == pytest.approx(1.0 / math.sqrt(x), rel=4 * HALF_UNIT, abs=0.0)
-    assert math.isfinite(inverse_root(np.float32(0.0)))
+        assert inverse_root(x) == pytest.approx(1.0 / math.sqrt(x), rel=4 * HALF_UNIT, abs=0.0)  # type: ignore[arg-type]
+    assert math.isfinite(inverse_root(np.float32(0.0)))  # type: ignore[arg-type]
 
 
 def test_logarithms():
@@ -82,7 +82,7 @@ def test_whole_parts(kind):
 
 
 def test_the_rest_of_a_tiny_negative_number_is_rounded_to_1():
-    assert floor(np.float32(-1e-10)) == (-1, 1.0)
+    assert floor(np.float32(-1e-10)) == (-1, 1.0)  # type: ignore[arg-type]
 
 
 def test_powers():

@@ -58,7 +58,7 @@ WALKS = pytest.mark.parametrize("stride", [(1, 0), (0, 1), (4096, 0)], ids=["ind
 
 @pytest.mark.parametrize("words", [(0, 0, 0, 0), (MASK,) * 4, (1, 2, 3, 4)])
 def test_the_hash_is_the_published_one(words):
-    assert hash4((0, 0, *map(np.uint32, words[2:])), np.uint32(words[0]), np.uint32(words[1])) == published_pcg4d(words)
+    assert hash4((0, 0, *map(np.uint32, words[2:])), np.uint32(words[0]), np.uint32(words[1])) == published_pcg4d(words)  # type: ignore[arg-type]
 
 
 def test_units_are_inside_the_interval_in_even_steps():

@@ -1,249 +1,45 @@
-"""BSDFs: draws against their density, reciprocity, light that is not lost, and the formulas of their papers."""
+"""BSDFs by the formulas of their papers, and by what their pages say."""
 
 import math
-from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bsdf_draws import (
+    BLACK,
+    WHITE,
+    as_array,
+    drawn,
+    evaluated,
+    hemisphere,
+    material,
+    numbers,
+    reflected,
+    seen_from,
+    slanted,
+)
+from merl import PHONG_LIKE, TABLES, joined, middles, phong_like
 from shading_tables import cloth_table, means_of_cloth
 from single_precision import float32
 
 from shaders.bsdfs import anisotropic, dielectric, measured, metal, nff, oren_nayar, sheen
-from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY, LOBE_NONE, LOBE_SHARP, Seen
-from shaders.compilation import compiled
+from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_SHARP
 from shaders.errors import ShaderError
-from shaders.random import random4
 
-BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-DRAWS, CELLS = 200_000, 8
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
+TINTED = {"diffuse": (0.3, 0.2, 0.1), "specular": (0.4, 0.2, 0.0), "exponent": 100.0, "transmittance": 0.25}
 
 
-def material(own=None, **changes):
-    numbers = {
-        "diffuse": (0.3, 0.2, 0.1), "specular": (0.4, 0.2, 0.0), "exponent": 100.0, "mirror_share": None,
-        "transmittance": 0.25, "ior": 1.5, "roughness": 0.5, "eta": BLACK, "k": BLACK,
-    }  # fmt: skip
-    return SimpleNamespace(**(numbers | changes), own=own or {})
-
-
-def slanted(cosine):
-    sine = math.sqrt(1.0 - cosine * cosine)
-    return (0.6 * sine, -0.8 * sine, cosine)
-
-
-def seen_from(wo, follow=1.0, carried=WHITE, is_outside=True, tables=0):
-    return Seen(float32(wo), is_outside, float32(carried), np.float32(follow), tables)
-
-
-@cache
-def loops(bsdf_sample, bsdf_evaluate):
-    """Functions that draw many directions, (n, 8) of wi, weight, lobe and the first number, and that evaluate many,
-    (n, 7) of base, rest and pdf."""
-
-    @compiled
-    def draws(parameters, seen, count):
-        found = np.empty((count, 8), np.float32)
-        for i in range(count):
-            u = random4(np.uint64(11), 0, i, 0, 0)
-            drawn = bsdf_sample(parameters, seen, (u[0], u[1], u[2]))
-            found[i, 0], found[i, 1], found[i, 2] = drawn.wi
-            found[i, 3], found[i, 4], found[i, 5] = drawn.weight
-            found[i, 6], found[i, 7] = drawn.lobe, u[0]
-        return found
-
-    @compiled
-    def values(parameters, seen, wi):
-        found = np.empty((len(wi), 7), np.float32)
-        for i in range(len(wi)):
-            value = bsdf_evaluate(parameters, (wi[i, 0], wi[i, 1], wi[i, 2]), seen)
-            found[i, 0], found[i, 1], found[i, 2] = value.base
-            found[i, 3], found[i, 4], found[i, 5] = value.rest
-            found[i, 6] = value.pdf
-        return found
-
-    return draws, values
-
-
-def drawn(bsdf, parameters, seen, count=DRAWS):
-    """Draws of a BSDF: wi (n, 3), weight (n, 3), lobe (n,)."""
-    found = loops(bsdf.sample, bsdf.evaluate)[0](float32(parameters), seen, count)
-    return found[:, :3], found[:, 3:6], found[:, 6].astype(int)
-
-
-def evaluated(bsdf, parameters, seen, wi):
-    """Values of a BSDF, float64: base (n, 3), rest (n, 3), pdf (n,)."""
-    wi = np.ascontiguousarray(wi, np.float32)
-    found = loops(bsdf.sample, bsdf.evaluate)[1](float32(parameters), seen, wi).astype(float)
-    return found[:, :3], found[:, 3:6], found[:, 6]
-
-
-def kept(bsdf, parameters, seen, count=DRAWS):
-    """What draws keep of light by channel, as loops over hits weigh it: (n, 3)."""
-    wi, weight, lobe = drawn(bsdf, parameters, seen, count)
-    base, rest, pdf = evaluated(bsdf, parameters, seen, wi)
-    spread = (base * seen.follow + rest) * (np.abs(wi[:, 2]) / np.where(pdf > 0.0, pdf, 1.0))[:, None]
-    weight = np.where(lobe[:, None] == LOBE_SHARP, weight, spread)
-    return np.where(lobe[:, None] == LOBE_NONE, 0.0, weight)
-
-
-def hemisphere(count):
-    """Points of quadrature over the hemisphere: directions (n, 3) and solid angles (n,); dense at grazing angles."""
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    root, share = 0.5 + 0.5 * nodes[:, None], weights[:, None]
-    azimuth = 2.0 * np.pi * (np.arange(2 * count)[None] + 0.5) / (2 * count)
-    z, around = root**2 + 0.0 * azimuth, np.pi / count
-    sine = np.sqrt(1.0 - z * z)
-    directions = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1)
-    return directions.reshape(-1, 3), (root * share * around + 0.0 * azimuth).ravel()
-
-
-def reflected(bsdf, parameters, seen, count=96):
-    """(3,) light that spread lobes reflect, by quadrature."""
-    wi, solid_angle = hemisphere(count)
-    base, rest, _ = evaluated(bsdf, parameters, seen, wi)
-    return np.einsum("ik,i->k", base + rest, solid_angle * wi[:, 2])
-
-
-def as_array(function, parameters, *arguments):
-    return np.array(function(float32(parameters), *(float32(a) for a in arguments)), float)
-
-
-NFF = nff.Nff((0.3, 0.25, 0.2), (0.2, 0.3, 0.1), BLACK, BLACK, 7.0, 1.5)
-ALL_OF_NFF = nff.Nff((0.2, 0.1, 0.3), (0.2, 0.1, 0.0), (0.1, 0.3, 0.2), (0.3, 0.1, 0.1), 20.0, 1.5)
-
-
-def middles():
-    """The middles of the bins of a file of MERL: directions wi and wo, each (90, 90, 180, 3)."""
-    half = (np.arange(90)[:, None, None] + 0.5) ** 2 / 90**2 * np.pi / 2.0
-    difference = (np.arange(90)[None, :, None] + 0.5) / 90 * np.pi / 2.0
-    azimuth = (np.arange(180)[None, None] + 0.5) / 180 * np.pi
-    d = np.stack(np.broadcast_arrays(
-        np.sin(difference) * np.cos(azimuth), np.sin(difference) * np.sin(azimuth), np.cos(difference)
-    ), axis=-1)  # fmt: skip
-    ways = []
-    for sign in (1.0, -1.0):
-        x, y, z = sign * d[..., 0], sign * d[..., 1], d[..., 2]
-        ways.append(
-            np.stack([x * np.cos(half) + z * np.sin(half), y + 0.0 * half, z * np.cos(half) - x * np.sin(half)], -1)
-        )
-    return ways
-
-
-def phong_like(wi, wo):
-    """A broad highlight over a tinted Lambert surface, (..., 3)."""
-    cosine = np.maximum(0.0, wi[..., 2] * wo[..., 2] - wi[..., 0] * wo[..., 0] - wi[..., 1] * wo[..., 1])
-    return np.array([0.4, 0.2, 0.1]) / np.pi + np.array([0.1, 0.2, 0.3]) * (cosine**20)[..., None]
-
-
-def joined(*tables):
-    """What `Seen.tables` is the address of."""
-    return np.concatenate([np.array([len(tables)], np.float32), *tables])
-
-
-#: What is measured is kept as long as addresses of it are.
-PHONG_LIKE, PHONG_TABLE = measured.fitted(phong_like(*middles()).astype(np.float32))
-ALL_TABLES = joined(PHONG_TABLE)
-TABLES = ALL_TABLES.ctypes.data
-
-#: BSDFs with parameters whose lobes quadrature resolves.
-CASES = {
-    "nff": (nff.BSDF, NFF, 0),
-    "nff with all": (nff.BSDF, ALL_OF_NFF, 0),
-    "sheen": (sheen.BSDF, sheen.Sheen((0.6, 0.3, 0.1), (0.9, 0.3, 0.7), 0.4), 0),
-    "anisotropic": (
-        anisotropic.BSDF,
-        anisotropic.Anisotropic((0.9, 0.7, 0.4), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7), (0.5, 0.5, 0.5), 0.5, 0.2, 0.1),
-        0,
-    ),
-    "measured": (measured.BSDF, PHONG_LIKE, TABLES),
-    "oren_nayar": (oren_nayar.BSDF, oren_nayar.OrenNayar((0.9, 0.5, 0.2), 0.8), 0),
-}
-every_case = pytest.mark.parametrize(("bsdf", "parameters", "tables"), CASES.values(), ids=CASES.keys())
-
-
-@every_case
-@pytest.mark.parametrize(("cosine", "follow"), [(0.9, 1.0), (0.3, 1.0), (0.6, 0.0)])
-def test_draws_have_their_density(bsdf, parameters, tables, cosine, follow, assert_fits):
-    seen = seen_from(slanted(cosine), follow, (1.0, 0.5, 0.2), tables=tables)
-    wi, _, lobe = drawn(bsdf, parameters, seen)
-    wi = wi[(lobe == LOBE_BASE) | (lobe == LOBE_GLOSSY)]
-    assert np.all(wi[:, 2] > 0.0)
-    np.testing.assert_allclose(np.linalg.norm(wi, axis=1), 1.0, atol=1e-5)
-    counts, _, _ = np.histogram2d(
-        np.sqrt(wi[:, 2]), np.arctan2(wi[:, 1], wi[:, 0]), bins=CELLS, range=((0.0, 1.0), (-np.pi, np.pi))
-    )
-    places = (np.arange(CELLS)[:, None] + 0.5 + 0.5 * NODES).ravel() / CELLS
-    weights = np.tile(NODE_WEIGHTS, CELLS) * 0.5 / CELLS
-    root, azimuth = places[:, None], np.pi * (2.0 * places[None] - 1.0)
-    z = root**2 + 0.0 * azimuth
-    sine = np.sqrt(1.0 - z * z)
-    directions = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), z], axis=-1).reshape(-1, 3)
-    pdf = evaluated(bsdf, parameters, seen, directions)[2].reshape(z.shape)
-    cells = pdf * 2.0 * root * weights[:, None] * 2.0 * np.pi * weights[None]
-    cells = cells.reshape(CELLS, len(NODES), CELLS, len(NODES)).sum(axis=(1, 3))
-    assert cells.sum() <= 1.0 + 1e-3
-    lost = max(0.0, 1.0 - cells.sum())
-    assert_fits(np.append(counts, DRAWS - len(wi)), DRAWS * np.append(cells, lost))
-
-
-@every_case
-def test_reflection_is_reciprocal(bsdf, parameters, tables):
-    pairs = np.random.default_rng(3).normal(size=(50, 2, 3))
-    pairs[:, :, 2] = np.abs(pairs[:, :, 2])
-    pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
-    for wi, wo in pairs:
-        there = np.add(*evaluated(bsdf, parameters, seen_from(tuple(wo), tables=tables), [wi])[:2])
-        back = np.add(*evaluated(bsdf, parameters, seen_from(tuple(wi), tables=tables), [wo])[:2])
-        np.testing.assert_allclose(there, back, rtol=1e-3, atol=1e-6)
-
-
-@every_case
-@pytest.mark.parametrize("cosine", [0.2, 0.7, 1.0])
-def test_what_is_drawn_keeps_what_is_reflected(bsdf, parameters, tables, cosine):
-    """The mean of the weights is the light that quadrature finds, and that of lobes without spread."""
-    for follow in (1.0, 0.0):
-        seen = seen_from(slanted(cosine), follow, tables=tables)
-        wi, solid_angle = hemisphere(96)
-        base, rest, _ = evaluated(bsdf, parameters, seen, wi)
-        expected = np.einsum("ik,i->k", base * follow + rest, solid_angle * wi[:, 2])
-        if bsdf is nff.BSDF:
-            expected += np.add(parameters.mirror, parameters.transmission)
-        weights = kept(bsdf, parameters, seen)
-        error = 5.0 * weights.std(axis=0) / math.sqrt(DRAWS)
-        np.testing.assert_array_less(np.abs(weights.mean(axis=0) - expected), error + 2e-3)
-
-
-@every_case
-def test_the_base_is_what_enters_times_what_it_reflects(bsdf, parameters, tables):
-    for wi, wo in ((slanted(0.3), slanted(0.8)), ((0.6, 0.0, 0.8), slanted(0.1)), (slanted(0.5), (0.0, 0.0, 1.0))):
-        seen = seen_from(wo, tables=tables)
-        entering = as_array(bsdf.entering, parameters, wi)
-        product = entering * as_array(bsdf.reflectance, parameters, wo)
-        base, rest, _ = evaluated(bsdf, parameters, seen, [wi])
-        np.testing.assert_allclose(base[0], product / np.pi, rtol=1e-5, atol=1e-7)
-        assert np.all(rest >= 0.0)
-        assert np.all((entering >= 0.0) & (entering <= 1.0))
-
-
-@every_case
-def test_nothing_with_a_spread_lies_below_the_surface(bsdf, parameters, tables):
-    """Not even close to the mirror image of a grazing direction."""
-    x, y, z = slanted(0.1)
-    base, rest, pdf = evaluated(bsdf, parameters, seen_from((x, y, z), tables=tables), [(-x, -y, -z), (0.0, 0.0, -1.0)])
-    assert not base.any()
-    assert not rest.any()
-    assert not pdf.any()
+def tinted(own=None, **changes):
+    """A material that has something of all lobes of nff."""
+    return material(own, **(TINTED | {"roughness": 0.5} | changes))
 
 
 @pytest.mark.parametrize("ior", [0.0, -1.0, 1.0])
 @pytest.mark.parametrize("is_outside", [True, False])
 @pytest.mark.parametrize("kind", [nff, dielectric])
 def test_without_an_index_light_goes_straight_through(kind, ior, is_outside):
-    packed = kind.pack(material(diffuse=BLACK, specular=BLACK, transmittance=0.5, ior=ior, roughness=0.3))
+    packed = kind.pack(tinted(diffuse=BLACK, specular=BLACK, transmittance=0.5, ior=ior, roughness=0.3))
     wo = float32((0.6, 0.123456, math.sqrt(1.0 - 0.36 - 0.123456**2)))
-    wi, weight, lobe = drawn(kind.BSDF, packed, seen_from(wo, is_outside=is_outside), 1000)
+    wi, lobe, weight = drawn(kind.BSDF, packed, seen_from(wo, is_outside=is_outside), numbers(1000))
     assert np.all(wi == -np.array(wo))
     assert np.all(weight == np.float32(0.5))
     assert np.all(lobe == LOBE_SHARP)
@@ -254,7 +50,7 @@ def test_nothing_is_reflected_where_the_index_does_not_change():
     """Not even where Fresnel's equations are rounded to a little more than 0, and the number is 0."""
     for cosine in np.linspace(0.01, 0.99, 99):
         wo = float32(slanted(cosine))
-        assert dielectric.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)
+        assert dielectric.behind_border(wo, np.float32(1.0), np.float32(0.0)) == tuple(-w for w in wo)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("cosine", "is_outside"), [(0.9, True), (0.3, True), (0.9, False), (0.5, False)])
@@ -265,7 +61,7 @@ def test_glass_reflects_by_fresnel_and_refracts_by_snell(glass, cosine, is_outsi
     bsdf = nff.BSDF if isinstance(glass, nff.Nff) else dielectric.BSDF
     eta = 1.5 if is_outside else 1.0 / 1.5
     assert dielectric.eta(float32(glass), is_outside) == pytest.approx(eta)
-    wi, weight, lobe = drawn(bsdf, glass, seen_from(slanted(cosine), is_outside=is_outside))
+    wi, lobe, weight = drawn(bsdf, glass, seen_from(slanted(cosine), is_outside=is_outside), numbers(1 << 16))
     assert np.all(lobe == LOBE_SHARP)
     assert np.all(weight == 1.0)
     sine = math.sqrt(1.0 - cosine**2) / eta
@@ -278,11 +74,11 @@ def test_glass_reflects_by_fresnel_and_refracts_by_snell(glass, cosine, is_outsi
 
 
 def test_nff_is_scaled_until_the_brightest_channel_is_one():
-    kept_as_it_is = nff.pack(material())
+    kept_as_it_is = nff.pack(tinted())
     assert kept_as_it_is.diffuse == (0.3, 0.2, 0.1)
     assert np.add(kept_as_it_is.phong, kept_as_it_is.mirror) == pytest.approx((0.4, 0.2, 0.0))
     assert (kept_as_it_is.transmission, kept_as_it_is.exponent, kept_as_it_is.ior) == ((0.25,) * 3, 100.0, 1.5)
-    scaled = nff.pack(material(diffuse=(0.9, 0.2, 0.1), specular=(0.85, 0.2, 0.0)))
+    scaled = nff.pack(tinted(diffuse=(0.9, 0.2, 0.1), specular=(0.85, 0.2, 0.0)))
     assert np.sum(scaled[:4], axis=0) == pytest.approx((1.0, 0.65 / 2.0, 0.35 / 2.0))
     assert scaled.transmission == pytest.approx((0.125, 0.125, 0.125))
 
@@ -291,7 +87,7 @@ def test_nff_is_scaled_until_the_brightest_channel_is_one():
     ({}, 0.5), ({"exponent": 300.0}, 0.75), ({"exponent": -1.0}, 0.0), ({"mirror_share": 0.25}, 0.25),
 ])  # fmt: skip
 def test_nff_splits_specular_by_its_exponent_or_as_it_is_told(changes, share):
-    packed = nff.pack(material(**changes))
+    packed = nff.pack(tinted(**changes))
     assert packed.mirror == pytest.approx((0.4 * share, 0.2 * share, 0.0))
     assert packed.phong == pytest.approx((0.4 * (1.0 - share), 0.2 * (1.0 - share), 0.0))
 
@@ -431,8 +227,8 @@ def merl_file(tmp_path_factory):
 
 
 def test_what_was_measured_is_read_and_looked_up(merl_file):
-    packed, table = (f(material(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
-    assert table.shape == (measured.TABLE_NUMBERS,)
+    packed, table = (f(tinted(own={"file": str(merl_file)})) for f in (measured.pack, measured.table_of))
+    assert table.shape == (measured.TABLE_NUMBERS,)  # type: ignore[union-attr]
     tables = joined(table)
     random = np.random.default_rng(7)
     for _ in range(300):
@@ -456,7 +252,7 @@ def test_a_measured_lambert_surface_is_all_base(tmp_path):
     np.testing.assert_allclose(base[0], (0.2, 0.1, 0.05), rtol=1e-5)
     np.testing.assert_allclose(rest[0], 0.0, atol=1e-7)
     assert pdf[0] == pytest.approx(0.7 / np.pi, rel=1e-5)
-    assert np.all(drawn(measured.BSDF, packed, seen, 1000)[2] == LOBE_BASE)
+    assert np.all(drawn(measured.BSDF, packed, seen, numbers(1000))[1] == LOBE_BASE)
 
 
 @pytest.mark.parametrize("cosine", [0.3, 0.5, 0.95])
@@ -488,20 +284,20 @@ def test_a_file_that_is_none_of_merl_is_refused_in_a_line(tmp_path, merl_file):
     with pytest.raises(ShaderError, match=r"cannot read .*none.binary: No such file"):
         measured.read_merl(tmp_path / "none.binary")
     with pytest.raises(ShaderError, match="needs the key file"):
-        measured.pack(material())
+        measured.pack(tinted())
 
 
 BRUSHED = {"anisotropy": 0.75, "rotation": 0.125}
 
 
 def brushed(own=None, **changes):
-    return anisotropic.pack(material(specular=WHITE, own=BRUSHED if own is None else own, **changes))
+    return anisotropic.pack(tinted(specular=WHITE, own=BRUSHED if own is None else own, **changes))
 
 
 def test_metal_that_is_not_brushed_is_metal():
     """Whatever way it is turned."""
     packed = brushed(own={"rotation": 0.3}, roughness=0.6)
-    plain = metal.pack(material(specular=WHITE, roughness=0.6))
+    plain = metal.pack(tinted(specular=WHITE, roughness=0.6))
     wi, _ = hemisphere(8)
     for cosine in (0.3, 0.9):
         seen = seen_from(slanted(cosine))
@@ -547,7 +343,7 @@ def test_nff_never_sums_to_more_than_one():
     for _ in range(200):
         colors, through = random.random((2, 3)), float(random.uniform(-0.5, 1.0))
         given, exponent = colors.sum(axis=0) + max(through, 0.0), random.uniform(0.0, 255.0)
-        packed = nff.pack(material(**dict(zip(("diffuse", "specular"), map(tuple, colors), strict=True)),
+        packed = nff.pack(tinted(**dict(zip(("diffuse", "specular"), map(tuple, colors), strict=True)),
             exponent=exponent, transmittance=through))  # fmt: skip
         assert np.sum(packed[:4], axis=0) == pytest.approx(given / max(1.0, given.max()))
         assert min(map(min, packed[:4])) >= 0.0
@@ -557,7 +353,7 @@ def test_lobes_are_chosen_by_what_they_would_carry():
     red_and_blue = nff.Nff((1.0, 0.0, 0.0), BLACK, (0.0, 0.0, 1.0), BLACK, 0.0, 1.0)
     for carried, share in (((1.0, 1.0, 0.0), 0.0), ((0.0, 1.0, 1.0), 1.0), ((3.0, 0.0, 1.0), 0.25)):
         seen = seen_from(slanted(0.7), carried=carried)
-        lobe = drawn(nff.BSDF, red_and_blue, seen, 10_000)[2]
+        lobe = drawn(nff.BSDF, red_and_blue, seen, numbers(10_000))[1]
         assert np.mean(lobe == LOBE_SHARP) == pytest.approx(share, abs=0.02)
 
 

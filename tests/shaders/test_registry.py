@@ -45,8 +45,8 @@ def test_a_new_shader_is_used_by_its_name():
     register_shader(replace(nff.BSDF, name="soot", summary="black", pack=soot))
     assert "soot" in shader_names()
     found, one, none = get_shader("soot"), np.float32(1.0), np.float32(0.0)
-    parameters = Nff(*(tuple(map(np.float32, color)) for color in found.pack(None)[:4]), none, one)
-    seen = Seen(wo=(none, none, one), is_outside=True, carried=(one, one, one), follow=one, tables=0)
+    parameters = Nff(*(tuple(map(np.float32, color)) for color in found.pack(None)[:4]), none, one)  # type: ignore[arg-type, call-arg]
+    seen = Seen(wo=(none, none, one), is_outside=True, carried=(one, one, one), follow=one, tables=0)  # type: ignore[arg-type]
     assert found.sample(parameters, seen, (np.float32(0.5),) * 3).lobe == LOBE_NONE
 
 

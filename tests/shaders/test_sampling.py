@@ -134,7 +134,7 @@ def test_lambertian(normal, kind, assert_fits):
 @pytest.mark.parametrize("u2", [2.0**-24, 0.25 + 2.0**-24, 0.5 + 2.0**-24, 1.0 - 2.0**-24])
 def test_lambertian_is_unit_for_all_numbers(u1, u2):
     for normal in (*np.eye(3), *-np.eye(3)):
-        drawn = lambertian(tuple(map(np.float32, normal)), np.float32(u1), np.float32(u2))
+        drawn = lambertian(tuple(map(np.float32, normal)), np.float32(u1), np.float32(u2))  # type: ignore[arg-type]
         assert np.linalg.norm(drawn) == pytest.approx(1.0, abs=1e-6)
 
 
@@ -173,7 +173,7 @@ def test_uniform_triangle(kind, assert_fits):
     points = triangle_points(uniform_pairs(kind))
     assert points.min() > 0.0
     assert points.sum(axis=1).max() < 1.0 + 1e-7
-    counts = np.histogram2d(*points.T, bins=8, range=((0.0, 1.0), (0.0, 1.0)))[0]
+    counts = np.histogram2d(*points.T, bins=8, range=((0.0, 1.0), (0.0, 1.0)))[0]  # type: ignore[call-overload]
     below = np.add.outer(np.arange(8), np.arange(8))
     expected = np.where(below < 7, 2.0, np.where(below == 7, 1.0, 0.0)) / 64.0
     assert_fits(counts, expected * DRAWS, TESTS)

@@ -85,6 +85,6 @@ def test_known_answers_of_the_small_operations():
     assert cross(A, B) == (0.5, 13.0, 8.5)
     assert multiply(A, B) == (4.0, -1.0, -3.0)
     assert length((2.0, 3.0, 6.0)) == 7.0
-    assert (largest(A), mean(A)) == (3.0, pytest.approx(2.0 / 3.0))
+    assert [largest(A), mean(A)] == pytest.approx([3.0, 2.0 / 3.0])
     for vector in ((-9.0, 1.0, 2.0), (1.0, -9.0, 2.0), (1.0, 2.0, -9.0)):
         assert largest_magnitude(vector) == 9.0

@@ -277,7 +277,7 @@ class FakeCuda:
         memory = FakeMemory(size, None)
         self.memory.add(memory)
         buffer = (ctypes.c_char * size).from_address(memory.ptr)
-        buffer.memory = memory  # lives as long as the buffer does
+        buffer.memory = memory  # type: ignore[attr-defined]  # lives as long as the buffer does
         return buffer
 
     def _registered(self, kind: type[Any], *arguments: Any) -> Any:
@@ -410,7 +410,7 @@ class FakeCuda:
                 device.end_kernels(ILLEGAL_ADDRESS)
             elif kernel.entry in ENTRIES and self.intervals:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))
-                np.frombuffer(report, REPORT)[["start", "end"]] = self.intervals.pop(0)
+                np.frombuffer(report, REPORT)[["start", "end"]] = self.intervals.pop(0)  # type: ignore[call-overload]
 
     def _ranges(self, device: FakeDevice) -> list[tuple[int, int]]:
         """Where the memory begins and ends that a device reaches."""

@@ -62,7 +62,8 @@ def test_the_tracer_of_the_cpu_packs_no_tree_again(monkeypatch: pytest.MonkeyPat
     from tracecore.tracers import cpu
 
     one = tree()
-    rays = np.float32([[x, y, -9.0, 0.0, 0.0, 0.0, 1.0, np.inf] for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5)])
+    places = [(x, y) for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5)]
+    rays = np.array([[x, y, -9.0, 0.0, 0.0, 0.0, 1.0, np.inf] for x, y in places], np.float32)
     with CpuTracer(TRIANGLES, threads=1) as tracer:
         expected = tracer.closest_hit(rays)
     pack_ahead(cpu.pack_wide, one, TRIANGLES)

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from test_builder import TRIANGLES, check_soundness, depths, points_at, soup
+from test_builder import check_soundness, depths, points_at, soup
 
 from tracecore.bvh import binned_sah, lbvh, ploc
 from tracecore.bvh.boxes import boxes_of
@@ -19,16 +19,6 @@ each_builder = pytest.mark.parametrize("build", [ploc.build, lbvh.build], ids=["
 def same(one: BinaryTree, other: BinaryTree) -> bool:
     names = [field.name for field in fields(one) if field.name != "build_seconds"]
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
-
-
-@pytest.mark.parametrize(("max_leaf", "triangle_block"), [(4, 1), (8, 8), (32, 32), (20, 3)])
-@pytest.mark.parametrize("name", TRIANGLES)
-@each_builder
-def test_leaves_of_any_size_make_sound_trees(
-    build: Callable[..., BinaryTree], name: str, max_leaf: int, triangle_block: int
-) -> None:
-    triangles = TRIANGLES[name]
-    check_soundness(build(triangles, max_leaf=max_leaf, triangle_block=triangle_block), triangles, max_leaf)
 
 
 def test_the_curve_goes_by_the_bits_of_all_coordinates() -> None:

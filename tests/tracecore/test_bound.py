@@ -51,7 +51,7 @@ def test_wider_warps_are_fewer():
 
 
 def test_nothing_to_do_takes_no_time():
-    nothing = Schedule(width=32, issued=np.zeros(7), useful=np.zeros(7), waits=np.zeros(0))
+    nothing = Schedule(width=32, issued=np.zeros(7), useful=np.zeros(7), waits=np.zeros(0))  # type: ignore[arg-type]
     assert bound(nothing, 1, Costs(), SLOW) == float("inf")
 
 

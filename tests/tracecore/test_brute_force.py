@@ -8,7 +8,7 @@ import pytest
 from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer, _minor, fma, is_valid
 
-CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
+CORNER = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]], np.float32)
 
 
 def nearest_float32(value: Fraction) -> np.float32:
@@ -68,7 +68,7 @@ def test_hits_known_by_hand(origin: Floats, direction: Floats, expected: Floats)
 
 def test_of_equal_triangles_the_first_is_hit_also_in_another_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracecore.tracers.brute_force.PAIRS", 4)
-    triangles = np.concatenate([CORNER + np.float32([0, 0, -1]), *[CORNER] * 9])
+    triangles = np.concatenate([CORNER + np.array([0, 0, -1], np.float32), *[CORNER] * 9])
     hits = BruteForceTracer(triangles).closest_hit(make_rays([(0.25, 0.25, 1)] * 3, [(0, 0, -1)] * 3))
     assert hits.view(np.uint32)[:, 3].tolist() == [1, 1, 1]
 

@@ -40,9 +40,7 @@ def is_private(folder: Path) -> bool:
     [(0o700, 0o755, True), (0o755, 0o755, True), (0o770, 0o755, False), (0o707, 0o755, False), (0o700, 0o777, False)]
     + [(0o700, 0o775, False), (0o700, 0o2775, False), (0o700, 0o1777, True), (0o1777, 0o755, False)],
 )
-def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(
-    own: Path, mode: int, parent: int, right: bool
-) -> None:
+def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(own, mode, parent, right):
     own.chmod(mode)
     own.parent.chmod(parent)
     assert is_private(own) == right
@@ -98,9 +96,7 @@ def test_links_and_files_that_others_write_to_are_not_read(own: Path) -> None:
 
 
 @users_only
-def test_no_code_is_loaded_from_where_others_write(
-    own: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_code_is_loaded_from_where_others_write(own, monkeypatch, caplog):
     """First the folder asked for, then the one for temporary files, then one that nobody knows of."""
     caplog.set_level("INFO", "tracecore")
     places = own / "asked", own / "temporary"

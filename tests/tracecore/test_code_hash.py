@@ -37,9 +37,7 @@ def hash_of(own: str, other: str, patch: pytest.MonkeyPatch) -> str:
         ("    a: float\n    b: float", "    b: float\n    a: float", True),
     ],
 )
-def test_what_machine_code_is_made_of_is_in_the_hash(
-    before: str, after: str, is_another: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_machine_code_is_made_of_is_in_the_hash(before, after, is_another, monkeypatch):
     first = hash_of(OWN, OTHER, monkeypatch)
     assert len(first) == 16
     second = hash_of(OWN.replace(before, after, 1), OTHER.replace(before, after, 1), monkeypatch)

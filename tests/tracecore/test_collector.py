@@ -32,7 +32,7 @@ def test_what_is_imported_is_not_looked_through_again() -> None:
     frozen = gc.get_freeze_count()
     assert frozen > 0
     assert gc.isenabled()
-    kept = [[] for _ in range(1000)]  # type: ignore[var-annotated]
+    kept = [[] for _ in range(1000)]
     with modules_kept():
         pass
     assert gc.get_freeze_count() <= frozen < frozen + len(kept)

@@ -17,13 +17,11 @@ from tracecore.layout.compressed8 import LAYOUT
 from tracecore.layout.device_layout import PackedTree
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
-from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 3000
 
 
 PLAIN = find_strategy("compressed-bvh8")
-NAMES = ("compressed-bvh8", "persistent-compressed-bvh8", "replacing-compressed-bvh8")
 
 
 def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays: Floats) -> None:
@@ -32,17 +30,6 @@ def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays), occlusion_of(closest), rays)
 
-
-@pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize("name", NAMES)
-def test_hits_in_a_deep_tree(name: str) -> None:
-    triangles, rays = soup(5000, 0.2), random_rays(20, RAYS, scale=0.2)
-    with EmulatedTracer(triangles, name, order="shuffled") as tracer, CpuTracer(triangles) as cpu:
-        assert_same_bits(tracer.closest_hit(rays), cpu.closest_hit(rays), rays)
-        assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
-
-
-# ------------------------------------------------------------------------------------------------------ bits of a node
 
 #: Of the mask and the octant that a ray begins at.
 BITS = """
@@ -70,9 +57,6 @@ def test_bits_go_where_they_belong(tmp_path: Path) -> None:
     is_set = masks[:, None] >> position & 1
     assert (hits[:, 0] == (is_set << (position ^ octants[:, None])).sum(axis=1)).all()
     assert (hits[:, 1] == (is_set * 7 << 3 * position).sum(axis=1)).all()
-
-
-# ----------------------------------------------------------------------------------------------- boxes that just hold
 
 
 def on_whole_steps() -> Floats:
@@ -105,9 +89,6 @@ def test_rays_that_only_touch_boxes(triangles: Floats, distance: float) -> None:
     assert_hits_of_brute_force(PLAIN, triangles, rays_at_corners(triangles, distance))
 
 
-# ------------------------------------------------------------------------------------------- products beyond a float's
-
-
 @pytest.mark.usefixtures("emulator")
 def test_denormal_distances() -> None:
     """Of hits that are so near in lengths of the direction, t has few bits left, and so have the boxes."""
@@ -124,9 +105,6 @@ def test_origins_beyond_all_measure(distance: float) -> None:
     rays[:, 0] = distance
     rays[:, 4] = -np.float32(distance)
     assert_hits_of_brute_force(PLAIN, triangles, rays)
-
-
-# ------------------------------------------------------------------------------------------------------------ the stack
 
 
 def with_stack(entries: int, more: int = 0) -> KernelStrategy:

@@ -27,7 +27,7 @@ from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 1500
 
-SQUARE = np.float32([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]])
+SQUARE = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]], np.float32)
 
 
 @pytest.fixture(params=["brute", "cpu", "emulator"])
@@ -59,9 +59,6 @@ def middles(columns: int, rows: int) -> np.ndarray:
     return np.column_stack([x.ravel(), y.ravel()])
 
 
-# ------------------------------------------------------------------------------------------------------- known answers
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 3), (9, 40), (64, 2)])
 def test_a_ray_hits_where_the_mask_is_set(device: str, shape: tuple[int, int]) -> None:
     mask = np.random.default_rng(shape[0]).integers(0, 2, shape).astype(np.bool_)
@@ -76,18 +73,18 @@ def test_a_mask_repeats_or_goes_on_as_at_its_rim(device: str) -> None:
     repeated, clamped = texel % 4, np.clip(texel, 0, 3)
     expected = {"repeat": mask[repeated[:, 1], repeated[:, 0]], "clamp": mask[clamped[:, 1], clamped[:, 0]]}
     for wrap in ("repeat", "clamp"):
-        cutouts = square_with(mask, 5.0, -2.0, wrap)  # type: ignore[arg-type]
+        cutouts = square_with(mask, 5.0, -2.0, wrap)
         assert np.array_equal(is_hit(device, cutouts, points), expected[wrap] != 0)
 
 
 def test_a_ray_goes_on_to_what_lies_behind(device: str) -> None:
     """Ten squares, each with one more hole than the one above; only the last one is solid."""
-    triangles = np.concatenate([SQUARE - np.float32([0, 0, i]) for i in range(10)])
+    triangles = np.concatenate([SQUARE - np.array([0, 0, i], np.float32) for i in range(10)])
     made = [np.arange(10)[None, :] >= 10 - i for i in range(10)]
     ids = np.repeat([*range(9), -1], 2)
     cutouts = Cutouts(masks=made, mask_ids=ids, uvs=np.tile(SQUARE[:, :, :2], (10, 1, 1)))
     rays = make_rays(np.column_stack([middles(10, 1), np.ones(10)]), [0.0, 0.0, -1.0])
-    with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:  # type: ignore[arg-type]
+    with tracecore.open_tracer(triangles, device=device, cutouts=cutouts) as tracer:
         assert tracer.closest_hit(rays)[:, 0].tolist() == [10.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]
 
 
@@ -97,9 +94,6 @@ def test_huge_coordinates_and_those_at_edges_of_texels(device: str, coordinate: 
     mask = (np.arange(4) == column)[None, :]
     cutouts = Cutouts(masks=[mask], mask_ids=[0, 0], uvs=np.full((2, 3, 2), coordinate))
     assert is_hit(device, cutouts, [[0.75, 0.25], [0.25, 0.75]]).all()
-
-
-# ------------------------------------------------------------------------------------------------------- the same bits
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -167,15 +161,9 @@ def test_triangles_that_move_keep_their_holes(device: Any) -> None:
         assert_same_bits(tracer.closest_hit(rays), expected, rays)
 
 
-# --------------------------------------------------------------------------------------------------------- what is kept
-
-
 def test_solid_triangles_are_compiled_without_cutouts() -> None:
     constants = find_strategy(None).constants
     assert (constants()["CUTOUTS"], constants(has_cutouts=True)["CUTOUTS"]) == ("0", "1")
-
-
-# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 def cutouts_but(**changes: Any) -> Cutouts:

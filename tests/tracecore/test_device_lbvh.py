@@ -4,7 +4,6 @@ import gc
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,9 +79,6 @@ def check(device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
     assert made.fetched().triangle_block == leaves.block
 
 
-# --------------------------------------------------------------------------------------------------------------- trees
-
-
 @pytest.mark.parametrize("leaves", [Leaves(1, 1), Leaves(4, 1), Leaves(8, 8), Leaves(20, 3)])
 @pytest.mark.parametrize("name", MADE)
 def test_trees_have_the_bits_of_the_cpus(device: CudaDevice, name: str, leaves: Leaves) -> None:
@@ -114,14 +110,9 @@ def test_trees_may_be_as_deep_as_on_the_cpu(device: CudaDevice, monkeypatch: pyt
     assert device_lbvh.build(device, TRIANGLES["soup"], LEAVES) is None
 
 
-def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(
-    device: CudaDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(device, monkeypatch):
     monkeypatch.setattr(device_lbvh, "MAX_TRIANGLES", 4)
     assert device_lbvh.build(device, few(5), LEAVES) is None
-
-
-# -------------------------------------------------------------------------------------------------- memory that is weak
 
 
 #: Triangles of whose splits the emulator can tell all hand-overs apart, and seeds of their order.
@@ -142,9 +133,7 @@ def test_sides_of_a_split_are_handed_over(device: CudaDevice, cuda: FakeCuda) ->
     assert not any(differs(device, cuda, seed) for seed in range(SEEDS))
 
 
-def test_without_the_hand_over_trees_are_wrong(
-    device: CudaDevice, cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_hand_over_trees_are_wrong(device, cuda, tmp_path, monkeypatch):
     text, hand_over = PROGRAM.source.read_text(), "count_down(join.arrivals[split])"
     assert text.count(hand_over) == 1
     source = tmp_path / "lbvh.cu"
@@ -152,9 +141,6 @@ def test_without_the_hand_over_trees_are_wrong(
     monkeypatch.setattr(device_lbvh, "PROGRAM", replace(PROGRAM, source=source))
     assert any(differs(device, cuda, seed) for seed in range(SEEDS))
     cuda.complaints.clear()  # where a lane went astray by what it read
-
-
-# ------------------------------------------------------------------------------------------------------------- tracers
 
 
 def open_gpu(kernel: str = "while-while", **options: Any) -> GpuTracer:
@@ -239,13 +225,8 @@ def test_what_the_gpu_leaves_the_cpu_builds(cuda: FakeCuda, monkeypatch: pytest.
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
 
 
-# -------------------------------------------------------------------------------------------------------------- errors
-
-
 @pytest.mark.parametrize("checks", [1, 2])
-def test_without_room_for_a_later_step_all_is_given_back(
-    cuda: FakeCuda, checks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_room_for_a_later_step_all_is_given_back(cuda, checks, monkeypatch):
     """For the tree, or for it packed."""
     rooms = iter([cuda.free_bytes] * checks + [10_000, cuda.free_bytes])
     check_room = CudaDevice.check_room
@@ -261,9 +242,7 @@ def test_without_room_for_a_later_step_all_is_given_back(
 
 
 @pytest.mark.parametrize("entry", PROGRAM.entries)
-def test_a_gpu_that_does_not_answer_keeps_what_it_uses(
-    cuda: FakeCuda, entry: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch):
     """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
     start = DeviceProgram.start
 
@@ -291,9 +270,6 @@ def test_calls_that_fail_are_errors(cuda: FakeCuda, call: str) -> None:
         open_gpu()
 
 
-# ------------------------------------------------------------------------------------------------------------ measuring
-
-
 def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice) -> None:
     made = device_lbvh.build(device, few(50), LEAVES)
     assert made is not None
@@ -313,9 +289,6 @@ def test_wrong_bits_are_named(device: CudaDevice) -> None:
         check_same(made, other, packed)
     with pytest.raises(KernelError, match=r"stack, scalars$"):
         check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
-
-
-# -------------------------------------------------------------------------------------------------- without an emulator
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

@@ -3,7 +3,7 @@
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,9 +69,6 @@ class Kernels:
 @pytest.fixture
 def kernels(tmp_path: Path) -> Kernels:
     return Kernels(tmp_path)
-
-
-# -------------------------------------------------------------------------------------------------- what collectives do
 
 
 SEGMENT = LANE & ~7
@@ -202,9 +199,6 @@ def test_shared_memory_is_poisoned_before_every_block(kernels: Kernels) -> None:
     assert (got == 0xFFFFFFFF).all()
 
 
-# ----------------------------------------------------------------------------------------------- what CUDA's names mean
-
-
 def bits(value: float | np.floating[Any]) -> int:
     return int(np.float32(value).view(np.uint32))
 
@@ -292,8 +286,6 @@ def test_atomics(kernels: Kernels, type_: str) -> None:
     got = kernels.run(body, threads=len(ATOMICS))
     assert dict(zip(ATOMICS, (got - 500).tolist(), strict=True)) == ATOMICS
 
-
-# ------------------------------------------------------------------------------------------------------- what is wrong
 
 #: Lines 4 and 5 of a kernel of 64 threads, what is said of it, and the details in ascending order.
 ERRORS = {
@@ -463,9 +455,6 @@ def test_after_a_complaint_the_tracer_works_again(kernels: Kernels) -> None:
             assert np.array_equal(opened.closest_hit(random_rays(0, 60)).view(np.uint32)[:, 0], right)
 
 
-# ------------------------------------------------------------------------------------------------------------- rays
-
-
 def test_threads_trace_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three launches are on their way at once, in any order, and each one's hits come to its own rays."""
     right = answers("soup", 1500)
@@ -506,9 +495,6 @@ def test_fibers_by_ucontext_do_the_same(kernels: Kernels, monkeypatch: pytest.Mo
         kernels.run("return i == 2 ? recurse(i, 150) : 0;", before=RECURSION)
 
 
-# ---------------------------------------------------------------------------------------------------------- libraries
-
-
 @pytest.fixture
 def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What is compiled from now on, into a folder of its own."""
@@ -536,9 +522,7 @@ def test_a_library_is_compiled_once(kernels: Kernels, compilations: list[Path]) 
     assert list(first.parent.iterdir()) == [first]
 
 
-def test_whatever_changes_is_compiled_again(
-    kernels: Kernels, compilations: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_changes_is_compiled_again(kernels, compilations, monkeypatch):
     strategy = kernels.strategy(EMPTY)
     compile_library(strategy, 32)
     compile_library(strategy, 64)
@@ -555,9 +539,7 @@ def test_whatever_changes_is_compiled_again(
 @pytest.mark.parametrize(
     "damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:99] + b"?" + data[100:]]
 )
-def test_a_library_that_was_damaged_is_compiled_anew(
-    damage: Callable[[bytes], bytes], kernels: Kernels, compilations: list[Path]
-) -> None:
+def test_a_library_that_was_damaged_is_compiled_anew(damage, kernels, compilations):
     strategy = kernels.strategy(EMPTY)
     path = compile_library(strategy, 32)
     whole = path.read_bytes()
@@ -566,9 +548,7 @@ def test_a_library_that_was_damaged_is_compiled_anew(
     assert len(compilations) == 2
 
 
-def test_a_library_that_cannot_be_loaded(
-    kernels: Kernels, compilations: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_that_cannot_be_loaded(kernels, compilations, monkeypatch):
     strategy = kernels.strategy(EMPTY)
     compile_library(strategy, 32)
     monkeypatch.setattr(PrivateFolder, "read_checked", lambda *_: b"no library")

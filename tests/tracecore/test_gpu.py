@@ -50,9 +50,6 @@ def open_gpu(triangles: Floats, kernel: str | KernelStrategy | None = None) -> G
     return GpuTracer(triangles, kernel)
 
 
-# ------------------------------------------------------------------------------------------------------ the same hits
-
-
 class Judge:
     """What a million rays hit, by brute force."""
 
@@ -115,28 +112,12 @@ def test_a_few_hits_are_those_of_brute_force(kernel: str, case: str) -> None:
 @gpu_test
 @pytest.mark.parametrize("scene", [bunny, kitchen])
 @pytest.mark.parametrize("kernel", strategy_names())
-def test_a_million_hits_in_a_real_scene(
-    judge: Judge, kernel: str, scene: Callable[[Path], Floats], shared_scenes: Path
-) -> None:
+def test_a_million_hits_in_a_real_scene(judge, kernel, scene, shared_scenes):
     triangles, rays, closest, occlusion = judge.of_scene(scene, shared_scenes)
     assert (closest.view(np.uint32)[:, 3] != MISS).sum() > len(rays) // 20
     with open_gpu(triangles, kernel) as tracer:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
-@gpu_test
-def test_any_hit_is_a_hit_where_there_is_a_closest_one() -> None:
-    triangles, rays, _, _ = answers("soup", RAYS)
-    with open_gpu(triangles) as tracer:
-        closest, occlusion = tracer.closest_hit(rays), tracer.any_hit(rays)
-    hit = closest.view(np.uint32)[:, 3] != MISS
-    assert 0 < hit.sum() < len(rays)
-    assert (occlusion[hit].view(np.uint32) == 0).all()
-    assert_same_bits(occlusion[~hit], closest[~hit], rays[~hit])
-
-
-# ------------------------------------------------------------------------------------------------------------- queues
 
 
 DISPATCHES = pytest.mark.parametrize("dispatch", ["resident", "streamed"])
@@ -208,9 +189,6 @@ def test_a_queue_may_be_opened_in_one_thread_and_used_in_another() -> None:
         thread.start()
         thread.join()
         assert_same_bits(done[0].hits, closest[:100], rays[:100])
-
-
-# --------------------------------------------------------------------------------------------------- resident dispatch
 
 
 @gpu_test
@@ -364,9 +342,6 @@ def test_a_process_that_ends_leaves_no_kernel_behind(end: str) -> None:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
 
 
-# ------------------------------------------------------------------------------------------------ when things go wrong
-
-
 @gpu_test
 def test_a_stack_too_small_for_the_tree_is_refused() -> None:
     triangles, *_ = answers("soup", RAYS)
@@ -392,9 +367,7 @@ def test_an_overflow_of_the_stack_is_an_error_not_a_picture() -> None:
 
 @gpu_test
 @DISPATCHES
-def test_a_kernel_that_does_not_come_back_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dispatch: str
-) -> None:
+def test_a_kernel_that_does_not_come_back_is_an_error(tmp_path, monkeypatch, dispatch):
     """One that spins for two seconds, and a wait of a fifth of one."""
     (tmp_path / "spin.cu").write_text(
         '#include "bvh2.cuh"\n'
@@ -422,9 +395,6 @@ def test_a_kernel_that_does_not_come_back_is_an_error(
         open_gpu(triangles)
     time.sleep(5)
     open_gpu(triangles).close()  # the device serves again
-
-
-# ------------------------------------------------------------------------------------------------------ without a GPU
 
 
 @pytest.fixture

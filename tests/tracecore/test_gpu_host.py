@@ -69,9 +69,6 @@ def in_thread(do: Any) -> Any:
     return found[0]
 
 
-# --------------------------------------------------------------------------------------------------------------- hits
-
-
 def test_whole_arrays_hit_what_brute_force_hits(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
@@ -161,9 +158,6 @@ def test_a_launch_that_answers_a_ring_takes_the_same_calls_however_often(cuda: F
         assert cuda.calls == ["use_device", "launch_kernel", "record_event"] * launches
 
 
-# ------------------------------------------------------------------------------------------------------- what it tells
-
-
 @pytest.mark.parametrize("dispatch", DISPATCHES)
 def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> None:
     start = time.perf_counter()
@@ -191,9 +185,6 @@ def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, monkeypatch: pytest.Mon
     assert cuda.memory_on(0) == 0
 
 
-# ------------------------------------------------------------------------------------------------------- large launches
-
-
 @pytest.mark.parametrize("kernel", strategy_names())
 def test_the_last_thread_of_the_largest_launch_has_an_index_of_32_bits(kernel: str) -> None:
     strategy = find_strategy(kernel)
@@ -215,9 +206,6 @@ def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: Fa
             assert cuda.live()["memory"] > before
         cuda.refused = set()
     rested(cuda)
-
-
-# --------------------------------------------------------------------------------------------------------- two devices
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -247,9 +235,6 @@ def test_a_kernel_that_stays_on_one_device_does_not_hold_up_another(cuda: FakeCu
         traced(zero.open_queue())
         traced(one.open_queue())
         assert all(device.runs.locked() for device in cuda.devices)
-
-
-# ------------------------------------------------------------------------------------------------ when things go wrong
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -432,16 +417,6 @@ def test_what_a_closed_queue_left_behind_is_not_told_to_the_next(cuda: FakeCuda,
         assert tracer.statistics().invalid_rays == 10
 
 
-def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: FakeCuda) -> None:
-    tracer = open_gpu("resident")
-    queue = tracer.open_queue()
-    with impatient.devices[0].hanging():
-        queue.submit(CASE.rays[:10])
-        with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
-            tracer.close()
-    rested(impatient)
-
-
 def test_memory_that_is_not_set_in_time_is_an_error(impatient: FakeCuda) -> None:
     """A kernel runs that the process does not know of as one that stays."""
     device = find_device(0)
@@ -473,9 +448,6 @@ def test_a_launch_that_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda, di
         cuda.refused = set()
         queue.drain()
         assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
-
-
-# -------------------------------------------------------------------------------------------------------------- the end
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -510,9 +482,6 @@ def test_a_tracer_that_is_dropped_gives_everything_back(cuda: FakeCuda, dispatch
     gc.collect()
     assert cuda.live() == {"memory": 0, "streams": 0, "events": 0}
     assert not any(device.runs.locked() for device in cuda.devices)
-
-
-# ------------------------------------------------------------------------------------------------ the real driver
 
 
 class Recorder:
@@ -551,9 +520,7 @@ def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("kind", "flag"), [("stream", 1), ("event", 2)])  # non-blocking, without a time
-def test_what_a_failed_device_says_of_streams_and_events_is_not_heard(
-    monkeypatch: pytest.MonkeyPatch, kind: str, flag: int
-) -> None:
+def test_what_a_failed_device_says_of_streams_and_events_is_not_heard(monkeypatch, kind, flag):
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
     from tracecore.cuda.driver import CupyDriver
 

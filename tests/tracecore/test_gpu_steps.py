@@ -24,7 +24,7 @@ def test_each_ray_takes_its_steps_and_lanes_add_up(kernel: str) -> None:
     assert np.all(counts.steps[:, Step.NODE] > 0)
     assert np.all(counts.useful <= 32 * counts.issued)
     for step in (Step.NODE, Step.TRIANGLE):
-        assert 0.0 < counts.efficiency(step) <= 1.0
+        assert 0.0 < (counts.efficiency(step) or 0.0) <= 1.0
     if strategy.lanes_per_ray == strategy.packet_rays == 1:
         assert counts.useful.tolist() == counts.steps.sum(axis=0).tolist()
 

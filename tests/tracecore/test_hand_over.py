@@ -203,8 +203,6 @@ def test_lanes_that_are_done_get_new_rays(kernel: KernelStrategy, away: int, rep
     assert (begun[32:].min() < FIRST_TICKET) == replaces
 
 
-# ------------------------------------------------------------------------------------------------ streamed dispatch
-
 #: What hands the counters of a launch over to its last block, which reports and clears them.
 OF_COUNTERS = ("__syncthreads();", "__threadfence();")
 

@@ -1,7 +1,5 @@
 """The binary tree as packed for the GPU, read back."""
 
-import re
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,24 +8,16 @@ import pytest
 from judges import twice_areas
 
 from tracecore.bvh.binned_sah import build
-from tracecore.bvh.tree import BinaryTree
-from tracecore.errors import KernelError
-from tracecore.kernels.source import KERNELS
-from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
+from tracecore.checks.chain_tree import chain, slices
+from tracecore.checks.ray_cases import soup
+from tracecore.layout.bvh2 import LEAF_COUNT_BITS, NODE, SCENE, pack
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 from tracecore.precision import PAD, padded
 
-Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 #: By so much of its size and of its distance from the origin a box may be too large: a few roundings.
 LOOSE = 2.0**-22
-
-
-def soup(count: int) -> Floats:
-    """(count, 3, 3) triangles here and there."""
-    random = np.random.default_rng(count)
-    return (random.uniform(-1, 1, (count, 1, 3)) + random.normal(0, 0.1, (count, 3, 3))).astype(np.float32)
 
 
 class Leaf(NamedTuple):
@@ -36,7 +26,7 @@ class Leaf(NamedTuple):
     lower: Doubles
     upper: Doubles
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def leaves(nodes: Any, node: int = 0) -> list[Leaf]:
@@ -96,7 +86,7 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     ],
 )
 def test_half_of_a_box_is_rounded_up(lower: float, upper: float) -> None:
-    corners = np.float32([lower, (lower + upper) / 2, upper])
+    corners = np.array([lower, (lower + upper) / 2, upper], np.float32)
     triangles = np.stack([corners, corners[::-1], corners], axis=-1)[None]
     (leaf, _) = leaves(pack(build(triangles), triangles).arrays["nodes"])
     corner = np.full(3, lower, np.float32), np.full(3, upper, np.float32)
@@ -129,46 +119,10 @@ def test_extent_is_the_largest_coordinate() -> None:
     assert pack(build(triangles), triangles).scalars["extent"] == 77.0
 
 
-def chain(depth: int) -> BinaryTree:
-    """A tree whose every left child is a leaf of one triangle, and the last right one too."""
-    nodes = 2 * depth + 1
-    child = np.zeros(nodes, np.int32)
-    inner = np.arange(0, nodes - 1, 2)
-    child[inner] = inner + 1
-    is_leaf = child == 0
-    first = np.where(is_leaf, np.cumsum(is_leaf) - 1, 0).astype(np.int32)
-    boxes = np.zeros((nodes, 3), np.float32)
-    return BinaryTree(
-        lower=boxes,
-        upper=boxes,
-        child=child,
-        first=first,
-        count=is_leaf.astype(np.int32),
-        order=np.arange(depth + 1, dtype=np.uint32),
-        build_seconds=0.0,
-    )
-
-
 @pytest.mark.parametrize("depth", [1, 2, 40])
 def test_stack_is_one_entry_a_level_and_the_mark_below(depth: int) -> None:
-    assert pack(chain(depth), np.zeros((depth + 1, 3, 3), np.float32)).stack == depth + 1
-
-
-def test_a_leaf_too_large_for_a_node() -> None:
-    triangles = soup(64)
-    tree = replace(build(triangles[:1]), count=np.array([64], np.int32), order=np.arange(64, dtype=np.uint32))
-    with pytest.raises(
-        KernelError, match="layout bvh2: a leaf has 64 triangles, at most 63; build with a lower max_leaf"
-    ):
-        pack(tree, triangles)
+    assert pack(chain(depth), slices(depth)).stack == depth + 1
 
 
 def test_sizes_are_those_of_the_paper() -> None:
     assert (NODE.itemsize, PACKED_TRIANGLE.itemsize, SCENE.itemsize) == (64, 48, 48)
-
-
-def test_every_struct_is_checked_by_the_compiler() -> None:
-    """Each constant that the layout hands over stands in an assertion of a header."""
-    headers = "".join((KERNELS / name).read_text() for name in ("bvh2.cuh", "bvh2_node.cuh", "packed_row.cuh"))
-    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
-    assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

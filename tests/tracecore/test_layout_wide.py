@@ -1,7 +1,5 @@
 """The wide trees as packed for children side by side, read back."""
 
-import re
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +9,6 @@ import pytest
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse
 from tracecore.checks.ray_cases import Floats, soup
-from tracecore.errors import KernelError
-from tracecore.kernels.source import KERNELS
-from tracecore.layout import bvh2, bvh4, compressed8, wide
 from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.wide import LAYOUTS, LEAF_COUNT_BITS, WIDTHS
 from tracecore.precision import padded
@@ -26,7 +21,7 @@ class Lane(NamedTuple):
     upper: Floats
     child: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 def node_children(packed: PackedTree, node: int) -> list[Lane]:
@@ -127,41 +122,3 @@ def test_stack_is_what_a_walk_that_meets_everything_needs(width: int) -> None:
         return len(children) - 1 + max(need(child) if child >= 0 else 1 for child in children)
 
     assert packed.stack == need(0)
-
-
-def test_a_leaf_too_large_for_a_node() -> None:
-    tree = replace(build(soup(1)), count=np.array([64], np.int32), order=np.arange(64, dtype=np.uint32))
-    with pytest.raises(
-        KernelError, match="layout wide8: a leaf has 64 triangles, at most 63; build with a lower max_leaf"
-    ):
-        LAYOUTS[8].pack(tree, soup(64))
-
-
-def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    largest = ((wide.MAX_TRIANGLES - 1) << LEAF_COUNT_BITS) | wide.MAX_LEAF
-    assert largest == np.iinfo(np.int32).max
-    monkeypatch.setattr(wide, "MAX_TRIANGLES", 9)
-    with pytest.raises(KernelError, match="layout wide4: 10 triangles, at most 9; split the scene"):
-        pack(soup(10), 4)
-
-
-def test_every_struct_is_checked_by_the_compiler() -> None:
-    """Each constant that the layout hands over stands in an assertion of a header."""
-    headers = "".join((KERNELS / name).read_text() for name in ("wide.cuh", "packed_row.cuh"))
-    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
-    assert asserted == {name for name in LAYOUTS[8].defines if name.endswith("_BYTES")}
-
-
-def test_any_number_of_threads_packs_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    triangles = soup(9000)
-    trees = {max_leaf: build(triangles, max_leaf=max_leaf) for max_leaf in (1, 4)}
-    packs = [(1, compressed8.pack), (4, bvh2.pack), (4, bvh4.pack), (4, LAYOUTS[8].pack)]
-    monkeypatch.setattr("tracecore.bvh.wide.LEVEL_PIECE", 100)
-    found = []
-    for cores in (1, 3):
-        monkeypatch.setattr("tracecore.threads.usable_cores", lambda cores=cores: cores)
-        found.append([pack(trees[max_leaf], triangles) for max_leaf, pack in packs])
-    for one, other in zip(*found, strict=True):
-        assert (one.scalars, one.nodes, one.stack) == (other.scalars, other.nodes, other.stack)
-        for name in one.arrays:
-            assert one.arrays[name].tobytes() == other.arrays[name].tobytes(), name

@@ -94,7 +94,7 @@ def quads(sizes: Floats) -> Floats:
 
 def test_a_box_takes_a_pad_of_its_own() -> None:
     """However large its surroundings are."""
-    sizes = np.float32([1e-3, 1, 1e3, 1e6])
+    sizes = np.array([1e-3, 1, 1e3, 1e6], np.float32)
     triangles = quads(sizes)
     tree = build(triangles, max_leaf=1)
     leaf = tree.count == 1

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.core.runtime import _nrt_python, rtsys
+from numba.core.runtime import _nrt_python, rtsys  # type: ignore[attr-defined]
 
 from tracecore.compilation.merging import Merged, MergedFunction, PartLibrary, part
 

@@ -49,10 +49,10 @@ def test_boxes_are_exact_and_all_else_stays(count: int) -> None:
 
 def test_the_cost_of_two_triangles_that_part() -> None:
     """Two unit squares' halves, one leaf each: their boxes have half areas of 1; the root's grows."""
-    triangles = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]])
+    triangles = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]], np.float32)
     tree = build(triangles, max_leaf=1)
     assert tree.sah_cost == pytest.approx(1 + 2 / 3)  # the root is 3 wide
-    apart = triangles + np.float32([[[0, 0, 0]], [[7, 0, 0]]])
+    apart = triangles + np.array([[[0, 0, 0]], [[7, 0, 0]]], np.float32)
     assert refit(tree, apart).sah_cost == pytest.approx(1 + 2 / 10)
 
 

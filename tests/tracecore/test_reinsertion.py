@@ -25,7 +25,7 @@ def same(one: BinaryTree, other: BinaryTree) -> bool:
 
 def cubes(*corners: tuple[float, float, float]) -> Floats:
     """Triangles whose boxes are unit cubes."""
-    triangle = np.float32([[0, 0, 0], [1, 1, 0], [0, 1, 1]])
+    triangle = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 1]], np.float32)
     return np.stack([triangle + np.float32(corner) for corner in corners])
 
 

@@ -25,12 +25,10 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 
 @pytest.mark.parametrize(("query", "options"), [(Query.CLOSEST, NO_OPTIONS), (Query.ANY, ANY_HIT)])
-def test_all_batches_in_flight_are_asked_again(
-    cuda: FakeCuda, query: Query, options: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_batches_in_flight_are_asked_again(cuda, query, options, monkeypatch):
     asked: list[tuple[int, int]] = []
     rung: list[int] = []
-    submit, ring_again = benchmark.submit, benchmark.ring_again
+    submit, ring_again = benchmark.submit, benchmark.ring_again  # type: ignore[attr-defined]
     monkeypatch.setattr(benchmark, "submit", lambda *words: (asked.append(words[1:4:2]), submit(*words)))
     monkeypatch.setattr(benchmark, "ring_again", lambda *words: rung.append(words[3]) or ring_again(*words))
     with GpuTracer(CASE.triangles, "while-while", threads=2) as tracer:

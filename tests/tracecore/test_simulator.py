@@ -148,4 +148,4 @@ def test_nothing_is_inside_of_a_triangle_not_tested(items):
 
 def test_no_rays_need_no_steps():
     for organisation in ORGANISATIONS:
-        assert simulate(sequences(), organisation, 8).issued.sum() == 0
+        assert simulate(sequences(), organisation, 8).issued.sum() == 0  # type: ignore[arg-type]

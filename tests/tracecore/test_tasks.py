@@ -42,7 +42,7 @@ def test_results_come_in_order_whoever_is_done_first(pool: WorkerPool) -> None:
 
     def task(index: int, _: Team) -> int:
         if index == 0:
-            for _ in range(5):
+            for _ in range(5):  # type: ignore[assignment]
                 assert others.acquire(timeout=LONG)
         else:
             others.release()
@@ -235,21 +235,21 @@ def test_who_waits_for_a_task_joins_it_and_none_behind_it(pool: WorkerPool) -> N
             assert first_is_done.wait(LONG)
         else:
             together.wait(LONG)
-        return DONE
+        return DONE  # type: ignore[return-value]
 
     first_is_done = threading.Event()
 
     def task(index: int, team: Team) -> int:
         names[index] = threading.current_thread().name
         if index == 2:
-            team.run(lambda _: lambda: loop_of(2))
+            team.run(lambda _: lambda: loop_of(2))  # type: ignore[arg-type, return-value]
         team.await_before()
         if index == 1:
             assert names[1] in joined[0] - joined[2]
         if index == 0:
             assert last_shares.wait(LONG)
             assert team.threads == 3  # whatever else is under way
-            team.run(lambda _: lambda: loop_of(0))
+            team.run(lambda _: lambda: loop_of(0))  # type: ignore[arg-type, return-value]
             first_is_done.set()
         team.release_next()
         return index

@@ -14,7 +14,7 @@ from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
 from tracecore.rays import HIT, MISS, RAY, Floats, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
-CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
+CORNER = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]], np.float32)
 TOWARDS = make_rays([(0.25, 0.25, 1)], [(0, 0, -1)])
 DEVICES = ("cpu", "brute")
 
@@ -29,7 +29,7 @@ def test_describes_itself(device: str) -> None:
         assert (tracer.device, tracer.dispatch, tracer.threads) == (device, "direct", 2)
         assert tracer.bvh.bytes > 0
         kernel = tracer.name
-    with tracecore.open_tracer(CORNER, device=device, kernel=kernel) as tracer:  # type: ignore[arg-type]
+    with tracecore.open_tracer(CORNER, device=device, kernel=kernel) as tracer:
         assert tracer.threads >= 1
 
 
@@ -105,8 +105,8 @@ class Lent:
 
 
 def test_arrays_that_lend_their_memory_are_triangles_and_rays() -> None:
-    origin, direction = Lent(np.float32([[0.25, 0.25, 1]])), Lent(np.float32([[0, 0, -1]]))
-    rays = make_rays(origin, direction, Lent(np.float32([0.0])), Lent(np.float32([np.inf])))
+    origin, direction = Lent(np.array([[0.25, 0.25, 1]], np.float32)), Lent(np.array([[0, 0, -1]], np.float32))
+    rays = make_rays(origin, direction, Lent(np.array([0.0], np.float32)), Lent(np.array([np.inf], np.float32)))
     assert np.array_equal(rays, TOWARDS)
     with tracecore.open_tracer(Lent(CORNER), device="brute") as tracer:
         assert as_records(tracer.closest_hit(rays), HIT)["t"] == 1.0
@@ -125,8 +125,8 @@ def test_arrays_that_lie_elsewhere_are_refused(failure: Exception) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_hits_have_names(device: str) -> None:
-    rays = np.concatenate([TOWARDS, make_rays([[9, 9, 9], [0.5, 0.25, 1]], [0, 0, -1])])
-    with open_on(device, np.concatenate([CORNER - np.float32([0, 0, 5]), CORNER])) as tracer:
+    rays = np.concatenate([TOWARDS, make_rays([[9, 9, 9], [0.5, 0.25, 1]], [0, 0, -1])])  # type: ignore[arg-type]
+    with open_on(device, np.concatenate([CORNER - np.array([0, 0, 5], np.float32), CORNER])) as tracer:
         hits = tracer.closest_hit(rays)
         with tracer.open_queue() as queue:
             queue.submit(rays)
@@ -142,7 +142,8 @@ def test_hits_have_names(device: str) -> None:
 
 
 def test_a_mesh_of_vertices_and_faces_is_its_triangles() -> None:
-    vertices, faces = np.float32([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.int32([[0, 0, 1], [1, 2, 3]])
+    vertices = np.array([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
+    faces = np.array([[0, 0, 1], [1, 2, 3]], np.int32)
     with tracecore.open_tracer(vertices=vertices, faces=Lent(faces), device="cpu") as tracer:
         assert tracer.closest_hit(TOWARDS).prim_id == 1
 

@@ -111,9 +111,6 @@ def test_what_nobody_will_finish_goes(folder: Path) -> None:
     assert [left.exists(), under_way.exists()] == [False, True]
 
 
-# ------------------------------------------------------------------------------------------------- files that are wrong
-
-
 def change(at: float) -> Callable[[Path], None]:
     """Changes a bit at a share of the length."""
 
@@ -125,8 +122,8 @@ def change(at: float) -> Callable[[Path], None]:
     return changed
 
 
-def cut_by(size: int) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(path.read_bytes()[:-size]) and None
+def cut_by(size: int) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(path.read_bytes()[:-size])
 
 
 def empty(path: Path) -> None:
@@ -156,9 +153,7 @@ def be_of_others(path: Path) -> None:
     + [cut_by(size) for size in (1, 4 * len(TRIANGLES), 20_000)]
     + [change(share) for share in (0.0, 0.001, 0.002, 0.003, 0.004, 0.3, 0.5, 0.7, 0.9, 1.0)],
 )
-def test_a_damaged_file_is_built_anew_with_a_note(
-    damage: Callable[[Path], None], folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_file_is_built_anew_with_a_note(damage, folder, caplog):
     built = tree_of()
     (path,) = kept_files(folder)
     damage(path)
@@ -251,9 +246,6 @@ def test_a_file_of_no_tree_is_not_used(name: str, folder: Path, caplog: pytest.L
     assert not again.is_cached
     assert same(again, built)
     assert "it holds no tree" in caplog.text
-
-
-# ------------------------------------------------------------------------------------------------ places that are wrong
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")

@@ -16,7 +16,7 @@ MIDDLE = (1000.0, -20.0, 3.0)
 
 
 @pytest.fixture(scope="module")
-def mesh() -> trimesh.Trimesh:
+def mesh():
     """A ball within a ball, away from the origin."""
     balls = [trimesh.creation.icosphere(subdivisions=1, radius=radius) for radius in (1.0, 0.5)]
     made = trimesh.util.concatenate(balls)

@@ -159,9 +159,7 @@ def test_helpers_are_there_until_all_is_compiled(said: str, orders: list[str], m
 
 
 @pytest.mark.parametrize(("cores", "running", "right"), [(3, 0, 3), (64, 0, 4), (2, 1, 1), (1, 1, 1), (64, 2, 2)])
-def test_one_process_for_each_idle_core_but_no_more_than_four(
-    cores: int, running: int, right: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_process_for_each_idle_core_but_no_more_than_four(cores, running, right, monkeypatch):
     monkeypatch.delenv(PROCESSES, raising=False)
     monkeypatch.setattr(unit_calls, "usable_cores", lambda: cores)
     monkeypatch.setattr(unit_calls, "start", Other)

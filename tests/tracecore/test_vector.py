@@ -38,7 +38,7 @@ def numbers(array: Any, k: int) -> Any:
     return vector.element(x, k), bits, vector.bits_float(bits), vector.lowest_bit(np.int64(1) << k)
 
 
-SPECIAL = np.float32([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.5, 1e-45])
+SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.5, 1e-45], np.float32)
 
 
 @pytest.mark.parametrize("shift", range(8))
@@ -49,11 +49,11 @@ def test_arithmetic_is_that_of_each_element(shift: int) -> None:
         out = np.empty((8, 8), np.float32)
         arithmetic(x, y, z, out)
         with np.errstate(all="ignore"):
-            expected = [x + y, x - y, x * y + z, x / y, -x, fma(x, y, z), np.where(x < y, x, y), np.where(x > y, x, y)]
+            expected = [x + y, x - y, x * y + z, x / y, -x, fma(x, y, z), np.where(x < y, x, y), np.where(x > y, x, y)]  # type: ignore[arg-type]
         for got, right in zip(out, expected, strict=True):
-            assert np.array_equal(got, right, equal_nan=True)
-            numbers_only = ~np.isnan(right)
-            assert np.array_equal(np.signbit(got[numbers_only]), np.signbit(right[numbers_only]))
+            assert np.array_equal(got, right, equal_nan=True)  # type: ignore[arg-type]
+            numbers_only = ~np.isnan(right)  # type: ignore[call-overload]
+            assert np.array_equal(np.signbit(got[numbers_only]), np.signbit(right[numbers_only]))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("shift", range(8))
@@ -65,7 +65,7 @@ def test_comparisons_set_a_bit_per_element(shift: int) -> None:
 
 @pytest.mark.parametrize("k", range(4))
 def test_elements_and_bits(k: int) -> None:
-    array = np.float32([1.5, -2.0, 1e-45, np.inf])
+    array = np.array([1.5, -2.0, 1e-45, np.inf], np.float32)
     bits = int(array.view(np.int32)[k])
     assert numbers(array, k) == (array[k], bits, array[k], k)
 
@@ -77,8 +77,8 @@ def whole_numbers(array: Any) -> Any:
 
 
 def test_whole_numbers_have_no_fraction_and_do_not_mind_their_neighbours() -> None:
-    assert whole_numbers(np.float32([2.99, -2.99, 1e9, 0.0])) == (2, -2, 1_000_000_000, 0)
-    assert whole_numbers(np.float32([2.99, np.nan, 1.0, np.inf]))[::2] == (2, 1)
+    assert whole_numbers(np.array([2.99, -2.99, 1e9, 0.0], np.float32)) == (2, -2, 1_000_000_000, 0)
+    assert whole_numbers(np.array([2.99, np.nan, 1.0, np.inf], np.float32))[::2] == (2, 1)
 
 
 @njit

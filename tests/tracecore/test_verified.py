@@ -147,7 +147,7 @@ def played() -> Iterator[PlayedTracer]:
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_device_that_listens_is_waited_for_as_long_as_it_may_take(played: PlayedTracer, silent: bool) -> None:
     played.silent = silent
-    tracer = VerifiedTracer(played, Judge(CpuTracer(CASE.triangles, threads=1), TRIANGLES, 1.0))
+    tracer = VerifiedTracer(played, Judge(CpuTracer(CASE.triangles, threads=1), TRIANGLES, 1.0))  # type: ignore[arg-type]
     (opened,) = tracer.open_ports(1, 1, 256)
     opened.port.rays[0, :, :20] = CASE.rays[:20].T
     submit(opened.port, 0, 20, np.int64(0))

@@ -27,19 +27,6 @@ WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")
 ORDERS = ("ascending", "descending", "shuffled")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
-def test_ties_and_intervals_in_every_order_of_lanes(kernel: str, order: Order) -> None:
-    for case in ("duplicates", "intervals"):
-        triangles, rays, closest, occlusion = answers(case, 500)
-        with EmulatedTracer(triangles, kernel, order=order) as tracer:
-            assert_same_bits(tracer.closest_hit(rays), closest, rays)
-            assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
-# ---------------------------------------------------------------------------------------------------- parts of kernels
-
-
 def probe(folder: Path, trace: str, **fields: Any) -> KernelStrategy:
     """A strategy on a binary tree with the given body of `trace`, which may use `stacks`."""
     source = folder / "probe.cu"
@@ -164,8 +151,6 @@ def test_boxes_in_lanes_are_met_as_by_the_one_box_test(case: str, tmp_path: Path
     assert (counts[:, :3].sum(axis=0) < NODES * len(rays)).all()
 
 
-# -------------------------------------------------------------------------------------------------------------- stacks
-
 LEVELS = 40
 
 #: Entries of stack that kernels are compiled with for most scenes.
@@ -203,9 +188,6 @@ def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
         assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(levels)).any_hit(rays), rays)
     with open_chain(kernel, levels + 1, USUAL) as tracer:
         expect_overflow(tracer, vertical_rays(levels + 1, np.ones(40), hit=np.arange(40) % 3 == 0))
-
-
-# Where the leaf comes first two entries do; the other way round each level needs one.
 
 
 @pytest.mark.parametrize("kernel", WARPS)

@@ -37,10 +37,10 @@ def tree_of(child: list[int], length: list[float]) -> BinaryTree:
             leaf_indices += 1
     return BinaryTree(
         lower=np.zeros((len(child), 3), np.float32),
-        upper=np.float32([[x, 1, 1] for x in length]),
-        child=np.int32(child),
+        upper=np.array([[x, 1, 1] for x in length], np.float32),
+        child=np.int32(child),  # type: ignore[arg-type]
         first=first,
-        count=(np.int32(child) == 0).astype(np.int32),
+        count=(np.int32(child) == 0).astype(np.int32),  # type: ignore[arg-type]
         order=np.arange(leaf_indices, dtype=np.uint32),
         build_seconds=0.0,
     )
@@ -78,9 +78,7 @@ def assert_sound(wide: WideTree, triangles: int, width: int, max_leaf: int) -> N
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 4, 8])
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9, 100, 2000])
-def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(
-    count: int, width: int, way: Callable[..., WideTree]
-) -> None:
+def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(count, width, way):
     assert_sound(way(build(soup(count)), width=width, max_leaf=4), count, width, 4)
 
 

@@ -12,9 +12,9 @@ from judges import assert_same_bits, levels_that_need
 
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.checks.chain_tree import chain, slices, vertical_rays
-from tracecore.checks.ray_cases import Floats, answers, random_rays, soup
+from tracecore.checks.ray_cases import Floats, random_rays, soup
 from tracecore.cuda.nvrtc import compile_strategy, supported_architectures
-from tracecore.emulator.tracer import EmulatedTracer, Order
+from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
@@ -24,11 +24,9 @@ from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
-ORDERS: tuple[Order, ...] = ("ascending", "descending", "shuffled")
-
-
 GROUPED = [find_strategy(name) for name in (*(f"grouped-{width}" for width in wide.WIDTHS), "warp-bvh4", "warp-bvh8")]
 BVH4 = [find_strategy(name) for name in ("bvh4", "persistent-bvh4", "replacing-bvh4", "packet-32-bvh4")]
+COMPRESSED = [find_strategy(f"{taking}compressed-bvh8") for taking in ("", "persistent-", "replacing-")]
 
 
 def name_of(strategy: KernelStrategy) -> str:
@@ -37,17 +35,6 @@ def name_of(strategy: KernelStrategy) -> str:
 
 def each(strategies: list[KernelStrategy]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("strategy", strategies, ids=name_of)
-
-
-@pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize("order", ORDERS)
-@each(GROUPED + BVH4)
-def test_ties_and_intervals_in_every_order_of_lanes(strategy: KernelStrategy, order: Order) -> None:
-    for case in ("duplicates", "intervals", "shortest-directions"):
-        triangles, rays, closest, occlusion = answers(case, 500)
-        with EmulatedTracer(triangles, strategy, order=order) as tracer:
-            assert_same_bits(tracer.closest_hit(rays), closest, rays)
-            assert_same_bits(tracer.any_hit(rays), occlusion, rays)
 
 
 @functools.cache
@@ -59,15 +46,12 @@ def large_soup() -> tuple[Floats, Floats, Floats, Floats]:
 
 
 @pytest.mark.usefixtures("emulator")
-@each(GROUPED + BVH4)
+@each(GROUPED + BVH4 + COMPRESSED)
 def test_hits_in_a_large_soup(strategy: KernelStrategy) -> None:
     triangles, rays, closest, occlusion = large_soup()
     with EmulatedTracer(triangles, strategy, order="shuffled") as tracer:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
-# --------------------------------------------------------------------------------------------------------------- leaves
 
 
 def one_leaf(triangles: Floats) -> BinaryTree:
@@ -101,8 +85,6 @@ def test_a_leaf_with_more_triangles_than_lanes(strategy: KernelStrategy) -> None
         assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
 
-
-# --------------------------------------------------------------------------------------------------------------- stacks
 
 LEVELS = 100
 
@@ -159,9 +141,6 @@ def test_a_packet_goes_first_where_its_first_ray_enters() -> None:
         assert (tracer.closest_hit(rays).view(np.uint32)[:, 3] == MISS).all()
         rays[17, 2] = levels + 50.0
         expect_overflow(tracer, rays)
-
-
-# ---------------------------------------------------------------------------------------------------- order of children
 
 
 def probe(folder: Path, layout: DeviceLayout, header: str, body: str) -> KernelStrategy:
@@ -243,8 +222,6 @@ def test_only_boxes_behind_the_nearest_hit_are_passed_over(tmp_path: Path) -> No
     farther = np.where(nearest_hit < 0, nearest_hit * (1 - 2.0**-17), nearest_hit * (1 + 2.0**-17))
     assert passed[near > farther].all()
 
-
-# ---------------------------------------------------------------------------------------------------------- compilation
 
 STATIC_SHARED_BYTES = 48 << 10
 

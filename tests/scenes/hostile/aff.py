@@ -11,7 +11,7 @@ FIELD = "xs 1 1 1 0 0 1 0 0 0 0 { "
 
 def aff(name: str, expected: str, text: str, **others: str) -> Case:
     """Returns a case of a scene and the files beside it."""
-    texts: dict[str, str | bytes] = {"a.aff": text} | {f"{stem}.aff": other for stem, other in others.items()}
+    texts = {"a.aff": text} | {f"{stem}.aff": other for stem, other in others.items()}
     return files(name, expected, "a.aff", texts)
 
 

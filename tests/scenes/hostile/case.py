@@ -1,6 +1,6 @@
 """A case: how its files are made, and what the error about them says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Case:
     is_large: bool = False
 
 
-def files(name: str, expected: str, scene: str, texts: dict[str, str | bytes], *, is_large: bool = False) -> Case:
+def files(name: str, expected: str, scene: str, texts: Mapping[str, str | bytes], *, is_large: bool = False) -> Case:
     """Returns a case of files by their names, of which one is the scene."""
 
     def make(folder: Path) -> Path:

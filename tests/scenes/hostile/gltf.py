@@ -148,8 +148,6 @@ def glb(length: int, kind: bytes, chunk: int) -> bytes:
 
 
 FINITE = "expected a finite number"
-TRIPLE = "expected 3 finite numbers"
-BIG = 1 << 62
 
 CASES = [
     camera("yfov 0", "an angle between 0 and pi", yfov=0),

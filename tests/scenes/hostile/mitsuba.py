@@ -15,9 +15,7 @@ def scene(inside: str) -> str:
 
 def xml(name: str, expected: str, inside: str, **others: str) -> Case:
     """Returns a case of what is within <scene>, and of files beside it."""
-    texts: dict[str, str | bytes] = {"a.xml": scene(inside)} | {
-        f"{stem}.xml": scene(text) for stem, text in others.items()
-    }
+    texts = {"a.xml": scene(inside)} | {f"{stem}.xml": scene(text) for stem, text in others.items()}
     return files(name, expected, "a.xml", texts)
 
 
@@ -150,11 +148,7 @@ CASES = [
     xml(
         "a projector of 1e30", "scale", BALL + '<emitter type="projector"><float name="scale" value="1e30"/></emitter>'
     ),
-    xml(
-        "an instance of itself",
-        "shapegroup",
-        f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}',
-    ),
+    xml("an instance of itself", "shapegroup", f'<shape type="shapegroup" id="a">{ITSELF}</shape>{ITSELF}'),
     xml("a merge of itself", "expected shapes", '<shape type="merge" id="a"><ref id="a"/></shape>'),
     xml(
         "a temperature of 1e9",

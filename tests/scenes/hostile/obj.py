@@ -13,7 +13,7 @@ FACE = TRIANGLE + "f 1 2 3\n"
 
 def obj(name: str, expected: str, text: str | bytes, **others: str) -> Case:
     """Returns a case of an OBJ file, and of MTL files beside it."""
-    texts: dict[str, str | bytes] = {"a.obj": text} | {f"{stem}.mtl": other for stem, other in others.items()}
+    texts = {"a.obj": text} | {f"{stem}.mtl": other for stem, other in others.items()}
     return files(name, expected, "a.obj", texts)
 
 
@@ -62,15 +62,10 @@ CASES = [
     obj("an index of 1e30", "but there are 3", TRIANGLE + "f 1 2 1" + "0" * 30 + "\n"),
     obj("an index of 999999999", "but there are 3", TRIANGLE + "f 1 2 999999999\n"),
     obj("an index of -9223372036854775808", "but there are 3", TRIANGLE + "f 1 2 -9223372036854775808\n"),
-    obj("an index of 0", "count from 1", TRIANGLE + "f 0 1 2\n"),
     obj("a corner of slashes", "expected indices", TRIANGLE + "f 1 2 /////\n"),
     obj("a million slashes", "expected indices", TRIANGLE + "f 1 2 " + "/" * 1_000_000 + "\n"),
-    obj("a vertex of NaN", "finite", "v nan 0 0\n" + FACE),
-    obj("a vertex at infinity", "finite", "v inf 0 0\n" + FACE),
     obj("a vertex at 1e300", "at most", "v 1e300 0 0\n" + FACE),
     obj("a vertex of a million digits", "got inf", "v " + "9" * 1_000_000 + " 0 0\n" + FACE),
-    obj("a vertex of one number", "expected 3", "v 0\n" + FACE),
-    obj("a face of two corners", "3 or more corners", TRIANGLE + "f 1 2\n"),
     obj("a line without end", "finite numbers", "v 0 0 0 " * 20_000),
     obj("lines that never end", IS_READ, "\\\n" * 50_000 + FACE),
     obj("a million backslashes", "no triangles", "\\" * 1_000_000),
@@ -81,9 +76,6 @@ CASES = [
     obj("a library that climbs out", "outside", "mtllib ../../../../../../../../../etc/passwd\n" + FACE),
     obj("a library that is a device", IS_READ, "mtllib /dev/zero\n" + FACE),
     obj("a library that is the scene", IS_READ, "mtllib a.obj\n" + FACE),
-    mtl("a colour of NaN", "finite", "Kd nan 0 0\n"),
-    mtl("an infinite emission", "finite", "Ke inf inf inf\n"),
-    mtl("a negative colour", "not below 0", "Kd -1 0 0\n"),
     mtl("an exponent of 1e300", "at most", "Ks 1 1 1\nNs 1e300\n"),
     mtl("an illum of 1e9", IS_READ, "illum 1000000000\n"),
     mtl("40,000 options of a picture", IS_READ, "map_Kd " + "-o 1 " * 40_000 + "a.png\n"),

@@ -9,7 +9,7 @@ BALL = 'Shape "sphere" "float radius" [1]\n'
 
 def pbrt(name: str, expected: str, text: str, *, is_large: bool = False, **others: str) -> Case:
     """Returns a case of a scene and the files beside it."""
-    texts: dict[str, str | bytes] = {"a.pbrt": text} | {f"{stem}.pbrt": other for stem, other in others.items()}
+    texts = {"a.pbrt": text} | {f"{stem}.pbrt": other for stem, other in others.items()}
     return files(name, expected, "a.pbrt", texts, is_large=is_large)
 
 

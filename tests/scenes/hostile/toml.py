@@ -32,11 +32,6 @@ def triangles(count: int) -> str:
     return RED + OBJECT * count
 
 
-def objects_of(names: int) -> str:
-    """Returns objects whose material is not there."""
-    return RED + OBJECT.replace("red", "reds") * names
-
-
 CASES = [
     made("a chain of 50,000 groups", "nested deeper than", "a.toml", partial(chain, 50_000), is_large=True),
     made("a chain of 3,000 groups", "nested deeper than", "a.toml", partial(chain, 3_000)),

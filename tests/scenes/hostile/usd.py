@@ -12,7 +12,7 @@ MESH = 'def Mesh "m"\n{{\nint[] faceVertexCounts = {}\nint[] faceVertexIndices =
 
 def usd(name: str, expected: str, text: str, **others: str) -> Case:
     """Returns a case of a scene and the files beside it."""
-    texts: dict[str, str | bytes] = {"a.usda": HEADER + text}
+    texts = {"a.usda": HEADER + text}
     texts |= {f"{stem}.usda": HEADER + other for stem, other in others.items()}
     return files(name, expected, "a.usda", texts)
 
