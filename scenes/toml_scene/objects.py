@@ -105,7 +105,7 @@ class Objects:
         """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
-            from scenes.toml_scene.keyframes import keyed_of  # not where nothing moves
+            from scenes.toml_scene.keyed import keyed_of  # not where nothing moves
 
             return ObjectPart(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed

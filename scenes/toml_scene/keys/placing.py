@@ -130,6 +130,14 @@ TRACK = Table(
             default="spline",
         ),
         Key(
+            "file",
+            Text(),
+            "A file of arrays (.npz) that has the keys instead: `NAME.translate`, `NAME.rotate` and `NAME.scale`, rows "
+            "of time, value (or axis and degrees), tension, continuity and bias. Its path, from the folder of the "
+            "scene file.",
+            '"robots-tracks.npz"',
+        ),
+        Key(
             "translate",
             ListOf(VECTOR_KEY),
             "Shifts at times.",
