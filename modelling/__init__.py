@@ -1,3 +1,3 @@
-"""This package holds the scripts that made the scenes of `scenes/shipped` that no hand wrote. It is no part of the program:
-a scene is its file. `python -m modelling` makes all of them again, `python -m modelling kitchen` one.
+"""This package holds the scripts that made the scenes of `scenes/shipped` that no hand wrote. It is no part of the
+program: a scene is its file. `python -m modelling` makes all of them again, `python -m modelling kitchen` one.
 """

@@ -1,4 +1,4 @@
-"""This module writes the scenes that are made here into `scenes/shipped`, as small as they can be with the same bits."""
+"""This module writes the scenes that are made here to files, as small as they can be with the same bits."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -10,13 +10,13 @@ from scenes.model import Doubles, Indices, Mesh
 from scenes.shipped import FOLDER
 from scenes.toml_scene.writer import write
 
-SCENES = ("kitchen", "robots", "street")
+SCENES = ("kitchen", "museum_hall", "robots", "street")
 
 
 def write_scene(name: str) -> None:
     """Makes a scene and writes its files."""
     scene = import_module(f"modelling.{name}").scene()
-    write(replace(scene, document=compact(scene.document)), FOLDER / f"{name}.toml")
+    write(replace(scene, document=compact(scene.document)), FOLDER / f"{name.replace('_', '-')}.toml")
 
 
 def compact(document: Document) -> Document:
@@ -39,8 +39,8 @@ def smaller(mesh: Mesh) -> Mesh:
 
 
 def distinct(values: Doubles, triangles: Indices) -> tuple[Doubles, Indices]:
-    """Returns the distinct rows of values (n, k) that triangles (m, 3) have, told apart by their bits, and the triangles
-    with the indices of these."""
+    """Returns the distinct rows of values (n, k) that triangles (m, 3) have, told apart by their bits, and the
+    triangles with the indices of these."""
     corners = np.ascontiguousarray(values[triangles.reshape(-1)])
     rows = corners.view(f"V{corners.itemsize * corners.shape[1]}").ravel()
     _, first, index = np.unique(rows, return_index=True, return_inverse=True)

@@ -6,13 +6,13 @@ x runs to the right along the counter, y upward and z from the counter toward th
 
 import numpy as np
 
+from modelling.kitchen import car, counter, furniture, room, still_life
+from modelling.kitchen.materials import MATERIALS
+from modelling.kitchen.textures import PAINTERS
 from scenes.document import Document, Scene
 from scenes.lights import PointSource
 from scenes.model import AnimationRange
 from scenes.playing.evaluator import scene_of
-from modelling.kitchen import car, counter, furniture, room, still_life
-from modelling.kitchen.materials import MATERIALS
-from modelling.kitchen.textures import PAINTERS
 from scenes.shipped.viewpoint import viewpoint
 
 #: Eye, point looked at, and vertical field of view in degrees.

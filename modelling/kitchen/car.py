@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modelling.kitchen.materials import of
+from modelling.kitchen.room import GAP
+from modelling.surfaces import joined, moved, placed, rounded, upright
 from scenes.document import Part
 from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Doubles, Mesh
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack
 from scenes.motion.transforms import WORLD, Transform, scaling
-from modelling.kitchen.materials import of
-from modelling.kitchen.room import GAP
-from modelling.surfaces import moved, rounded, upright
-from scenes.shipped.modelling import joined, loft, placed, pose, tube
+from scenes.shipped.modelling import loft, pose, tube
 
 #: Seconds of a round, and how many keys divide it.
 DURATION, KEYS = 8.0, 200

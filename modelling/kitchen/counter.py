@@ -1,12 +1,12 @@
 """This module builds what is fitted along the kitchen's back wall: cupboards, counter, sink, stove, hood and fridge."""
 
+from modelling.kitchen.materials import of
+from modelling.kitchen.room import BACK_WINDOW, GAP, HEIGHT
+from modelling.surfaces import frame, joined, level, moved, placed, rounded
 from scenes.document import Part
 from scenes.meshes.shapes import box, curve, lathe
 from scenes.model import Mesh
-from modelling.kitchen.materials import of
-from modelling.kitchen.room import BACK_WINDOW, GAP, HEIGHT
-from modelling.surfaces import level, moved, rounded
-from scenes.shipped.modelling import frame, joined, loft, placed, pose, tube
+from scenes.shipped.modelling import loft, pose, tube
 
 #: Width of the cupboards below the counter, side by side from FIRST on. One has drawers, one is below the sink.
 UNIT, FIRST, DRAWERS, SINK, UNITS = 0.56, 0.02, 1, 3, 5

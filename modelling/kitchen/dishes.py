@@ -3,11 +3,11 @@ stand anywhere."""
 
 import numpy as np
 
+from modelling.kitchen.materials import of
+from modelling.surfaces import joined, moved
 from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Mesh
-from modelling.kitchen.materials import of
-from modelling.surfaces import moved
-from scenes.shipped.modelling import joined, pose, tube
+from scenes.shipped.modelling import pose, tube
 
 #: Points of a profile: radius and height, in metres. A point that is there twice is a corner.
 Profile = list[tuple[float, float]]

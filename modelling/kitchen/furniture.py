@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from modelling.kitchen.materials import of
+from modelling.kitchen.room import BACK_WINDOW, GAP
+from modelling.surfaces import joined, level, moved, placed, rounded, upright
 from scenes.document import Part
 from scenes.meshes.shapes import box, curve, lathe
 from scenes.model import Doubles, Mesh
-from modelling.kitchen.materials import of
-from modelling.kitchen.room import BACK_WINDOW, GAP
-from modelling.surfaces import level, moved, rounded, upright
-from scenes.shipped.modelling import joined, loft, placed, pose, tube
+from scenes.shipped.modelling import loft, pose, tube
 
 #: Height of the table, its middle along x and z, its length and width.
 TABLE, TABLE_PLACE, TABLE_SIZE = 0.75, (1.75, 2.75), (1.5, 0.88)

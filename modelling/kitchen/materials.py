@@ -1,7 +1,7 @@
 """This module says what things in the kitchen are made of, by name."""
 
-from scenes.model import Color, Material
 from modelling.kitchen.textures import PAINTERS
+from scenes.model import Color, Material
 
 WHITE: Color = (1.0, 1.0, 1.0)
 

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from modelling.kitchen.materials import of
+from modelling.surfaces import placed
 from scenes.document import Part
 from scenes.meshes.shapes import grid, lathe
 from scenes.model import Mesh
-from modelling.kitchen.materials import of
-from scenes.shipped.modelling import placed
 
 #: Degrees from one leaf to the next (Vogel: A Better Way to Construct the Sunflower Head, 1979).
 GOLDEN_ANGLE = 137.508

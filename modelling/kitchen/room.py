@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modelling.kitchen.materials import of
+from modelling.surfaces import frame, joined, placed
 from scenes.document import Part
 from scenes.meshes.shapes import arc, box, curve, grid, lathe
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import WORLD
-from modelling.kitchen.materials import of
-from scenes.shipped.modelling import frame, joined, panel, placed, pose, tube
+from scenes.shipped.modelling import panel, pose, tube
 
 #: Size of the room in metres along x, y and z. The counter is along z = 0, the table's window along x = 0.
 WIDTH, HEIGHT, DEPTH = 4.2, 2.6, 5.2

@@ -2,16 +2,16 @@
 
 import math
 
-from scenes.document import Part
-from scenes.meshes.shapes import box
-from scenes.model import Mesh
 from modelling.kitchen import dishes
 from modelling.kitchen.counter import BURNERS, COUNTER, HOB
 from modelling.kitchen.furniture import SHELVES, TABLE, TABLE_PLACE
 from modelling.kitchen.materials import of
 from modelling.kitchen.plants import potted
 from modelling.kitchen.room import BACK_WINDOW, GAP, LEFT_WINDOW
-from scenes.shipped.modelling import placed
+from modelling.surfaces import placed
+from scenes.document import Part
+from scenes.meshes.shapes import box
+from scenes.model import Mesh
 
 #: Height of a mat, and the upper sides of the sills of windows.
 MAT, SILL = 0.0045, 0.035

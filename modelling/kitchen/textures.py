@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from modelling.painting import painted
 from scenes.colors.srgb import encoded
 from scenes.model import Color, Doubles, Texture
-from scenes.shipped.painting import painted
 
 #: Pixels along an edge.
 SIZE = 512

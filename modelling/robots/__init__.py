@@ -7,14 +7,14 @@ ways are our own.
 
 import numpy as np
 
-from scenes.document import Document, Scene
-from scenes.model import AnimationRange
-from scenes.motion.tracks import Track
-from scenes.playing.evaluator import scene_of
 from modelling.robots.gait import WalkCycle, grip
 from modelling.robots.materials import FIRST_PAINT, MATERIALS, textures
 from modelling.robots.town import town
 from modelling.robots.walker import Body, Walker
+from scenes.document import Document, Scene
+from scenes.model import AnimationRange
+from scenes.motion.tracks import Track
+from scenes.playing.evaluator import scene_of
 from scenes.shipped.viewpoint import viewpoint
 
 #: 25 frames a second.

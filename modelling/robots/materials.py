@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from modelling.painting import painted
 from scenes.model import Color, Doubles, Material, Texture
-from scenes.shipped.painting import painted
 
 #: Paint of each walker.
 PAINTS: tuple[Color, ...] = (

@@ -9,11 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scenes.document import Part
-from scenes.meshes.shapes import box, curve, lathe
-from scenes.model import Doubles, Mesh
-from scenes.motion.transforms import IDENTITY, WORLD, Transform
-from scenes.shipped.modelling import facing_square, joined, panel, pose, skin, tube
 from modelling.robots.materials import (
     ASPHALT,
     BARK,
@@ -32,6 +27,12 @@ from modelling.robots.materials import (
     SUN,
     ZENITH,
 )
+from modelling.surfaces import joined
+from scenes.document import Part
+from scenes.meshes.shapes import box, curve, lathe
+from scenes.model import Doubles, Mesh
+from scenes.motion.transforms import IDENTITY, WORLD, Transform
+from scenes.shipped.modelling import facing_square, panel, pose, skin, tube
 
 #: From the middle of a street to its kerb, to the fronts of its houses, and to the house across its end; metres.
 ROAD, FRONT, STREET_END = 4.6, 7.4, 37.0

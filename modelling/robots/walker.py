@@ -5,14 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
+from modelling.robots.gait import ANKLE_HEIGHT, SHIN, THIGH
+from modelling.robots.materials import EYES, FIRST_PAINT, RUBBER, STEEL
+from modelling.surfaces import joined, moved
 from scenes.document import Part
 from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import WORLD, Transform, scaling
-from modelling.surfaces import moved
-from scenes.shipped.modelling import joined, loft, pose, tube
-from modelling.robots.gait import ANKLE_HEIGHT, SHIN, THIGH
-from modelling.robots.materials import EYES, FIRST_PAINT, RUBBER, STEEL
+from scenes.shipped.modelling import loft, pose, tube
 
 #: Metres of a walker of size 1, from joint to joint: aside from the middle, and up.
 HIP_ASIDE, WAIST_UP, SHOULDER_ASIDE, SHOULDER_UP, NECK_UP = 0.17, 0.12, 0.385, 0.50, 0.64

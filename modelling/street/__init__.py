@@ -8,17 +8,17 @@ from dataclasses import fields
 
 import numpy as np
 
+from modelling.robots import let_walk
+from modelling.robots.gait import UPWARD, WalkCycle, followed, moves, turns
+from modelling.robots.walker import Body
+from modelling.street import city
+from modelling.street.facades import textures
 from scenes.document import Document, Scene
 from scenes.lights.point import PointSource
 from scenes.meshes.shapes import box
 from scenes.model import AnimationRange, Mesh
 from scenes.motion.tracks import Track
 from scenes.playing.evaluator import scene_of
-from modelling.robots import let_walk
-from modelling.robots.gait import UPWARD, WalkCycle, followed, moves, turns
-from modelling.robots.walker import Body
-from modelling.street import city
-from modelling.street.facades import textures
 from scenes.shipped.viewpoint import viewpoint
 
 #: 25 frames a second.

@@ -10,11 +10,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import Part
-from scenes.model import Color, Material, Mesh
-from scenes.shipped.modelling import joined, panel
 from modelling.robots.materials import FIRST_PAINT, WALKER_MATERIALS
 from modelling.street.facades import BAY, BAYS, FACADES, ROAD_LENGTH, ROAD_WIDTH
+from modelling.surfaces import joined
+from scenes.document import Part
+from scenes.model import Color, Material, Mesh
+from scenes.shipped.modelling import panel
 
 #: From crossing to crossing, and blocks along a side of the city.
 PITCH, BLOCKS = 64.0, 6

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scenes.model import Color, Doubles, Texture
-from scenes.shipped.painting import painted
+from modelling.painting import painted
 from modelling.robots.materials import courses, slabs, speckled
+from scenes.model import Color, Doubles, Texture
 
 #: Metres of a storey and of a bay, which is as wide as one window and the wall beside it; bays of a picture.
 STOREY, BAY, BAYS = 3.2, 3.0, 4

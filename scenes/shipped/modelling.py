@@ -4,16 +4,14 @@ Lengths are metres. Windings and normals point outward, of `panel` as its docstr
 along a surface, along a tube first, or turns around it.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import Part, corner_indices
-from scenes.meshes.geometry import corner_arrays, unit
+from scenes.document import corner_indices
+from scenes.meshes.geometry import unit
 from scenes.meshes.shapes import CREASE, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
 from scenes.model import Doubles, Mesh
-from scenes.motion.transforms import WORLD, Transform, compose, quaternion
+from scenes.motion.transforms import compose, quaternion
 
 
 def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
@@ -85,43 +83,6 @@ def skin(rings: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
     solid = has_three_corners(vertices[triangles])
     uvs = unrolled_uvs(rings.mean(axis=1), columns)
     return smoothed(vertices, triangles[solid], material, crease, (uvs, unrolled[solid]))
-
-
-def frame(lower: npt.ArrayLike, upper: npt.ArrayLike, border: float, material: int) -> Mesh:
-    """Returns a closed box between two corners (3,) with a hole along z: 32 triangles. border: width of its bars."""
-    lower, upper = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
-    rings = []
-    for inset, depth in ((0.0, lower[2]), (0.0, upper[2]), (border, upper[2]), (border, lower[2]), (0.0, lower[2])):
-        (left, bottom), (right, top) = lower[:2] + inset, upper[:2] - inset
-        rings.append([[left, bottom, depth], [right, bottom, depth], [right, top, depth], [left, top, depth]])
-    return skin(rings, material)
-
-
-def joined(meshes: Sequence[Mesh]) -> Mesh:
-    """Joins meshes to one, of the material of the first; those without texture coordinates get zeros."""
-    flat = [corner_arrays(mesh, np.eye(4)) for mesh in meshes]
-    uvs = [
-        np.zeros((3 * len(m.triangles), 2)) if m.uvs is None else m.uvs[m.uv_triangles].reshape(-1, 2) for m in meshes
-    ]
-    positions, normals = (np.concatenate([pair[k] for pair in flat]).reshape(-1, 3) for k in range(2))
-    corners = np.arange(len(positions), dtype=np.int32).reshape(-1, 3)
-    return Mesh(
-        vertices=positions,
-        triangles=corners,
-        material=meshes[0].material,
-        normals=normals,
-        normal_triangles=corners,
-        uvs=np.concatenate(uvs),
-        uv_triangles=corners,
-    )
-
-
-def placed(
-    meshes: Sequence[Mesh], offset: npt.ArrayLike, degrees: float = 0.0, around: Transform = WORLD
-) -> list[Part]:
-    """Returns parts that show meshes, turned about the y axis and then moved. around: what moves all of it."""
-    inner = around.inner(matrix=pose(offset, degrees))
-    return [Part(mesh, inner) for mesh in meshes]
 
 
 def pose(offset: npt.ArrayLike, degrees: float = 0.0, axis: npt.ArrayLike = (0.0, 1.0, 0.0)) -> Doubles:

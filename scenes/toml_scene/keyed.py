@@ -1,4 +1,6 @@
-"""This module reads the keyed triangles of a scene file: their corners at each time, in the file itself or in mesh files."""
+"""This module reads the keyed triangles of a scene file: their corners at each time, in the file itself
+or in mesh files.
+"""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""This module makes the tracks of a scene file and writes them: in the file itself, or, where there are many keys, in an
-.npz beside it. Tracks that people write run from the first key to the last, those of AFF between the inner ones.
+"""This module makes the tracks of a scene file and writes them: in the file itself, or, where there are many keys, in
+an .npz beside it. Tracks that people write run from the first key to the last, those of AFF between the inner ones.
 
-A row of an array has the columns of a key in the file: time, value (3) or axis and degrees (4), tension, continuity, bias.
+A row of an array has the columns of a key in the file: time, value (3) or axis and degrees (4), tension, continuity,
+bias.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

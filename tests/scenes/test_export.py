@@ -183,6 +183,16 @@ def test_an_animated_hierarchy_is_read_as_it_was_written(suffix, tmp_path):
     assert len(counts) > 1  # some of it was hidden at times
 
 
+def test_long_tracks_are_arrays_and_are_read_as_they_were_written(monkeypatch, tmp_path):
+    monkeypatch.setattr("scenes.toml_scene.tracks.MOST_WRITTEN_KEYS", 1)
+    source = scene(with_all_lights())
+    copy = written(source, tmp_path, ".toml")
+    assert "degrees" not in (tmp_path / "copy.toml").read_text()
+    for time in TIMES:
+        assert_same_triangles(source.at(time), copy.at(time))
+        assert source.at(time).lights == copy.at(time).lights
+
+
 def test_aff_of_the_kitchen(kitchen_file, tmp_path):
     source = load(kitchen_file)
     copy = written(source, tmp_path, ".aff")

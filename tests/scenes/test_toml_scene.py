@@ -526,6 +526,30 @@ def test_bad_arrays(read_text: Callable[[str], Scene], folder: Path, arrays: dic
     assert str(caught.value).startswith(str(folder / "bad.npz"))
 
 
+@pytest.mark.parametrize(
+    ("table", "arrays", "expected"),
+    [
+        ("file = 't.npz'", {"t.translate": np.zeros((4, 7))}, ""),
+        ("file = 't.npz'", {"s.translate": np.zeros((4, 7))}, r'scene.toml: tracks.t.file: unknown track "t"'),
+        ("file = 't.npz'", {"t.turn": np.zeros((4, 7))}, r't.npz: t: unknown part of a track "turn"'),
+        ("file = 't.npz'", {"t.rotate": np.zeros((4, 7))}, r"t.npz: t.rotate: expected an array of shape \(n, 8\)"),
+        ("file = 't.npz'", {"t.scale": np.eye(2, 7)}, r"t.npz: t.scale\[1\].time: expected a time not before"),
+        ("file = 't.npz'\nscale = [{ time = 0, value = 1 }]", {}, r"tracks.t.file: expected no scale beside a file"),
+        ("file = 't.toml'", {}, r"tracks.t.file: expected a file that ends in one of .npz"),
+    ],
+)
+def test_tracks_of_a_file(
+    read_text: Callable[[str], Scene], folder: Path, table: str, arrays: dict, expected: str
+) -> None:
+    np.savez(folder / "t.npz", **arrays)
+    text = f"{OBJECT_OF_RED}track = 't'\n[tracks.t]\n{table}\n"
+    if not expected:
+        assert read_text(text).document.tracks["t"].transl is not None
+        return
+    with pytest.raises(SceneFileError, match=expected):
+        read_text(text)
+
+
 def test_arrays_that_claim_too_much(read_text: Callable[[str], Scene], folder: Path) -> None:
     text = red("file = 'bad.npz'\nmaterial = 'red'")
     np.savez_compressed(folder / "bad.npz", vertices=VERTICES, triangles=ONE)

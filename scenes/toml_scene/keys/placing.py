@@ -130,14 +130,6 @@ TRACK = Table(
             default="spline",
         ),
         Key(
-            "file",
-            Text(),
-            "A file of arrays (.npz) that has the keys instead: `NAME.translate`, `NAME.rotate` and `NAME.scale`, rows "
-            "of time, value (or axis and degrees), tension, continuity and bias. Its path, from the folder of the "
-            "scene file.",
-            '"robots-tracks.npz"',
-        ),
-        Key(
             "translate",
             ListOf(VECTOR_KEY),
             "Shifts at times.",
@@ -164,6 +156,14 @@ TRACK = Table(
             "Times from which on it is seen or not.",
             "[{ time = 0.5, value = false }]",
             fallback="it is seen",
+        ),
+        Key(
+            "file",
+            Text(),
+            "A file of arrays (.npz) that has the keys instead: `NAME.translate`, `NAME.rotate` and `NAME.scale`, rows "
+            "of time, value (or axis and degrees), tension, continuity and bias. Its path, from the folder of the "
+            "scene file.",
+            '"robots-tracks.npz"',
         ),
     ),
 )

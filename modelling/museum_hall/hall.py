@@ -6,12 +6,13 @@ from itertools import product
 
 import numpy as np
 
+from modelling.museum_hall.pictures import PICTURES
+from modelling.surfaces import frame, joined, placed
 from scenes.document import Part
 from scenes.meshes.shapes import arc, box, curve, lathe
 from scenes.model import Material, Mesh
 from scenes.motion.transforms import WORLD, Transform
-from scenes.shipped.modelling import frame, joined, panel, placed, pose
-from scenes.shipped.museum.pictures import PICTURES
+from scenes.shipped.modelling import panel, pose
 
 #: Half the hall's width and depth, and its height.
 HALF, HEIGHT = 11.0, 8.2

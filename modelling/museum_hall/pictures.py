@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from modelling.painting import painted
 from scenes.model import Doubles, Texture
-from scenes.shipped.painting import painted
 
 #: Pixels of a picture: height and width.
 SIZE = (192, 256)

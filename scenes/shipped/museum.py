@@ -1,19 +1,25 @@
-"""This module makes the sculpture: a knotted rope of triangles that bursts, becomes a cloud, then a ball of scales, and
-a rope again.
+"""This scene is a museum's hall, which is a file, with a sculpture among its polished pillars: a knotted rope of
+triangles that bursts, becomes a cloud, then a ball of scales, and a rope again.
 
 Every triangle goes its own way. No two share a corner, so that no hierarchy over them fits for long. The idea of such
 a test is of Lext, Assarsson, Möller: A Benchmark for Animated Ray Tracing (2001); shapes and motion are our own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import KeyedTriangles
+from scenes.document import KeyedTriangles, Part, Scene
 from scenes.meshes.geometry import double_area_normals, unit
-from scenes.model import Doubles
+from scenes.model import AnimationRange, Doubles
+from scenes.playing.evaluator import scene_of
+from scenes.shipped import FOLDER
+from scenes.toml_scene import read
+
+#: The sculpture's strands in their materials.
+STRAND_MATERIALS = ("gold", "copper", "gold", "enamel", "copper")
 
 #: Middle of the sculpture.
 CENTER = np.array([0.0, 3.8, 0.0])
@@ -30,6 +36,18 @@ BALL_RADIUS, BALL_BANDS = 2.1, 3
 #: The cloud: a ring around the middle. Distances from the axis, and half its height.
 CLOUD_RADII, CLOUD_HEIGHT = (1.2, 5.6), 2.4
 SEED = 3
+
+#: 25 frames a second; the sculpture is whole in the first and the last, and apart in frame 100.
+ANIMATION = AnimationRange(start=float(KEY_TIMES[0]), end=float(KEY_TIMES[-1]), frames=201)
+
+
+def scene(triangles: int) -> Scene:
+    """Makes the scene with nearly so many triangles, all of those of the sculpture moving."""
+    hall = read(FOLDER / "museum-hall.toml").document
+    materials = [material.name for material in hall.materials]
+    shapes = sculpture(triangles - hall.triangles, tuple(map(materials.index, STRAND_MATERIALS)))
+    parts = [*hall.parts, *(Part(shape) for shape in shapes)]
+    return scene_of("museum", replace(hall, parts=parts, animation=ANIMATION), "shipped")
 
 
 @dataclass(frozen=True, eq=False)
