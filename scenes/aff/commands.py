@@ -21,7 +21,8 @@ from scenes.aff.parser import TEXTURES, AffParser, Command, exists
 from scenes.document import Document
 from scenes.files.source_file import OUTSIDE, allow_folder, may_be_read
 from scenes.lights import PointSource
-from scenes.model import AnimationRange, Camera, Color
+from scenes.materials.microfacets import WHITE
+from scenes.model import AnimationRange, Camera
 from scenes.motion.transforms import compose, quaternion
 from scenes.views.viewing import look_at, triple
 
@@ -30,7 +31,6 @@ MAX_LIGHTS = 20_000
 MAX_FRAMES = 10_000_000
 MAX_RESOLUTION = 16_384
 SMALLEST_NEAR = 1e-4
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Name of the one camera, and of the track that moves it.
 CAMERA = "camera"
 

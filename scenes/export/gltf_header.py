@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.materials.microfacets import COATED, DULL, coat_weight, metal_color, metalness
+from scenes.materials.microfacets import COATED, DULL, WHITE, coat_weight, metal_color, metalness
 from scenes.model import Camera, Color, Light, Material, Snapshot
 
 GLASS, INDEX, STRENGTH, LIGHTS = (
@@ -25,7 +25,6 @@ GLASS, INDEX, STRENGTH, LIGHTS = (
 )
 SPECULAR, COAT_OVER, SHEEN = "KHR_materials_specular", "KHR_materials_clearcoat", "KHR_materials_sheen"
 BLACK: Color = (0.0, 0.0, 0.0)
-WHITE: Color = (1.0, 1.0, 1.0)
 #: What glTF calls the kinds of lights that it has.
 TYPES = {"point": "point", "spot": "spot", "distant": "directional"}
 #: Specular reflectance of every surface that is no metal.

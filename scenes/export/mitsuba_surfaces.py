@@ -21,11 +21,10 @@ from scenes.colors.srgb import decoded
 from scenes.errors import SceneError
 from scenes.export.text import words
 from scenes.export.xml_text import children, color, named, node
-from scenes.materials.microfacets import coat_weight, metalness, scaled
+from scenes.materials.microfacets import WHITE, coat_weight, metalness, scaled
 from scenes.model import Color, Material, Texture
 from scenes.pictures.texture_file import write_picture
 
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Below this a highlight is narrower than a degree, and a mirror.
 MIRROR_ALPHA = 0.01
 #: Exponent at which half of what NFF calls specular is a mirror, as the shader of that name has it.

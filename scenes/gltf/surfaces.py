@@ -15,6 +15,7 @@ from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,
+    WHITE,
     coated,
     glass,
     is_dull,
@@ -25,7 +26,6 @@ from scenes.materials.microfacets import (
 )
 from scenes.model import Color, Material
 
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Specular reflectance at normal incidence up to which a glossy surface is a coat over its colour.
 MOST_OF_COAT = 0.25
 #: How far the channels of a coat may be from each other.

@@ -17,6 +17,8 @@ MIRROR_ALPHA = 0.01
 #: Phong's power from which on a lobe is narrower than that of a diffuse surface, the cosine.
 DIFFUSE_POWER = 1.0
 BLACK: Color = (0.0, 0.0, 0.0)
+GREY: Color = (0.5, 0.5, 0.5)
+WHITE: Color = (1.0, 1.0, 1.0)
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_EXPONENT = 10_000.0
 #: Index of refraction of a coat, where a file says none.

@@ -18,6 +18,7 @@ from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,
+    WHITE,
     coated,
     is_dull,
     metallic,
@@ -31,7 +32,6 @@ from scenes.usd.file import UsdFile
 from scenes.usd.pictures import ONES, ZEROS, Asked, Numbers4, UsdPictures, asset_of
 
 PREVIEW, TEXTURE, TRANSFORM, READER = "UsdPreviewSurface", "UsdUVTexture", "UsdTransform2d", "UsdPrimvarReader_"
-WHITE: Color = (1.0, 1.0, 1.0)
 #: What is beyond a picture.
 WRAPS = {"repeat": REPEAT, "mirror": MIRROR, "clamp": CLAMP, "black": CLAMP, "useMetadata": REPEAT}
 #: Normals of a picture are its channels by the one and the other of these.
