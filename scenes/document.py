@@ -19,7 +19,7 @@ from scenes.files.source_file import MAX_ALL_PIXELS
 from scenes.keys.place import Place
 from scenes.keys.values import Key
 from scenes.meshes.curves import Curve, Fineness
-from scenes.meshes.geometry import unit
+from scenes.meshes.geometry import corner_indices, unit
 from scenes.model import (
     AnimationRange,
     Camera,
@@ -311,11 +311,6 @@ def triangle_count(shape: Shape) -> int:
 def rest_of(shape: Mesh | BentMesh) -> Mesh:
     """Returns the mesh of a shape whose triangles stay the same ones."""
     return shape if isinstance(shape, Mesh) else shape.rest
-
-
-def corner_indices(count: int) -> Indices:
-    """Returns the indices, (count, 3) int32, of triangles whose corners are shared with no others."""
-    return np.arange(3 * count, dtype=np.int32).reshape(count, 3)
 
 
 def keyed_triangle(times: Doubles, corners: Doubles, material: int) -> KeyedTriangles:

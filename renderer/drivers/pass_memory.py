@@ -3,7 +3,7 @@
 from renderer.drivers.driver import Driver
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.settings.picture import RenderSettings
-from scenes.memory import usable_bytes
+from scenes.files.memory import usable_bytes
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000

@@ -22,8 +22,8 @@ from renderer.scene.render_context import check_scene, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
 from scenes import loading
 from scenes.document import Scene
+from scenes.files.memory import limit_memory
 from scenes.files.written_file import target_of
-from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
 from tracecore.cores import bounded_threads

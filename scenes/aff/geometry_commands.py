@@ -7,10 +7,10 @@ import numpy as np
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
 from scenes.aff.parser import AffParser
-from scenes.document import Origin, Part, corner_indices, keyed_triangle
+from scenes.document import Origin, Part, keyed_triangle
 from scenes.files.source_file import MAX_CORNERS
 from scenes.meshes.curves import Ball, Tube
-from scenes.meshes.geometry import MAX_COORDINATE
+from scenes.meshes.geometry import MAX_COORDINATE, corner_indices
 from scenes.meshes.polygons import polygon_triangles
 from scenes.model import Color, Doubles, Indices, Material, Mesh
 

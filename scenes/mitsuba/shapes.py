@@ -10,13 +10,13 @@ import numpy as np
 from scenes.mesh_file import read_mesh_document
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import areas, normal_matrix, rewound, unit
+from scenes.meshes.smooth_normals import creased, smoothed
 from scenes.mitsuba.elements import MAX_QUOTE
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.serialized import read_serialized
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import scaling, translation
-from scenes.smooth_normals import creased, smoothed
 
 
 @dataclass(frozen=True)

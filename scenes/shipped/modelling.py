@@ -7,8 +7,7 @@ along a surface, along a tube first, or turns around it.
 import numpy as np
 import numpy.typing as npt
 
-from scenes.document import corner_indices
-from scenes.meshes.geometry import unit
+from scenes.meshes.geometry import corner_indices, unit
 from scenes.meshes.shapes import CREASE, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import compose, quaternion

@@ -5,13 +5,14 @@ What is read again has the same triangles at every time, bit by bit.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource, Scene
+from scenes.export.keyed import with_keys
 from scenes.files.marks import WRITTEN_BY, write_array, write_arrays
 from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
@@ -23,6 +24,13 @@ from scenes.toml_scene.exact_mesh import Arrays, write_meshes
 from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.keys.objects import EXACT
 from scenes.toml_scene.tracks import is_long, rows_of_track, written_keys
+
+
+def write_toml(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
+    """Writes the file and those beside it; returns what is lost of meshes that bend, and else nothing."""
+    keyed, losses = with_keys(scene.document)
+    write(replace(scene, document=keyed), path)
+    return losses
 
 
 def write(scene: Scene, path: Path) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from scenes.aff.commands import CAMERA, SMALLEST_NEAR
+from scenes.aff.decomposition import levels
 from scenes.document import Document, KeyedTriangles, LightSource, Part, Scene, triangle_count
-from scenes.export.decomposition import levels
 from scenes.export.keyed import with_keys
 from scenes.export.pictures import evened, write_pictures
 from scenes.export.still import map_losses

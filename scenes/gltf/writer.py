@@ -8,9 +8,9 @@ import numpy as np
 from PIL import Image
 
 from scenes.document import Scene
-from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.files.marks import WRITTEN_BY
+from scenes.gltf.written_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.model import Snapshot
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scenes.document import corner_indices
-from scenes.meshes.geometry import double_area_normals, unit
+from scenes.meshes.geometry import corner_indices, double_area_normals, unit
 from scenes.model import Doubles, Mesh
 
 #: Where so many triangles meet in a vertex, a crease is looked for among this many neighbours of each alone.

@@ -20,8 +20,8 @@ from scenes.colors.palette import srgb
 from scenes.colors.srgb import decoded
 from scenes.errors import SceneError
 from scenes.export.text import words
-from scenes.export.xml_text import children, color, named, node
 from scenes.materials.microfacets import WHITE, coat_weight, metalness, scaled
+from scenes.mitsuba.written_xml import children, color, named, node
 from scenes.model import Color, Material, Texture
 from scenes.pictures.texture_file import write_picture
 

@@ -1,5 +1,5 @@
 """This module reads mesh files: OBJ, PLY, glTF and 3MF by readers of their own, `scenes.wavefront`, `scenes.ply`,
-`scenes.gltf` and `scenes.threemf`; STL and OFF through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+`scenes.gltf` and `scenes.mesh_file.threemf`; STL and OFF through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. Text
 is UTF-8 or else Latin-1.
@@ -25,13 +25,13 @@ from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import MAX_TRIANGLES, PACKED, as_utf8, read_bytes, suffix_of
 from scenes.gltf import GLTF_SUFFIXES, read_document
 from scenes.materials.mesh_materials import dressed
+from scenes.mesh_file.threemf import read_3mf
 from scenes.meshes.geometry import bad_numbers
 from scenes.meshes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import WORLD
 from scenes.playing.evaluator import scene_of
 from scenes.ply import read_ply
-from scenes.threemf import read_3mf
 from scenes.views.default_view import SKY
 from scenes.wavefront import check_text, read_obj
 
