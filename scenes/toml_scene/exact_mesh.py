@@ -18,7 +18,7 @@ from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
 from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT
 
 MAX_FILE_BYTES = 1 << 32
 #: Values and indices of a mesh, and how many numbers a value has.

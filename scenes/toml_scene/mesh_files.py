@@ -10,7 +10,7 @@ from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import Transform
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT
 from scenes.toml_scene.placing import AxisFrame
 
 if TYPE_CHECKING:

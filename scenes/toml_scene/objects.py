@@ -11,10 +11,12 @@ from scenes.files.source_file import MAX_PARTS
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.toml_scene.keys.objects import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
+
+#: Places of an object, at most.
+MAX_PLACES = 1_000_000
 
 
 class Objects:

@@ -19,8 +19,7 @@ from scenes.model import AnimationRange, Camera, Floats, Material, Texture
 from scenes.motion.tracks import Track
 from scenes.motion.transforms import quaternion, rotation
 from scenes.playing.evaluator import scene_of
-from scenes.toml_scene.keys.file import FILE_KEYS
-from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree

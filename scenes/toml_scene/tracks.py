@@ -25,7 +25,7 @@ from scenes.motion.tracks import (
 )
 from scenes.motion.transforms import axis_and_degrees
 from scenes.toml_scene.exact_mesh import Arrays, numbers, read_meshes
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT
 from scenes.toml_scene.mesh_files import found
 
 #: Columns of a row behind the time, by the part of a track.

@@ -21,8 +21,7 @@ from scenes.motion.tracks import Track
 from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
 from scenes.toml_scene.exact_mesh import Arrays, write_meshes
-from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.tracks import is_long, rows_of_track, written_keys
 
 

@@ -24,9 +24,8 @@ from scenes.keys.values import Key
 from scenes.lights import SpotLight
 from scenes.model import PICTURES, Material
 from scenes.motion.tracks import VectorTrack
+from scenes.toml_scene import keys as tables
 from scenes.toml_scene import read
-from scenes.toml_scene.keys.file import SKY
-from scenes.toml_scene.keys.objects import OBJECT, SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
 
@@ -106,7 +105,11 @@ def test_numbers_and_sizes_may_be_written_as_options_are(tmp_path: Path) -> None
 
 
 def test_every_key_is_in_the_test_of_every_key() -> None:
-    instead_of_others = {"color", "sky", *(key.name for key in SKY.keys)}  # of an environment's image
+    instead_of_others = {
+        "color",
+        "sky",
+        *(key.name for key in tables.TABLES["environment.sky"].keys),
+    }  # of an environment's image
     assert {key.name for table in TABLES for key in table.keys} <= (
         set(keys_in(tomllib.loads(EVERYTHING))) | instead_of_others
     )
@@ -439,7 +442,7 @@ def test_unknown_keys_list_all_that_there_are(read_text: Callable[[str], Scene])
         read_text(sphere_with("radios = 2"))
     message = str(caught.value)
     assert 'unknown key "radios" (did you mean "radius"?)' in message
-    for key in (*OBJECT.keys, *SHAPES["sphere"].keys):
+    for key in (*tables.TABLES["object"].keys, *tables.TABLES['object with shape = "sphere"'].keys):
         assert f'"{key.name}"' in message
 
 
