@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.lighting import add_shadow_rays, light_vertices
+from renderer.camera_paths.lighting import add_shadow_rays, keep_shadow_rays, light_vertices
 from renderer.camera_paths.media import absorb_throughput
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
@@ -36,9 +36,15 @@ from renderer.camera_paths.paths import (
     state_after,
     state_through,
 )
-from renderer.camera_paths.photon_light import KNOWN_IRRADIANCE, PHOTON_LAYERS, PHOTON_LIGHT, add_photon_light
+from renderer.camera_paths.photon_light import (
+    KNOWN_IRRADIANCE,
+    PHOTON_LAYERS,
+    PHOTON_LIGHT,
+    add_known_lights,
+    add_photon_light,
+)
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.task import ASKING, GATHER
+from renderer.camera_paths.task import ASKING, GATHER, OCCLUDE
 from renderer.camera_paths.vertices import (
     EVEN,
     Rules,
@@ -79,7 +85,7 @@ from renderer.shading.scattering import (
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
 from renderer.simd.columns import WORD_BYTES, as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
-from renderer.simd.loops import each, each_ray, whole
+from renderer.simd.loops import each, each_alone, each_ray, whole
 from renderer.simd.packing import list_indices, pack_columns
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Int
@@ -174,14 +180,25 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     if goes_on and flags & HAS_MEDIA:
         go_through_borders(chunk, hits, media)
         keep_media(EYE_MEDIA, address(chunk.goes), (ALL_BITS, ALL_BITS), view, hits)
-    return looked, keep_paths(view, hits) if goes_on else 0
+    kept = keep_paths(view, hits) if goes_on else 0
+    if rules.is_gather:
+        ask_irradiance(bounce, chunk, hits)
+    return looked, kept
 
 
 @inlined
 def ask_photons(bounce: Bounce, chunk: EyeChunk, hits: int) -> None:
     """Add the light that photons bring the vertices of a chunk, and the time that it takes."""
     start = nanoseconds()
-    add_photon_light(bounce.job, chunk, bounce.batch.search[0], hits, bounce.shadows)
+    add_photon_light(bounce.job, chunk, bounce.batch.search[0], hits)
+    bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+
+
+@inlined
+def ask_irradiance(bounce: Bounce, chunk: EyeChunk, hits: int) -> None:
+    """Add the light that is known near the vertices of a chunk, and the time that it takes."""
+    start = nanoseconds()
+    add_known_lights(bounce.job, chunk, hits, bounce.shadows)
     bounce.batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
 
 
@@ -204,58 +221,49 @@ def batch_ahead(batch: EyeBatch) -> EyeBatch:
 
 
 @compiled
-def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
-    """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit.
-
-    job: the pass; its image is added to, and its reach is how far the occlusion rays go.
-    batch: camera rays and what they hit.
-    active: how many they are.
-    Returns how many rays there are then.
-    """
-    job, batch = borrowed(job), borrowed(batch)
+def look_around(job: EyeJob, batch: EyeBatch, active: int, fresh: int, shadows: ShadowRays) -> int:
+    """Have a shadow ray leave each hit of camera rays, spread by the cosine, that lights its pixel if it meets nothing
+    within the job's reach; a miss is lit. Takes what `advance_eye_paths` does, and returns 0: no path goes on."""
+    job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     places = places_of(batch)
     flags = np.uint32(job.scene.photon_scene.flags & (BENT | MAPPED))
     queue = Queue(triangles_of(places), (MISS_BIT, NO_BITS), flags, 0, 0)  # all hits, no numbers of their BSDFs
-    walk = Walk(job.scene, places, batch.scratch[0], active, active)
-    return shade_queue(occlude, (job, batch), walk, queue, (0, True))
+    each_alone(light_missed, active, (job, batch))
+    return shade_queue(
+        occlude, (job, shadows), Walk(job.scene, places, batch.scratch[0], active, active), queue, (0, True)
+    )
 
 
 @inlined
-def occlude(queue: Queue, view: View, rays: tuple[int, int], data: tuple[EyeJob, EyeBatch]) -> tuple[int, int]:
-    """Write the occlusion rays of some hits, as `shade_queue` says. data: also has the batch."""
-    (job, batch), (first, count) = data, rays
-    hits, looked = pick_vertices(queue, view, count)
-    for row in range(first, first + looked):
-        if batch.prim_ids[row] == MISS:
-            pixel = Long(batch.paths[EYE_PIXEL, row])
-            add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
-    if hits == 0:
-        return looked, 0
-    look_at_surfaces(job.scene, queue, view, hits)
-    draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
-    each(look_about, whole(hits), view.chunk)
-    return looked, keep_occlusion_rays(view, hits, Float32(job.reach))
+def light_missed(i: int, data: tuple[EyeJob, EyeBatch]) -> None:
+    """Light the pixel of a camera ray that met nothing."""
+    job, batch = data
+    if batch.prim_ids[i] == MISS:
+        add_radiance(job.image, Long(batch.paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
+
+
+@inlined
+def occlude(queue: Queue, view: View, rays: tuple[int, int], data: tuple[EyeJob, ShadowRays]) -> tuple[int, int]:
+    """Write the shadow rays of some hits, as `shade_queue` says."""
+    job, shadows = data
+    hits, looked = pick_vertices(queue, view, rays[1])
+    if hits > 0:
+        look_at_surfaces(job.scene, queue, view, hits)
+        draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
+        each(look_about, whole(hits), view.chunk)
+        keep_shadow_rays(view.chunk, hits, (shadows, 0), Float32(job.reach))
+    return looked, 0
 
 
 @inlined
 def look_about(i: int, chunk: EyeChunk) -> None:
-    """Write the occlusion ray of a vertex, spread by the cosine about its shading normal."""
+    """Write the shadow ray of a vertex, spread by the cosine about its shading normal."""
     normal = column(chunk.normal, i)
     direction = lambertian(column(chunk.shading, i), unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-    set_column(chunk.wi, i, direction)
+    set_column(chunk.shadow_direction, i, direction)
     set_column(chunk.start, i, along(column(chunk.position, i), normal, chunk.clearance[i]))
-    chunk.goes[i] = ALL_BITS if dot(direction, normal) > ZERO else np.uint32(0)
-
-
-@inlined
-def keep_occlusion_rays(view: View, hits: int, reach: float) -> int:
-    """Move the occlusion rays of a chunk behind those before. Returns how many they are. reach: how far they go."""
-    chunk, step, rays = view.chunk, view.step, view.kept_rays
-    sources = column_of(chunk.start) + column_of(chunk.wi) + (address(chunk.pixel),)
-    targets = ray_columns(rays, step) + (view.kept_paths + EYE_PIXEL * step,)
-    kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, reach))
-    return kept
+    set_column(chunk.radiance, i, (ONE, ONE, ONE))
+    chunk.carries[i] = ALL_BITS if dot(direction, normal) > ZERO else NO_BITS
 
 
 def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
@@ -281,7 +289,7 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> No
         need(name)
     chunk = numba.from_dtype(EYE_COLUMNS)
     arguments = (chunk, types.int64, rules_type(), types.int64)
-    loops = {LIGHT: light_vertices, SCATTER: scatter_paths}
+    loops = {LIGHT: light_vertices, SCATTER: scatter_paths} if diffuse != OCCLUDE else {}
     loops |= {SHOW: show_bases} if diffuse in ASKING else {}
     loops |= {ALBEDO: show_albedos} if columns > LAYER_BIAS + 1 else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})

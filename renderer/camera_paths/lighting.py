@@ -81,7 +81,7 @@ def add_shadow_rays(
         if scene.photon_scene.flags & HAS_MEDIA:
             each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
             keep_shadow_media(chunk, hits, shadows, sample)
-        keep_shadow_rays(chunk, hits, shadows, sample)
+        keep_shadow_rays(chunk, hits, (shadows, sample), ONE)
 
 
 @inlined
@@ -275,8 +275,13 @@ def light_vertex(i: int, data: Seeing) -> None:
 
 
 @inlined
-def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: int) -> None:
-    """Move the shadow rays that carry something behind those that there are of their sample."""
+def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], end: float) -> None:
+    """Move the shadow rays that carry something behind those that there are of their sample.
+
+    slot: all shadow rays, and which sample these are of.
+    end: at which multiple of their directions they end.
+    """
+    shadows, sample = slot
     step, before = WORD_BYTES * shadows.rays.shape[2], shadows.counts[sample]
     first = WORD_BYTES * before
     rays = address(shadows.rays) + 8 * step * sample + first
@@ -285,7 +290,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: in
     sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), address(chunk.state))
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
-    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, ONE))
+    each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, end))
     shadows.counts[sample] = before + kept
 
 

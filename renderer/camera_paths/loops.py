@@ -4,11 +4,11 @@ One of them adds what the eye meets first: colour, normal and distance of surfac
 denoise by.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.bounce import advance_eye_paths, places_of, start_occlusion_rays
+from renderer.camera_paths.bounce import advance_eye_paths, look_around, places_of
 from renderer.camera_paths.camera_rays import start_eye_paths
 from renderer.camera_paths.media import absorb_shadow_rays, pass_sheets
 from renderer.camera_paths.paths import (
@@ -26,14 +26,12 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices, rules_of
 from renderer.film.layers import (
-    DIRECT_LIGHT,
     LAYER_ALBEDO,
     LAYER_DEPTH,
     LAYER_LOOKED,
     LAYER_NORMAL,
     LAYER_SEEN,
     add_color,
-    add_radiance,
 )
 from renderer.photons.searching import SEARCH_COLUMNS
 from renderer.scene.photon_scene import HAS_MEDIA, SHEET, Records
@@ -48,7 +46,7 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, fetch_add, load_acquire
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submit
-from tracecore.rays import MISS, Floats, Ids
+from tracecore.rays import Floats, Ids
 from tracecore.workers.pool import Worker, Workers
 
 #: What a batch's `counters` count, beside LOOKUP_NANOSECONDS.
@@ -207,22 +205,33 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
 @compiled
 def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Follow paths until no pixel is left. Returns as `next_batch` does."""
-    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
+    return run_batches(advance_eye_paths, borrowed(job), borrowed(port), borrowed(batches))
+
+
+@compiled
+def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
+    """Look how much of the sky is free from where camera rays end. Returns as `next_batch` does."""
+    return run_batches(look_around, borrowed(job), borrowed(port), borrowed(batches))
+
+
+@inlined
+def run_batches(advance: Any, job: EyeJob, port: Port, batches: EyeBatches) -> int:
+    """Trace and shade batches until no pixel is left. Returns as `next_batch` does. advance: shades their hits."""
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
-        advance_batch(job, port, batches, index)
+        advance_batch(advance, job, port, batches, index)
         index = next_batch(port, batches.live, batches.slots)
     return index
 
 
 @inlined
-def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
+def advance_batch(advance: Any, job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Add what the shadow rays of a batch bring, shade its hits, and have the next rays traced."""
     first, batch, shadows = index * batches.slots, batch_at(port, batches, index), shadows_at(port, batches, index)
     if add_lit(job, shadows, batches.words[first + 1 : first + batches.slots]) > 0:
         submit_shadows(port, batches, index, NO_OPTIONS)  # the hits of the paths wait in their slot
         return
-    kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
+    kept = advance(job, batch, batches.active[index], batches.fresh[index], shadows)
     fill_batch(job, port, batches, index, kept)
     submit_shadows(port, batches, index, NO_OPTIONS if job.scene.photon_scene.flags & SHEET else ANY_HIT)
 
@@ -250,31 +259,6 @@ def submit_shadows(port: Port, batches: EyeBatches, index: int, options: int) ->
             submit(port, index * batches.slots + 1 + k, count, options)
             batches.counters[SHADOW] += count
             batches.live[index] = 1
-
-
-@compiled
-def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
-    """Trace camera rays, and from what each hits one ray that shows whether the sky is free.
-
-    Returns as `next_batch` does.
-    """
-    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
-    index = next_batch(port, batches.live, batches.slots)
-    while index >= 0:
-        active, fresh = batches.active[index], batches.fresh[index]
-        if fresh < active:
-            kept = start_occlusion_rays(job, batch_at(port, batches, index), active)
-            batches.active[index] = batches.fresh[index] = kept
-            batches.counters[SHADOW] += kept
-            if kept > 0:
-                submit(port, index, kept, ANY_HIT)
-        else:
-            for i in range(active):
-                if batches.words[index, HIT_ID, i] == MISS:
-                    add_radiance(job.image, Long(batches.paths[index, EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
-            fill_batch(job, port, batches, index, 0)
-        index = next_batch(port, batches.live, batches.slots)
-    return index
 
 
 @inlined

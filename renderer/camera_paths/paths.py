@@ -19,7 +19,7 @@ from renderer.shading.maps import MAP_COLUMNS
 from renderer.simd.columns import fields, put
 from renderer.simd.loops import each_alone
 from shaders.float32 import ZERO, Doubles, Int, Ints, Longs
-from shaders.vector import Color, Vec3, subtract
+from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import inlined
 from tracecore.rays import MISS, RAY_FLOATS, Floats, Ids
 
@@ -196,30 +196,6 @@ def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
     """Write a ray without limits. rays: (8, column)."""
     rays[0, row], rays[1, row], rays[2, row], rays[3, row] = origin[0], origin[1], origin[2], 0.0
     rays[4, row], rays[5, row], rays[6, row], rays[7, row] = direction[0], direction[1], direction[2], np.inf
-
-
-@inlined
-def put_shadow_ray(
-    shadows: ShadowRays,
-    slot: int,
-    path: tuple[np.uint32, np.uint32, np.uint32],
-    ends: tuple[Vec3, Vec3],
-    radiance: Color,
-) -> None:
-    """Write a shadow ray behind those of a slot.
-
-    path: the pixel that it lights, the state of its path, and the stack of media that it is in.
-    ends: where it starts and ends, world units.
-    radiance: what the eye receives if nothing is in between.
-    """
-    index = shadows.counts[slot]
-    set_ray(shadows.rays[slot], index, ends[0], subtract(ends[1], ends[0]))
-    shadows.rays[slot, 7, index] = 1.0
-    for word in range(SHADOW_WORDS):
-        shadows.paths[slot, word, index] = path[word]
-    for channel in range(3):
-        shadows.radiance[slot, channel, index] = radiance[channel]
-    shadows.counts[slot] = index + 1
 
 
 @inlined

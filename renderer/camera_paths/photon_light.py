@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowRays, bounces_of, put_shadow_ray
-from renderer.camera_paths.task import GATHER, PARTLY
+from renderer.camera_paths.lighting import keep_shadow_media, keep_shadow_rays
+from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, ShadowRays, bounces_of
+from renderer.camera_paths.task import PARTLY
 from renderer.film.layers import (
     CAUSTIC_LIGHT,
     DIRECT_LIGHT,
@@ -24,12 +25,13 @@ from renderer.photons.irradiance import find_sample, irradiance_at_sample, sampl
 from renderer.photons.photon_map import Found, PhotonMap, find, gather, irradiance
 from renderer.photons.searching import Search, SearchPlaces, find_all
 from renderer.scene.media import EMPTY_STACK
-from renderer.shading.chunks import Long
-from renderer.simd.columns import column
+from renderer.scene.photon_scene import HAS_MEDIA
+from renderer.shading.chunks import ALL_BITS, NO_BITS, Long
+from renderer.simd.columns import column, set_column
 from renderer.simd.loops import each, each_alone, whole
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights import SHADOW_END
-from shaders.vector import Color, Vec3, along, dot, in_double, largest, mean, multiply, scale, subtract
+from shaders.vector import Color, Vec3, along, dot, in_double, in_single, largest, mean, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -68,22 +70,15 @@ class PhotonLight(NamedTuple):
 
 
 @unit(types.none, need=PHOTON_LIGHT)
-def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int, shadows: ShadowRays) -> None:
-    """Add the light that photons bring the vertices of a chunk.
-
-    search: memory to look for them.
-    shadows: those rays are added to that find out whether irradiance known nearby is in sight; a final gather has a
-    slot for them, the last one.
-    """
-    job, shadows = borrowed(job), borrowed(shadows)
+def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) -> None:
+    """Add the light that photons bring the vertices of a chunk. search: memory to look for them."""
+    job = borrowed(job)
     ask_radii(job, chunk, search, hits)
     add_all_found(job, job.lookup.photon_map, chunk, search, hits)
     caustics = job.lookup.parts.caustics
     if job.task.diffuse == PARTLY and caustics.photons > 0:
         each_alone(ask_radius_of_followed, hits, (job, chunk, search))
         add_all_found(job, caustics, chunk, search, hits)
-    if job.task.diffuse == GATHER:
-        add_known_lights(job, chunk, hits, shadows)
 
 
 @inlined
@@ -217,17 +212,25 @@ def seen_of(part: float, whole: float, radiance: float) -> float:
 
 @unit(types.none, need=KNOWN_IRRADIANCE)
 def add_known_lights(job: EyeJob, chunk: EyeChunk, hits: int, shadows: ShadowRays) -> None:
-    """Add the light that is known near the vertices of a chunk where a final gather ends."""
-    job, shadows = borrowed(job), borrowed(shadows)
-    for i in range(hits):
-        is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
-        if is_far and largest(column(chunk.weight, i)) > ZERO:
-            add_known_light(job, chunk, i, shadows)
+    """Add the light that is known near the vertices of a chunk where a final gather ends; their paths have gone on.
+
+    shadows: those rays are added to that find out whether it is in sight; a final gather has a slot for them, the last.
+    """
+    job, shadows, slot = borrowed(job), borrowed(shadows), len(shadows.counts) - 1
+    each_alone(add_known_light, hits, (job, chunk))
+    if job.scene.photon_scene.flags & HAS_MEDIA:
+        keep_shadow_media(chunk, hits, shadows, slot)
+    keep_shadow_rays(chunk, hits, (shadows, slot), ONE)
 
 
 @inlined
-def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -> None:
-    """Add the light that is known nearby or, in doubt, have a ray look whether it is in sight."""
+def add_known_light(i: int, data: tuple[EyeJob, EyeChunk]) -> None:
+    """Add the light that is known near a vertex or, in doubt, write a ray that looks whether it is in sight."""
+    job, chunk = data
+    chunk.carries[i] = NO_BITS
+    is_far = chunk.is_far[i] != 0 and bounces_of(chunk.state[i]) < job.task.max_bounces
+    if not is_far or largest(column(chunk.weight, i)) <= ZERO:
+        return
     place, known = place_of(chunk, i), job.lookup.irradiance
     nearest = find_sample(known, place.position, place.normal)
     if nearest.sample < 0:
@@ -237,8 +240,11 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:
         ends = line_of_sight(place, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
-        path = (chunk.pixel[i], chunk.state[i], EMPTY_STACK)  # it asks what is in sight, and brings no light itself
-        put_shadow_ray(shadows, len(shadows.counts) - 1, path, ends, light)
+        set_column(chunk.start, i, in_single(ends[0]))
+        set_column(chunk.shadow_direction, i, in_single(subtract(ends[1], ends[0])))
+        set_column(chunk.radiance, i, in_single(light))
+        chunk.shadow_media[i] = EMPTY_STACK  # the ray asks what is in sight, and brings no light itself
+        chunk.carries[i] = ALL_BITS
 
 
 @inlined

@@ -28,14 +28,14 @@ SECOND_HALF = 1 << 16
 
 Pair = tuple[float, float]
 
-#: As compiled loops call it.
-_half_of = inlined(half_of)
+#: The same, as compiled loops call it.
+half_of_pass = inlined(half_of)
 
 
 @inlined
 def camera_numbers(task: EyeTask, pixel: int) -> tuple[Pair, Pair]:
     """Returns a point of the unit square for the place in the pixel, and one for that on the lens; not for SOBOL."""
-    offset = random4(task.seed, _half_of(task.sequence), pixel, STREAM_CAMERA, 0)
+    offset = random4(task.seed, half_of_pass(task.sequence), pixel, STREAM_CAMERA, 0)
     number = task.sequence >> 1
     x = (offset[0] + number * PLASTIC_1) % 1.0
     y = (offset[1] + number * PLASTIC_2) % 1.0
@@ -68,7 +68,7 @@ def draw(task: EyeTask, chunk: EyeChunk, count: int, has_first: bool, purpose: t
     """
     seed, is_even = np.uint64(task.seed), has_first and task.sampler == SOBOL
     (stream, steps, step), sequence = purpose, np.uint64(task.sequence) & LOW
-    stream_of_first = stream + (_half_of(task.sequence) * SECOND_HALF if is_even else 0)
+    stream_of_first = stream + (half_of_pass(task.sequence) * SECOND_HALF if is_even else 0)
     data = Draw(
         chunk,
         (seed & LOW, seed >> HALF_BITS),

@@ -13,8 +13,9 @@ SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 #: light alone, and follow mirrors and glass, but no lobe that spreads light. CAUSTICS: follow it, but ask the photons
 #: for light that came by mirrors and glass. GATHER: do as CAUSTICS up to a diffuse bounce and, beyond it, for what is
 #: near; farther off ask the irradiance at photons for all light. PARTLY: do as INDIRECT, but follow the first diffuse
-#: reflection of pixels that have no radius of their own, and ask the photons behind it.
-FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY = range(7)
+#: reflection of pixels that have no radius of their own, and ask the photons behind it. OCCLUDE: no path goes on; one
+#: shadow ray tells whether the sky is free.
+FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER, PARTLY, OCCLUDE = range(8)
 
 #: All that ask photons for light.
 ASKING = (INDIRECT, EVERYTHING, CAUSTICS, GATHER, PARTLY)

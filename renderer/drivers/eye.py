@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -27,7 +27,7 @@ from renderer.camera_paths.loops import (
 )
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
-from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, within_crop
+from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, summed, within_crop
 from renderer.drivers.pass_memory import MAP_BYTES, image_bytes, pass_bytes, passes_under_way
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.pixels import cropped, pixels_by_tile
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 U = TypeVar("U")
+
+#: A loop of `camera_paths.loops`.
+EyeLoop = Callable[[EyeJob, Port, EyeBatches], int]
 
 #: Settings of what materials are taken to be (`renderer.scene.render_context.SceneView`).
 MATERIAL_SETTINGS = ("mirrors", "ambient")
@@ -86,12 +89,15 @@ def in_waves_too(trace_pass: F) -> F:
 class EyeDriver(Driver):
     """Holds what all drivers share that follow paths from the eye: camera, pixels by tiles, loops, counts of rays.
 
-    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection.
+    Beside the fields of `Driver` it says what its paths do with `diffuse` reflection, which loop follows them
+    (`run_loop`), and how far rays `reach` that look about for the sky, world units.
     """
 
     takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
     layers: ClassVar[str] = "all"
     diffuse: ClassVar[int] = FOLLOW
+    run_loop: ClassVar[Any] = staticmethod(run_eye_paths)
+    reach: float = 0.0
     is_concurrent: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
     has_log: ClassVar[bool] = True
@@ -134,7 +140,7 @@ class EyeDriver(Driver):
             return "a timeline tells what threads of the CPU do"
         from renderer.gpu.eye_waves import why_not
 
-        reason = why_not(self.scene, self.tracer, self.diffuse)
+        reason = why_not(self.scene, self.tracer)
         if reason is None and not getattr(type(self).trace_pass, "is_in_waves", False):
             return "the driver traces passes in a way of its own, which only the CPU does"
         return reason
@@ -175,7 +181,15 @@ class EyeDriver(Driver):
         return works, traced
 
     def _finished(self, works: list[tuple[int, Work]], traced: EyePasses) -> Iterator[MadeShare]:
-        """Yields passes that waves have made."""
+        """Yields passes that waves have made: as one, where they may come added up."""
+        is_whole = works[0][0] >= FEATURE_PASSES or not self._has_features
+        may_add_up = self.settings.adds_up and is_whole and len(works) > 1
+        if may_add_up and (sums := traced.sums()) is not None:
+            for (_, work), counts in zip(works, traced.counters, strict=True):
+                count_rays(work, counts)
+                self._add_work(work)
+            yield MadeShare(sums, reduce(summed, (work for _, work in works)), {}, len(works))
+            return
         each = zip(works, traced.images, traced.found, traced.counters, strict=True)
         for (number, work), image, found, counts in each:
             count_rays(work, counts)
@@ -192,7 +206,8 @@ class EyeDriver(Driver):
 
         image, (task, lookup) = np.zeros((1, LAYER_COLUMNS[self.settings.layers])), self.task_of_waves()
         job = self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
-        return EyeWaves(self.tracer, job, self._shadow_slots(), self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+        crop = self.settings.crop or (0, 0, *self.settings.film_size)
+        return EyeWaves(self.tracer, job, self._shadow_slots(), crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
 
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""
@@ -324,15 +339,13 @@ class EyeDriver(Driver):
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
         job = self.eye_job(site, task, lookup)
         self.on_job(job)
-        return self.run_eye_loop(site, run_eye_paths, job, self._eye_slots)
+        return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)
 
     def eye_job(
         self,
         site: PassSite,
         task: EyeTask,
         lookup: PhotonLookup,
-        *,
-        reach: float = 0.0,
         image: Radiance | None = None,
     ) -> EyeJob:
         """Returns what a loop over eye paths is to do. image: to which it adds, or None for a black one."""
@@ -345,13 +358,11 @@ class EyeDriver(Driver):
             size=(self.settings.width, self.settings.height),
             pixels=site.pixels,
             taken=np.zeros(1, np.int64),
-            reach=reach,
+            reach=self.reach,
             image=site.team.zeros(shape) if image is None else image,
         )
 
-    def run_eye_loop(
-        self, site: PassSite, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int
-    ) -> Radiance:
+    def run_eye_loop(self, site: PassSite, run: EyeLoop, job: EyeJob, slots: int) -> Radiance:
         """Runs a loop of `camera_paths.loops` on the workers of a pass, and returns the image.
 
         slots: how many slots of the ring a batch takes.

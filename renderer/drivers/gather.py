@@ -42,10 +42,14 @@ class GatherDriver(PhotonDriver):
         task = task._replace(max_bounces=max(task.max_bounces - 1, 1))  # behind the surface that such rays come from
         return {WHOLE: PhotonRequest(scene, task), **self.caustic_requests(index)}
 
+    def far_radius_of(self, index: int) -> float:
+        """Returns the radius of the search behind irradiance that a pass knows, world units: it shrinks too."""
+        return pass_radius(self.first_far_radius, index)
+
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the photons of a pass in maps: irradiance at some of them, and caustics."""
         in_order, scale = photons.in_order(WHOLE)
-        far = irradiance_map(in_order, pass_radius(self.first_far_radius, index), scale, photons.site.team)
+        far = irradiance_map(in_order, self.far_radius_of(index), scale, photons.site.team)
         caustics = photons.build_map(CAUSTIC, self.radius_of(index))
         return look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
 

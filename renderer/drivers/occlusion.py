@@ -3,10 +3,10 @@
 import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
-from renderer.drivers.driver import Caustics, Radiance, RenderSettings
+from renderer.camera_paths.task import OCCLUDE
+from renderer.drivers.driver import Caustics, RenderSettings
 from renderer.drivers.eye import LOOP_CODE, EyeDriver
-from renderer.drivers.pass_site import PassSite
-from renderer.photons.lookup import no_photons
+from renderer.scene.photon_scene import HAS_MEDIA, SHEET
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RayClass
@@ -28,15 +28,19 @@ class OcclusionDriver(EyeDriver):
     is_opaque = True
     has_paths = False
     ray_class = RayClass.OCCLUSION
+    diffuse = OCCLUDE
+    run_loop = staticmethod(run_occlusion)
     code = (run_occlusion, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
+        scene = self.scene.photon_scene
+        is_clear = SHEET | HAS_MEDIA  # which nothing is here
+        self.scene = self.scene._replace(photon_scene=scene._replace(flags=scene.flags & ~is_clear))
         corners = snapshot.positions.reshape(-1, 3).astype(np.float64)
         extent = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
-        self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
+        self.reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
-    def trace_pass(self, index: int, site: PassSite) -> Radiance:
-        """Returns the pixels of a pass: the unoccluded share in all three channels."""
-        job = self.eye_job(site, self.eye_task(index), no_photons(), reach=self._reach)
-        return self.run_eye_loop(site, run_occlusion, job, 1)
+    def _shadow_slots(self) -> int:
+        """Returns 1: a ray leaves each hit."""
+        return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -71,6 +72,11 @@ class PhotonMapDriver(EyeDriver):
         """Returns the radius of the photon search in a pass, world units."""
         raise NotImplementedError
 
+    def far_radius_of(self, index: int) -> float:
+        """Returns the radius of the search behind irradiance that a pass knows at photons, world units; 0 where it
+        knows none."""
+        return 0.0
+
     def cell_of(self, index: int) -> float:
         """Returns the least edge of the cells in which the photons of a pass are sorted, world units."""
         return self.radius_of(index)
@@ -113,26 +119,22 @@ class PhotonMapDriver(EyeDriver):
             if len(radii):
                 work.photons.wanting += int(np.count_nonzero(radii[self.pixels] < 0.0))
                 radii = radii * (reach / self.first_radius)
-            passes.append(EyePass(number, reach, maps, radii))
+            passes.append(EyePass(number, reach, maps, radii, self.far_radius_of(number)))
         return passes
 
     def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:
         """Returns the maps of passes on the GPU, as `EyePass` has them. works: see `passes_in_waves`."""
-        from renderer.gpu.photon_maps import no_map
-
-        requests = [self.photon_requests(number) for number, _ in works]
+        numbers = [number for number, _ in works]
+        requests = [self.photon_requests(number) for number in numbers]
         if not requests[0]:
-            return [np.concatenate(3 * [no_map()]) for _ in works]
-        made = self.gpu_maps.of_passes(requests, self.emitted, [self.cell_of(number) for number, _ in works])
+            return [maps_of_pass({}) for _ in works]
+        far = {WHOLE: radii} if all(radii := [self.far_radius_of(number) for number in numbers]) else {}
+        made = self.gpu_maps.of_passes(requests, self.emitted, [self.cell_of(number) for number in numbers], far)
         self.count_on_gpu(made.seconds, made.traced_seconds)
         for (_, work), counters in zip(works, made.counters, strict=True):
             work.photons.add(PhotonCounts(*counters[:PHOTON_RAYS].tolist()))
             work.rays.photon += int(counters[PHOTON_RAYS])
-        sharp = [maps.get(CAUSTIC, no_map()) for maps in made.maps]
-        return [
-            np.concatenate([maps.get(WHOLE, caustics), caustics, maps.get(DIRECT, no_map())])
-            for maps, caustics in zip(made.maps, sharp, strict=True)
-        ]
+        return [maps_of_pass(maps) for maps in made.maps]
 
     @cached_property
     def gpu_maps(self) -> PhotonMaps:
@@ -216,6 +218,19 @@ class PhotonMapDriver(EyeDriver):
         if len(radii) == 0:
             return task, lookup
         return task._replace(diffuse=PARTLY), lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
+
+
+def maps_of_pass(maps: Mapping[str, npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+    """Returns maps on a GPU as `EyePass` has them: caustics alone stand for all photons that there are no others of.
+
+    maps: by their names; none of those without light.
+    """
+    from renderer.gpu.photon_maps import OTHERS, SAMPLES, no_map
+
+    none = no_map()
+    caustics = maps.get(CAUSTIC, none)
+    others = (maps.get(name, none) for name in (DIRECT, SAMPLES, OTHERS))
+    return np.concatenate([maps.get(WHOLE, caustics), caustics, *others])
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.cores import usable_cores
 
 #: Binary digits of a step behind the point, and of the low part of a sum.
@@ -90,11 +90,15 @@ class ExactSum(NamedTuple):
 
         by_bands(put_band, np.ascontiguousarray(numbers), *before, *self)
 
+    def put_both(self, one: ExactSum, other: ExactSum) -> None:
+        """Makes this, which may hold anything, the sums of both, all of the same shape; it may be one of them."""
+        by_bands(lambda *bands: _put_both(*(np.ravel(band) for band in bands)), *one, *other, *self)
+
     def joined(self, other: ExactSum) -> ExactSum:
         """Returns the sums of both."""
-        low = self.low + other.low
-        carried = (low + HALF_LIMB) >> LIMB_BITS
-        return ExactSum(self.high + other.high + carried, low - (carried << LIMB_BITS))
+        made = ExactSum(*map(np.empty_like, self))
+        made.put_both(self, other)
+        return made
 
 
 class RunningSum(NamedTuple):
@@ -111,8 +115,20 @@ class RunningSum(NamedTuple):
 
     def plus(self, numbers: Doubles, first: int = 0) -> RunningSum:
         """Returns the sum with numbers added, as by `ExactSum.put`, which leaves this one as it is."""
-        new = ExactSum(*map(np.empty_like, self.now)) if self.spare is None else self.spare
+        new = self._room()
         new.put(self.now, numbers, first)
+        return self._followed_by(new)
+
+    def joined(self, other: ExactSum) -> RunningSum:
+        """Returns the sum with another one added, which leaves this one as it is."""
+        new = self._room()
+        new.put_both(self.now, other)
+        return self._followed_by(new)
+
+    def _room(self) -> ExactSum:
+        return ExactSum(*map(np.empty_like, self.now)) if self.spare is None else self.spare
+
+    def _followed_by(self, new: ExactSum) -> RunningSum:
         return RunningSum(new, None if self.is_looked_at else self.now, is_looked_at=False)
 
 
@@ -126,19 +142,37 @@ def from_arrays(name: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Exa
     return ExactSum(*(np.asarray(arrays[f"{name}.{part}"], np.int64) for part in ExactSum._fields))
 
 
+@inlined
+def plus(high: int, low: int, number: float) -> tuple[int, int]:
+    """Returns a sum, given by its parts, with a number added. What is done with steps is exact, as these are whole
+    numbers of 53 binary digits."""
+    steps = np.rint(number * (1.0 / STEP))
+    limbs = np.rint(steps * (1.0 / LIMB))
+    return _in_one_form(high + np.int64(limbs), low + np.int64(steps - limbs * LIMB))
+
+
+@inlined
+def _in_one_form(high: int, low: int) -> tuple[int, int]:
+    """Returns the parts of a sum whose low part may be beyond its range, by less than LIMB."""
+    carried = (low + HALF_LIMB) >> LIMB_BITS
+    return high + carried, low - (carried << LIMB_BITS)
+
+
 @compiled
 def _put_rounded(numbers: Doubles, first: int, before: tuple[Longs, Longs], after: tuple[Longs, Longs]) -> None:
-    """Adds columns of numbers, from the first one on, to sums, and puts what comes of it into others. What is done with
-    steps is exact, as these are whole numbers of 53 binary digits.
+    """Adds columns of numbers, from the first one on, to sums, and puts what comes of it into others.
 
     before, after: high and low parts.
     """
     (high, low), (new_high, new_low) = before, after
     for row in range(high.shape[0]):
         for column in range(high.shape[1]):
-            steps = np.rint(numbers[row, first + column] * (1.0 / STEP))
-            limbs = np.rint(steps * (1.0 / LIMB))
-            sum_low = low[row, column] + np.int64(steps - limbs * LIMB)
-            carried = (sum_low + HALF_LIMB) >> LIMB_BITS
-            new_high[row, column] = high[row, column] + np.int64(limbs) + carried
-            new_low[row, column] = sum_low - (carried << LIMB_BITS)
+            made = plus(high[row, column], low[row, column], numbers[row, first + column])
+            new_high[row, column], new_low[row, column] = made
+
+
+@compiled
+def _put_both(high: Longs, low: Longs, other_high: Longs, other_low: Longs, new_high: Longs, new_low: Longs) -> None:
+    """Adds sums to others, (n,) each, and puts what comes of it into others."""
+    for i in range(len(high)):
+        new_high[i], new_low[i] = _in_one_form(high[i] + other_high[i], low[i] + other_low[i])

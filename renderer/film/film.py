@@ -223,7 +223,15 @@ class Film:
     def join(self, sums: Sums, passes: int) -> None:
         """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
         start = time.perf_counter()
-        self.resume(self.passes + passes, joined(self.sums(), sums))
+        self._check(sums)
+        before, (one, other) = self._exposed, self._exposed.halves
+        first, second, features = (from_arrays(name, sums) for name in EXACT_SUMS)
+        self._exposed = Exposure(
+            self.passes + passes,
+            (one.joined(first), other.joined(second)),
+            before.features.joined(features),
+            both_counted(before.counts, counts_of(sums)),
+        )
         self.seconds += time.perf_counter() - start
 
     @property
@@ -236,8 +244,7 @@ class Film:
         hold until the next pass is added.
         """
         _, halves, features, counts, _ = self._exposed
-        exact = {"first": halves[0].now, "second": halves[1].now, "features": features.now}
-        return {**to_arrays(exact), "impossible": counts.impossible, "clamped": np.array([float(counts.clamped)])}
+        return sums_of({"first": halves[0].now, "second": halves[1].now, "features": features.now}, counts)
 
     @property
     def carried(self) -> dict[str, Doubles]:
@@ -251,13 +258,16 @@ class Film:
 
         Raises `ValueError` where the sums are not of such a film.
         """
+        self._check(sums)
+        first, second, features = (RunningSum(from_arrays(name, sums)) for name in EXACT_SUMS)
+        self._exposed = Exposure(passes, (first, second), features, counts_of(sums), carried)
+
+    def _check(self, sums: Sums) -> None:
+        """Raises `ValueError` where sums are not of a film as large as this one."""
         for name, own in self.sums().items():
             expected = (*sums[name].shape[:1], 4) if name == "impossible" and name in sums else own.shape
             if name not in sums or sums[name].shape != expected:
                 raise ValueError(f"expected the sum '{name}' with the shape {expected}")
-        first, second, features = (RunningSum(from_arrays(name, sums)) for name in EXACT_SUMS)
-        counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
-        self._exposed = Exposure(passes, (first, second), features, counts, carried)
 
     @property
     def total(self) -> Doubles:
@@ -357,9 +367,23 @@ class Film:
 def joined(one: Sums, other: Sums) -> Sums:
     """Returns the sums of all passes of two films that have none in common, as `Film.sums` has them."""
     exact = {name: from_arrays(name, one).joined(from_arrays(name, other)) for name in EXACT_SUMS}
-    impossible = np.vstack([one["impossible"], other["impossible"]])
-    counts = {"impossible": impossible[np.argsort(impossible[:, 0])], "clamped": one["clamped"] + other["clamped"]}
-    return {**to_arrays(exact), **counts}
+    return sums_of(exact, both_counted(counts_of(one), counts_of(other)))
+
+
+def sums_of(exact: Mapping[str, ExactSum], counts: SampleCounts = NOTHING_COUNTED) -> Sums:
+    """Returns sums as `Film.sums` has them. exact: by the names in EXACT_SUMS."""
+    return {**to_arrays(exact), "impossible": counts.impossible, "clamped": np.array([float(counts.clamped)])}
+
+
+def counts_of(sums: Sums) -> SampleCounts:
+    """Returns the counts of samples among the sums of a film."""
+    return SampleCounts(sums["impossible"], int(sums["clamped"][0]))
+
+
+def both_counted(one: SampleCounts, other: SampleCounts) -> SampleCounts:
+    """Returns the counts of passes of two films together, by their indices."""
+    impossible = np.vstack([one.impossible, other.impossible])
+    return SampleCounts(impossible[np.argsort(impossible[:, 0])], one.clamped + other.clamped)
 
 
 def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:

@@ -1,10 +1,10 @@
 """The kernel that shades eye paths: each warp has a batch of a pass, and shades it as a CPU's thread shades one."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.bounce import advance_eye_paths, batch_ahead
+from renderer.camera_paths.bounce import advance_eye_paths, batch_ahead, look_around
 from renderer.camera_paths.loops import SHADOW, add_lit, start_paths
 from renderer.camera_paths.paths import (
     EYE_COLUMNS,
@@ -15,6 +15,7 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.task import EyeTask
 from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
+from renderer.photons.irradiance import CHANNELS, IrradianceMap
 from renderer.photons.lookup import PhotonLookup, PhotonParts
 from renderer.photons.photon_map import Grid, PhotonMap
 from renderer.scene.photon_scene import Records
@@ -34,8 +35,8 @@ SCRATCH_BYTES = WARP_PATHS.itemsize + WORD_BYTES * (CAPACITY + PAD)
 BATCH_ROWS = RAY_FLOATS + EYE_WORDS
 
 
-#: A photon map of a pass: what `PhotonMap` has, with the addresses of its arrays on the GPU, and how many words lie
-#: from one of its columns to the next.
+#: A photon map of a pass: what `PhotonMap` has, with the addresses of its arrays on the GPU, how many words lie from
+#: one of its columns to the next, and the address of the irradiance that is known at its photons.
 MAP = np.dtype(
     [
         ("low", "<f4", 3),
@@ -47,11 +48,13 @@ MAP = np.dtype(
         ("cell", "<f8"),
         ("photons", "<i8"),
         ("scale", "<f8"),
+        ("values", "<i8"),
     ]
 )
 
-#: The maps of a pass: of all photons, of caustics, and of those straight from a light.
-WHOLE_MAP, CAUSTIC_MAP, DIRECT_MAP, PASS_MAPS = range(4)
+#: The maps of a pass: of all photons, of caustics, of those straight from a light and, for a final gather, of those at
+#: which irradiance is known and those that it comes from.
+WHOLE_MAP, CAUSTIC_MAP, DIRECT_MAP, SAMPLE_MAP, OTHER_MAP, PASS_MAPS = range(6)
 
 
 class EyeWave(NamedTuple):
@@ -59,7 +62,8 @@ class EyeWave(NamedTuple):
 
     job: of all passes; each has a number, an image and pixels that are taken of its own, and photons.
     sequences: (passes,) int64, their numbers.
-    reaches: (passes,) float64, radii of their searches for photons, world units.
+    reaches, far_reaches: (passes,) float64, radii of their searches for photons, and of that behind known irradiance
+        (`IrradianceMap`), world units.
     maps: (passes, PASS_MAPS) MAP.
     radii, found: (passes, pixels or 0) float64 and int64, of `PhotonLookup`.
     images: (passes, width * height, columns) float64, see `EyeJob`.
@@ -85,6 +89,7 @@ class EyeWave(NamedTuple):
     job: EyeJob
     sequences: Longs
     reaches: Doubles
+    far_reaches: Doubles
     maps: Records
     radii: Doubles
     found: Longs
@@ -112,6 +117,17 @@ class EyeWave(NamedTuple):
 
 def shade_eye_wave(wave: EyeWave) -> None:
     """Shade the hits of a warp's batch, and fill it up with the next pixels of its pass."""
+    shade_batch(advance_eye_paths, wave)
+
+
+def shade_occlusion_wave(wave: EyeWave) -> None:
+    """Do the same where paths look how much of the sky is free."""
+    shade_batch(look_around, wave)
+
+
+@inlined
+def shade_batch(advance: Any, wave: EyeWave) -> None:
+    """Do what the kernels do. advance: shades the hits of a batch."""
     own, warps = warp_index(), len(wave.active)
     if own >= warps:
         return
@@ -130,7 +146,7 @@ def shade_eye_wave(wave: EyeWave) -> None:
     if add_lit(job, shadows, answers) > 0:
         hand_over_shadows(wave, own, shadows, batch)  # what the paths have hit is asked again
         return
-    kept = advance_eye_paths(job, batch, active, wave.fresh[own], shadows)
+    kept = advance(job, batch, active, wave.fresh[own], shadows)
     fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
     hand_over(as_floats(ahead[:RAY_FLOATS]), (kept + fresh, handed[0]), wave.traced, CAPACITY * own, False)
     hand_over_shadows(wave, own, shadows, batch)
@@ -163,10 +179,12 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         task.sampler,
     )
     parts = PhotonParts(map_of(wave, own, CAUSTIC_MAP), map_of(wave, own, DIRECT_MAP))
-    photons = map_of(wave, own, WHOLE_MAP)
+    like, samples = job.lookup.irradiance.values, map_of(wave, own, SAMPLE_MAP)
+    values = like if samples.photons == 0 else array_at(like, wave.maps[own, SAMPLE_MAP].values, CHANNELS)
+    known = IrradianceMap(samples, map_of(wave, own, OTHER_MAP), values, wave.far_reaches[own])
     return EyeJob(
         job.scene,
-        PhotonLookup(photons, job.lookup.irradiance, parts, wave.radii[own], wave.found[own]),
+        PhotonLookup(map_of(wave, own, WHOLE_MAP), known, parts, wave.radii[own], wave.found[own]),
         of_pass,
         job.camera,
         job.size,

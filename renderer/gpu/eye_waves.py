@@ -11,7 +11,8 @@ traces these, and one their shadow rays, with any kernel of `tracecore.kernels`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numba
@@ -23,9 +24,20 @@ from renderer.camera_paths.bounce import eye_needs, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
-from renderer.camera_paths.task import ASKING, GATHER
+from renderer.camera_paths.task import ASKING, OCCLUDE, EyeTask
 from renderer.camera_paths.vertices import rules_type, show_bases
-from renderer.gpu.eye_kernel import BATCH_ROWS, MAP, PASS_MAPS, SCRATCH_BYTES, WARP_PATHS, EyeWave, shade_eye_wave
+from renderer.film.film import Sums
+from renderer.gpu.eye_kernel import (
+    BATCH_ROWS,
+    MAP,
+    PASS_MAPS,
+    SCRATCH_BYTES,
+    WARP_PATHS,
+    EyeWave,
+    shade_eye_wave,
+    shade_occlusion_wave,
+)
+from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, with_loops
 from renderer.photons.searching import WARP_SEARCH
@@ -45,7 +57,7 @@ WARPS = 9
 PATHS_TOGETHER = 1 << 21
 
 #: What each pass has of a wave for itself.
-OF_PASSES = ("sequences", "reaches", "maps", "radii", "found", "images", "taken")
+OF_PASSES = ("sequences", "reaches", "far_reaches", "maps", "radii", "found", "images", "taken")
 
 #: The shares of a GPU's free memory that batches and images may take.
 BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
@@ -58,12 +70,14 @@ class EyePass(NamedTuple):
     reach: radius of the search for photons, world units.
     maps: (PASS_MAPS,) MAP, of its photons.
     radii: (pixels or 0,) float64, of `PhotonLookup`.
+    far_reach: radius of the search behind known irradiance, world units.
     """
 
     number: int
     reach: float
     maps: npt.NDArray[np.void]
     radii: Doubles
+    far_reach: float = 0.0
 
 
 def no_maps() -> npt.NDArray[np.void]:
@@ -76,6 +90,7 @@ class EyePasses(NamedTuple):
 
     images: yields (width * height, columns) float64 for each of them, which the next but one overwrites; they are there
         until the next passes but one.
+    sums: returns the sums of all of them in place of the images, see `PassAdder.sums`; there as long as these are.
     found: (passes, pixels or 0) int64, photons that were found for pixels with radii.
     counters: (passes, EYE_COUNTERS) int64, see `renderer.camera_paths.loops`.
     seconds: wall time until all were traced.
@@ -83,21 +98,17 @@ class EyePasses(NamedTuple):
     """
 
     images: Iterator[Doubles]
+    sums: Callable[[], Sums | None]
     found: Longs
     counters: Longs
     seconds: float
     traced_seconds: float
 
 
-def why_not(scene: PackedScene, tracer: Any, diffuse: int) -> str | None:
-    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can.
-
-    diffuse: what they do with diffuse reflection.
-    """
+def why_not(scene: PackedScene, tracer: Any) -> str | None:
+    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can."""
     if not isinstance(tracer, GpuTracer):
         return "only the tracer of a GPU has one to shade on (--device gpu)"
-    if diffuse == GATHER:
-        return "a final gather asks what irradiance is known nearby, which only the CPU does"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
     return None
@@ -109,12 +120,15 @@ class EyeWaves:
     job: of a pass; what it has for itself is not looked at, but for the type of its photons and how many pixels have
         radii.
     slots: shadow rays of a vertex.
+    crop: left column, upper row, width and height of what passes are added up of.
     pass_bytes: memory of the GPU that a pass takes beside that.
 
     Raises `DeviceError` where the GPU has no room for them, and what its driver and compiler raise.
     """
 
-    def __init__(self, tracer: GpuTracer, job: EyeJob, slots: int, pass_bytes: int = 0) -> None:
+    def __init__(
+        self, tracer: GpuTracer, job: EyeJob, slots: int, crop: tuple[int, int, int, int], pass_bytes: int
+    ) -> None:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
@@ -134,7 +148,8 @@ class EyeWaves:
             if slots > 0:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
-            self._waves = Waves(tracer, arrays, Shader(shade_eye_wave, made_of, SCRATCH_BYTES), wave, traced)
+            self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
+            self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
         """Returns passes: the same images, bit for bit, as the CPU's loops add up.
@@ -149,6 +164,7 @@ class EyeWaves:
             waves.use(self._all._replace(**{name: getattr(self._all, name)[under_way] for name in OF_PASSES}))
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
+            waves.put("far_reaches", [one.far_reach for one in given])
             waves.put("maps", np.stack([one.maps for one in given]))
             waves.put("radii", np.stack([one.radii for one in given]))
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
@@ -164,8 +180,8 @@ class EyeWaves:
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
             found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-            images = waves.rows("images")
-        return EyePasses(fetched_images(images), found, sums, seconds, traced)
+            images, added = waves.rows("images"), partial(self._adder.sums, waves.wave.images, waves.wave.sequences)
+        return EyePasses(fetched_images(images), added, found, sums, seconds, traced)
 
 
 def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
@@ -174,8 +190,15 @@ def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
         yield from images
 
 
+def shader_of(task: EyeTask) -> Callable[[EyeWave], None]:
+    """Returns the kernel that shades paths of a task."""
+    return shade_occlusion_wave if task.diffuse == OCCLUDE else shade_eye_wave
+
+
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
+    if diffuse == OCCLUDE:
+        return {}
     arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
     units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if diffuse in ASKING else {})
     return {which: (one, arguments) for which, one in units.items()}
@@ -201,6 +224,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         job=job,
         sequences=zeros((passes,), np.int64),
         reaches=zeros((passes,), np.float64),
+        far_reaches=zeros((passes,), np.float64),
         maps=zeros((passes, PASS_MAPS), MAP),
         radii=zeros((passes, pixels), np.float64),
         found=zeros((passes, pixels), np.int64),

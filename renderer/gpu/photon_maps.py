@@ -15,32 +15,47 @@ import numpy.typing as npt
 from renderer.gpu.eye_kernel import MAP
 from renderer.gpu.map_kernel import (
     BOUND_WARPS,
+    DEAL_OUT,
     FIND_BOUNDS,
     FIND_KEYS,
     FIND_STARTS,
+    KNOWN_PART,
     MOVE_PHOTONS,
     PART,
     STAGES,
+    TAKE_INDICES,
+    KnownWork,
     MapWork,
+    know_irradiance,
     make_map,
 )
 from renderer.gpu.photon_waves import PhotonWaves
 from renderer.photons.batch import PhotonTask
+from renderer.photons.irradiance import CELLS_PER_RADIUS, CHANNELS, EVERY, IrradianceMap
 from renderer.photons.lookup import empty_map
-from renderer.photons.photon_map import PHOTON_WORDS, Grid, grid_over, most_cells
-from renderer.photons.store import PHOTON_COUNTERS
+from renderer.photons.photon_map import PHOTON_WORDS, Grid, PhotonMap, grid_over, most_cells
+from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS
 from renderer.scene.packed_scene import PackedScene
 from renderer.simd.columns import ELEMENTS, WORD_BYTES
 from shaders.float32 import Longs
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.lanes import LANES, Parts
 from tracecore.cuda.device import DeviceMemory, Stream
-from tracecore.cuda.device_arrays import lay_out, put_order
+from tracecore.cuda.device_arrays import array_on_device, laid_out, lay_out, put_order
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.tracers.gpu import GpuTracer
 
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
 SORTED_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
+
+#: Photons at which irradiance is known, and those that it comes from.
+SAMPLES, OTHERS = "samples", "others"
+
+#: Where no irradiance is to be known.
+NO_RADII: Mapping[str, Sequence[float]] = {}
+
+#: Photons in columns on a GPU, and how many they are.
+Stored = tuple[Any, int]
 
 #: What is traced for the maps of a pass, by their names.
 Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
@@ -71,6 +86,7 @@ class PhotonMaps:
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask, passes: int) -> None:
         self._tracer, self._memory, self._passes = tracer, dict[Any, DeviceMemory](), passes
+        self._knowing: WarpKernel | None = None
         self.photons = PhotonWaves(tracer, scene, task, passes)
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
@@ -80,12 +96,20 @@ class PhotonMaps:
             kind = Borrowed(numba.typeof(no_work()))
             self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
 
-    def of_passes(self, requests: Sequence[Requests], emitted: int, cells: Sequence[float]) -> GpuMaps:
+    def of_passes(
+        self,
+        requests: Sequence[Requests],
+        emitted: int,
+        cells: Sequence[float],
+        far: Mapping[str, Sequence[float]] = NO_RADII,
+    ) -> GpuMaps:
         """Returns the maps of passes, which are there until others are made.
 
         requests: of each pass, which photons are traced for its maps; their tasks differ by their sequences alone.
         emitted: how many are sent out for each map.
         cells: of each pass, the least edge of cells, world units.
+        far: by the names of photons at some of which irradiance is to be known, of each pass the radius of the search
+            behind it, world units: there are two maps of them, by the names SAMPLES and OTHERS.
 
         Raises as `PhotonWaves.store`.
         """
@@ -100,18 +124,70 @@ class PhotonMaps:
                 counters[rows] += stored.counters
                 spent += (stored.seconds, stored.traced_seconds)
                 for row, (columns, photons) in enumerate(zip(stored.columns, stored.photons, strict=False), first):
-                    owner, scale = (row, name), task.flux_unit / emitted
-                    maps[row][name] = self._sorted(owner, columns, int(photons), cells[row], scale)
+                    given, scale = (columns, int(photons)), task.flux_unit / emitted
+                    if name in far:
+                        maps[row] |= self._known(row, given, far[name][row], scale)
+                    else:
+                        maps[row][name] = self._sorted((row, name), given, cells[row], scale)
         return GpuMaps(maps, counters, *spent.tolist())
 
-    def _sorted(self, owner: Any, stored: Any, photons: int, cell: float, scale: float) -> npt.NDArray[np.void]:
+    def _sorted(self, owner: Any, given: Stored, cell: float, scale: float) -> npt.NDArray[np.void]:
         """Returns photons, which are stored in columns, in a map. owner: whose memory it takes."""
-        if photons == 0:
+        if given[1] == 0:
             return no_map()
         with self._tracer.vacant_gpu("cannot sort photons"):
-            return self._sorted_there(owner, (stored, photons), cell, scale)
+            return self._sorted_there(owner, given, cell, scale)
 
-    def _sorted_there(self, owner: Any, given: tuple[Any, int], cell: float, scale: float) -> npt.NDArray[np.void]:
+    def _known(self, row: int, given: Stored, radius: float, scale: float) -> dict[str, npt.NDArray[np.void]]:
+        """Returns the maps of `irradiance_map`. row: whose memory they take. radius: of the search, world units."""
+        stored, photons = given
+        count = -(-photons // EVERY)
+        if photons == 0:
+            return {}
+        with self._tracer.vacant_gpu("cannot deal photons out"):
+            step = (count * EVERY + 2 * ELEMENTS - 1) & -ELEMENTS
+            stores = [self._room(("dealt", k), WORD_BYTES * STORE_COLUMNS * step) for k in range(2)]
+            work = no_work()._replace(
+                stored=stored.ctypes.data,
+                step=WORD_BYTES * stored.shape[1],
+                photons=photons,
+                keys=self._room("keys", 8 * photons),
+                order=self._room("order", 8 * photons),
+                columns=stores[0],
+                map_step=WORD_BYTES * step,
+                starts=stores[1],
+            )
+            self._launch(work, TAKE_INDICES, photons)
+            put_order(work.keys, photons, work.order, self._stream)
+            self._launch(work, DEAL_OUT, photons)
+            self._stream.finish(self)
+        of_samples, of_others = (array_on_device(one, (STORE_COLUMNS, step), np.uint32) for one in stores)
+        samples = self._sorted((row, SAMPLES), (of_samples, count), radius, 0.0)
+        others = self._sorted(
+            (row, OTHERS), (of_others, photons - count), radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1)
+        )
+        samples["values"] = self._values(row, map_on_device(samples), map_on_device(others), radius)
+        return {SAMPLES: samples, OTHERS: others}
+
+    def _values(self, row: int, samples: PhotonMap, others: PhotonMap, radius: float) -> int:
+        """Returns the address of the irradiance at samples."""
+        size = 8 * CHANNELS * samples.photons
+        address = self._room((row, "values"), size)
+        with self._tracer.vacant_gpu("cannot work out irradiance"):
+            values = array_on_device(address, (samples.photons, CHANNELS), np.float64)
+            work = KnownWork(IrradianceMap(samples, others, values, radius))
+            if self._knowing is None:
+                kind = Borrowed(numba.typeof(work))
+                self._knowing = WarpKernel(self._tracer.gpu, know_irradiance, kind, Parts((), frozenset()), 0)
+            if others.photons == 0:
+                self._stream.clear(address, size)
+            else:
+                record = DeviceMemory.holding(self._tracer.gpu, laid_out(work))
+                self._knowing.start(-(-samples.photons // KNOWN_PART), record.address, self._stream)
+                self._stream.finish(self, record)
+        return address
+
+    def _sorted_there(self, owner: Any, given: Stored, cell: float, scale: float) -> npt.NDArray[np.void]:
         stored, photons = given
         work = no_work()._replace(
             stored=stored.ctypes.data,
@@ -165,7 +241,16 @@ def no_map() -> npt.NDArray[np.void]:
     return map_record(empty_map().grid, (0, 0, 0), 0, 0.0)
 
 
+def map_on_device(record: npt.NDArray[np.void]) -> PhotonMap:
+    """Returns a map whose arrays are on a GPU. record: (1,) MAP."""
+    (one,) = record
+    grid = Grid(tuple(one["low"]), tuple(one["shape"]), float(one["cell"]), one["per_cell"])
+    columns = array_on_device(int(one["columns"]), (PHOTON_WORDS, int(one["step"])), np.uint32)
+    starts = array_on_device(int(one["starts"]), (int(grid.cells) + 1,), np.int32)
+    return PhotonMap(columns, starts, grid, int(one["photons"]), float(one["scale"]))
+
+
 def map_record(grid: Grid, memory: tuple[int, int, int], photons: int, scale: float) -> npt.NDArray[np.void]:
     """Returns a map, (1,) MAP. memory: addresses of its columns, `step` words each, and of the starts."""
     columns, step, starts = memory
-    return np.array([(grid.low, grid.shape, grid.per_cell, step, columns, starts, grid.cell, photons, scale)], MAP)
+    return np.array([(grid.low, grid.shape, grid.per_cell, step, columns, starts, grid.cell, photons, scale, 0)], MAP)

@@ -58,8 +58,8 @@ CELLS_PER_RADIUS = 2.0
 #: A sample is looked for up to so many radii away; farther off all is dark.
 MOST_RADII = 16
 
-#: Places that a thread takes at a time.
-SHARE = 512
+#: Places that a thread takes at a time, and numbers of an irradiance.
+SHARE, CHANNELS = 512, 3
 
 
 class IrradianceMap(NamedTuple):
@@ -161,7 +161,7 @@ def neighbours(samples: PhotonMap, point: Vec3) -> int:
 def find_sample(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> NearestSample:
     """Returns the nearest sample of a surface like that of a point."""
     reach, nearest, thickness = irradiance.radius, -1, DISC_THICKNESS * irradiance.radius
-    while nearest < 0 and reach <= MOST_RADII * irradiance.radius and len(irradiance.values) > 0:
+    while nearest < 0 and reach <= MOST_RADII * irradiance.radius and irradiance.samples.photons > 0:
         nearest = nearest_within(irradiance.samples, point, geom_normal, (reach, thickness))
         reach *= 2.0
     return NearestSample(nearest, reach > 2.0 * irradiance.radius)

@@ -445,8 +445,7 @@ DRIVER_SETTINGS = tuple(name for name, one in settings_of(Settings).items() if o
 
 @dataclass(frozen=True, kw_only=True)
 class RenderSettings:
-    """Holds what is resolved of the settings for whoever makes passes. A field that has the name of a setting has its
-    value, or where that is left open its own default.
+    """Holds settings for whoever makes passes. A field named as a setting is has its value, or a default of its own.
 
     width, height: pixels.
     seed: 0..2^64-1.
@@ -463,6 +462,7 @@ class RenderSettings:
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
     is_logged: whether it is noted what each thread does when.
     crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
+    adds_up: whether passes may come added up, several as one.
     """
 
     width: int
@@ -481,6 +481,7 @@ class RenderSettings:
     guide_share: float = 0.0
     is_logged: bool = False
     crop: tuple[int, int, int, int] | None = None
+    adds_up: bool = False
 
     @property
     def film_size(self) -> tuple[int, int]:

@@ -1,13 +1,19 @@
 """Eye paths that a GPU traces and shades in waves: pictures that threads of the CPU make, and where it cannot be."""
 
+from dataclasses import replace
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import renderer
-from renderer.drivers.driver import RenderSettings, Work
+from renderer.drivers.driver import RenderSettings, Work, within_crop
+from renderer.drivers.eye import EyeDriver
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.path import PathDriver
+from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
+from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves
 from scenes import load
@@ -32,6 +38,7 @@ def gpu():
         {"driver": "path", "passes": 5, "layers": True},
         {"driver": "path", "passes": 3, "crop": (10, 20, 50, 40), "sampler": "random", "filter": "gaussian"},
         {"driver": "whitted", "passes": 2, "max_bounces": 3, "kernel": "while-while"},
+        {"driver": "ao", "passes": 4, "layers": True},
     ],
 )
 def test_waves_make_the_picture_of_the_loops_bit_for_bit(gpu, more):
@@ -102,8 +109,11 @@ class WavesOfLoops:
     """Stands for the waves of a GPU, by the loops of the CPU."""
 
     most_passes = 2
+    #: How many passes were added up together.
+    added: ClassVar[list[int]] = []
 
-    def __init__(self, tracer, job, slots, pass_bytes):
+    def __init__(self, tracer, job, slots, crop, pass_bytes):
+        self._crop = crop
         settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
         self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
         self._driver.pixels, self._columns = job.pixels, job.image.shape[1]
@@ -120,19 +130,30 @@ class WavesOfLoops:
             images.append(image.reshape(-1, LAYER_END)[:, : self._columns])
             counts.append([work.rays.camera, work.rays.shadow, work.rays.bounce, 0])
         found = np.zeros((len(images), 0), np.int64)
-        return eye_waves.EyePasses(iter(images), found, np.array(counts), 1.0, 0.25)
+        return eye_waves.EyePasses(iter(images), lambda: self._sums(images, passes), found, np.array(counts), 1.0, 0.25)
+
+    def _sums(self, images, passes):
+        settings = replace(self._driver.settings, crop=self._crop)
+        film = Film(*settings.film_size, self._columns, first=passes[0].number)
+        for image in images:
+            film.add(within_crop(image, settings))
+        self.added.append(film.passes)
+        return film.sums()
 
 
-@pytest.mark.parametrize("more", [{"layers": True}, {"crop": (2, 1, 5, 4)}])
+@pytest.mark.parametrize("more", [{"layers": True}, {"crop": (2, 1, 5, 4)}, {"clamp": 0.5}])
 def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
     monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
     monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
+    monkeypatch.setattr(WavesOfLoops, "added", [])
     what = {"size": (8, 6), "driver": "path", "passes": 3, "device": "cpu", "quiet": True, "threads": 1}
     by_waves, by_loops = (renderer.render("cornell", shading=name, **what, **more) for name in ("gpu", "cpu"))
     sums = by_waves.film.sums()
     for name, expected in by_loops.film.sums().items():
         np.testing.assert_array_equal(sums[name], expected)
     assert by_waves.statistics["rays.total"] == by_loops.statistics["rays.total"]
+    assert by_waves.statistics["passes"] == 3
+    assert WavesOfLoops.added == ([2] if "crop" in more else [])  # others are looked at one by one
     assert by_waves.statistics["seconds.trace"] >= 2 * 0.25
     assert by_waves.statistics["shading"] == "gpu"
 
@@ -140,7 +161,8 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
 def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch):
     monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
     monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
-    what = {"size": (8, 6), "driver": "ao", "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
+    monkeypatch.setattr(WhittedDriver, "trace_pass", lambda *given: EyeDriver.trace_pass(*given))
+    what = {"size": (8, 6), "driver": "whitted", "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
     made, expected = (renderer.render("cornell", shading=name, **what) for name in ("auto", "cpu"))
     np.testing.assert_array_equal(made.film.linear, expected.film.linear)
     assert made.statistics["shading"] == "cpu"

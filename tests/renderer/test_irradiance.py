@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from photon_clouds import photons_in_a_cloud
 from small_scenes import lamp_in_box
 
 import tracecore
@@ -15,9 +16,9 @@ from renderer.photons.irradiance import (
     nearest_within,
     no_irradiance,
 )
-from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, gather, pack_flux
+from renderer.photons.photon_map import NORMAL_COSINE, gather
 from shaders.compilation import compiled
-from shaders.octahedral import pack_unit, unpack_unit
+from shaders.octahedral import unpack_unit
 from tracecore.workers.pool import WorkerPool
 
 
@@ -39,18 +40,6 @@ def known_at(irradiance, index):
 @compiled
 def gather_at(photon_map, point, normal, radius):
     return gather(photon_map, point, normal, normal, radius)
-
-
-def photons_in_a_cloud(count, *, flat=False, seed=3):
-    """Photons (n, PHOTON_WORDS) of two normals and all directions above them."""
-    rng = np.random.default_rng(seed)
-    photons = np.zeros(count, PHOTON)
-    photons["position"] = rng.random((count, 3)) * (1.0, 1.0, 0.0 if flat else 0.3)
-    normals = [(0.0, 0.0, 1.0), (0.0, 0.0, 1.0) if flat else (1.0, 0.0, 0.0)]
-    photons["normal"] = [pack_unit(normals[k]) for k in rng.integers(0, 2, count)]
-    photons["direction"] = pack_unit((0.6, 0.0, 0.8))
-    photons["flux"] = [pack_flux((u, 0.5, 0.25), 0.5) for u in rng.random(count)]
-    return photons.view(np.uint32).reshape(-1, PHOTON_WORDS)
 
 
 def positions_in(places):

@@ -8,21 +8,26 @@ import numba
 import numpy as np
 import pytest
 from lanes_on_threads import LanesOnThreads
+from photon_clouds import photons_in_a_cloud
 
 import tracecore
 from renderer.camera_paths.bounce import eye_needs
 from renderer.camera_paths.paths import EyeJob
-from renderer.drivers.driver import RenderSettings
+from renderer.drivers.driver import RenderSettings, within_crop
+from renderer.drivers.gather import GatherDriver
+from renderer.drivers.occlusion import OcclusionDriver
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
-from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, map_kernel, photon_maps, photon_waves
-from renderer.gpu.eye_kernel import shade_eye_wave
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_ALBEDO, LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
+from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_waves
+from renderer.gpu.eye_kernel import SAMPLE_MAP
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import with_loops
 from renderer.photons.building import MapMemory, sorted_map
+from renderer.photons.irradiance import EVERY, irradiance_map
 from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piece
 from renderer.photons.targets import projected
@@ -34,7 +39,7 @@ from scenes.model import Material
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
 from tracecore.compilation.lanes import LANES, Parts
-from tracecore.cuda.device_arrays import MOST_BYTES, lay_out
+from tracecore.cuda.device_arrays import MOST_BYTES, laid_out, lay_out
 from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
@@ -141,14 +146,77 @@ class MapOnHost:
 
     def do(self, stage):
         """Does a step; photons are put in order by NumPy where CuPy would."""
-        record = np.zeros(MOST_BYTES, np.uint8)
-        lay_out(self.work._replace(stage=stage), record.ctypes.data)
         elements = len(self.starts) if stage == map_kernel.FIND_STARTS else len(self.keys)
         warps = map_kernel.BOUND_WARPS if stage == map_kernel.FIND_BOUNDS else -(-elements // map_kernel.PART)
-        for warp in range(warps):
-            self.lanes.run(warp, record.ctypes.data)
-        if stage == map_kernel.FIND_KEYS:
+        run_warps(self.lanes, self.work._replace(stage=stage), warps)
+        if stage in {map_kernel.FIND_KEYS, map_kernel.TAKE_INDICES}:
             self.order[:] = np.argsort(self.keys, kind="stable")
+
+
+def run_warps(lanes, work, warps):
+    """Has lanes that are threads do the work of so many warps."""
+    record = laid_out(work)
+    for warp in range(warps):
+        lanes.run(warp, record.ctypes.data)
+
+
+def test_lanes_know_the_irradiance_of_the_cpu_at_the_same_photons_bit_for_bit():
+    in_order = photons_in_a_cloud(2001, flat=True)
+    photons, paths = len(in_order), np.arange(len(in_order)) // 3  # three of a path, in their order
+    where = np.lexsort((np.arange(photons), np.random.default_rng(5).permutation(photons // 3 + 1)[paths]))
+    stored = np.zeros((STORE_COLUMNS, photons + 5), np.uint32)
+    stored[:PHOTON_WORDS, :photons], stored[STORE_INDEX, :photons] = in_order[where].T, paths[where]
+    with tracecore.open_tracer(np.zeros((1, 3, 3), np.float32), device="cpu", threads=1) as tracer:
+        pool = WorkerPool(tracer, 1)
+        expected = irradiance_map(in_order, 0.1, 2.0, pool)
+        pool.close()
+    work = MapOnHost(stored, photons, expected.samples.grid)
+    others = np.zeros((STORE_COLUMNS, photons), np.uint32)
+    work.work = work.work._replace(starts=others.ctypes.data)
+    for stage in (map_kernel.TAKE_INDICES, map_kernel.DEAL_OUT):
+        work.do(stage)
+    is_sample = np.arange(photons) % EVERY == 0
+    for dealt, given in ((work.columns, in_order[is_sample]), (others, in_order[~is_sample])):
+        np.testing.assert_array_equal(dealt[:PHOTON_WORDS, : len(given)], given.T)
+        np.testing.assert_array_equal(dealt[STORE_INDEX, : len(given)], np.arange(len(given)))
+    known = expected._replace(values=np.zeros_like(expected.values))
+    kind = Borrowed(numba.typeof(map_kernel.KnownWork(known)))
+    lanes = LanesOnThreads(warp_code(map_kernel.know_irradiance, kind, Parts((), frozenset())))
+    run_warps(lanes, map_kernel.KnownWork(known), -(-len(known.values) // map_kernel.KNOWN_PART))
+    np.testing.assert_array_equal(known.values, expected.values)
+    assert np.count_nonzero(known.values) > len(known.values)
+
+
+def test_lanes_add_up_passes_as_a_film_does_bit_for_bit():
+    random, (width, height), columns = np.random.default_rng(3), SIZE, LAYER_COLUMNS["all"]
+    images = random.random((5, width * height, columns)) * random.choice([1e-9, 1.0, 1e9], (5, 1, columns))
+    images[:, :, LAYER_ALBEDO:] *= -1.0  # as a normal may be
+    numbers, settings = np.arange(7, 12), RenderSettings(width=width, height=height, crop=(3, 2, 30, 21))
+    film = Film(30, 21, columns, first=7)
+    for image in images:
+        film.add(within_crop(image, settings))
+    sums, is_wrong = added_by_lanes(images, numbers, settings.crop)
+    for name, expected in film.sums().items():
+        np.testing.assert_array_equal(sums[name], expected)
+    assert not is_wrong
+
+
+@pytest.mark.parametrize(
+    ("pixel", "column", "sample", "is_wrong"),
+    [((3, 2), 1, -0.5, 1), ((32, 22), 0, np.nan, 1), ((4, 4), LAYER_ALBEDO, 2.0**49, 1), ((33, 2), 1, -0.5, 0)],
+)
+def test_lanes_tell_of_samples_within_the_crop_that_cannot_be(pixel, column, sample, is_wrong):
+    images = np.ones((2, SIZE[0] * SIZE[1], LAYER_COLUMNS["all"]))
+    images[1, pixel[1] * SIZE[0] + pixel[0], column] = sample
+    assert added_by_lanes(images, np.arange(2), (3, 2, 30, 21))[1] == is_wrong
+
+
+def added_by_lanes(images, numbers, crop):
+    """Returns sums of passes by lanes that are threads, and whether a sample is none that a film holds."""
+    work = pass_sums.new_sums(np, images, numbers, SIZE[0], crop)
+    lanes = LanesOnThreads(warp_code(pass_sums.add_passes, Borrowed(numba.typeof(work)), Parts((), frozenset())))
+    run_warps(lanes, work, -(-crop[2] * crop[3] * images.shape[2] // pass_sums.PART))
+    return pass_sums.as_film(work.halves, work.features, crop[2]), int(work.wrong[0])
 
 
 def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
@@ -167,19 +235,19 @@ def passes_by_lanes(driver, tracer, lookups=None):
     image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
     needs = eye_needs(task.diffuse, image.shape[1])
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
-    job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, 0.0, image)
+    job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
     for number, known in enumerate(lookups or ()):
         wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
-        maps = (known.photon_map, known.parts.caustics, known.parts.direct)
+        far = known.irradiance
+        maps = (known.photon_map, known.parts.caustics, known.parts.direct, far.samples, far.others)
         wave.maps[number] = np.concatenate([record_of(one) for one in maps])
-    lanes = LanesOnThreads(warp_code(shade_eye_wave, Borrowed(numba.typeof(wave)), made_of))
-    record = np.zeros(MOST_BYTES, np.uint8)
-    lay_out(wave, record.ctypes.data)
+        wave.maps["values"][number, SAMPLE_MAP], wave.far_reaches[number] = far.values.ctypes.data, far.radius
+    shade = eye_waves.shader_of(task)
+    lanes = LanesOnThreads(warp_code(shade, Borrowed(numba.typeof(wave)), made_of))
     while True:
-        for warp in range(WARPS):
-            lanes.run(warp, record.ctypes.data)
+        run_warps(lanes, wave, WARPS)
         if not wave.active.any() and not wave.shadows.any():
             return wave
         wave.answers[:] = tracer.closest_hit(wave.traced)
@@ -203,12 +271,13 @@ def record_of(one):
     return photon_maps.map_record(one.grid, memory, one.photons, one.scale)
 
 
-def test_lanes_find_the_photons_that_the_loops_find():
+@pytest.mark.parametrize("kind", [PhotonDriver, GatherDriver])
+def test_lanes_find_the_photons_that_the_loops_find(kind):
     snapshot = load("cornell").snapshot(0.0)
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", photons=3000)
     columns = [*range(LAYER_BIAS + 1), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        driver, lookups = PhotonDriver(snapshot, tracer, settings), []
+        driver, lookups = kind(snapshot, tracer, settings), []
         find = driver.follow_camera_paths
         driver.follow_camera_paths = lambda *given: lookups.append(copied(given[1])) or find(*given)
         expected = [driver.render_pass(number).reshape(SIZE[0] * SIZE[1], -1) for number in range(PASSES)]
@@ -226,13 +295,14 @@ def with_sheet(snapshot):
     return replace(snapshot, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)])
 
 
-def test_lanes_add_up_the_passes_of_the_loops_bit_for_bit():
+@pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
+def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind):
     snapshot = with_sheet(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        driver = PathDriver(snapshot, tracer, settings)
-        assert driver.scene.photon_scene.flags & SHEET
+        driver = kind(snapshot, tracer, settings)
+        assert bool(driver.scene.photon_scene.flags & SHEET) == (kind is PathDriver)
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()

@@ -37,7 +37,7 @@ class DeviceArrays:
             if id(value) not in self._copies:
                 memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
                 self._memory.append(memory)
-                self._copies[id(value)] = value, _array_at(memory.address, value.shape, value.dtype)
+                self._copies[id(value)] = value, array_on_device(memory.address, value.shape, value.dtype)
             return self._copies[id(value)][1]
         if isinstance(value, tuple):
             parts = [self.copied(part) for part in value]
@@ -48,17 +48,16 @@ class DeviceArrays:
         """Returns an array of zeros on the device."""
         memory = DeviceMemory.zeros(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
         self._memory.append(memory)
-        return _array_at(memory.address, shape, np.dtype(dtype))
+        return array_on_device(memory.address, shape, dtype)
 
     def structure(self, value: Any) -> DeviceMemory:
         """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
-        content = np.zeros(MOST_BYTES, np.uint8)
-        lay_out(value, content.ctypes.data)
-        return DeviceMemory.holding(self._device, content)
+        return DeviceMemory.holding(self._device, laid_out(value))
 
 
-def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Returns an array at an address, which is none of the host's."""
+def array_on_device(address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+    """Returns an array at an address of a device, which nobody reads on the host."""
+    dtype = np.dtype(dtype)
     count = int(np.prod(shape))
     memory: Any = (ctypes.c_char * max(count * dtype.itemsize, 1)).from_address(address)
     return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
@@ -108,7 +107,7 @@ def put_order(keys: int, count: int, order: int, stream: Stream) -> None:
     import cupy
 
     with cupy.cuda.Stream.from_external(stream):
-        given, target = (_on_device(_array_at(where, (count,), np.dtype(np.int64))) for where in (keys, order))
+        given, target = (_on_device(array_on_device(where, (count,), np.int64)) for where in (keys, order))
         target[...] = cupy.argsort(given)  # by a sort that is stable
 
 
@@ -128,3 +127,10 @@ def _store(typing: Any, value: Any, where: Any) -> Any:
 def lay_out(value: Any, where: int) -> None:
     """Writes a named tuple to an address, as compiled functions borrow it."""
     _store(value, where)
+
+
+def laid_out(value: Any) -> npt.NDArray[np.uint8]:
+    """Returns the bytes of a named tuple, as compiled functions borrow it."""
+    content = np.zeros(MOST_BYTES, np.uint8)
+    lay_out(value, content.ctypes.data)
+    return content

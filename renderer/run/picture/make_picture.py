@@ -53,7 +53,8 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
     checkpoint and cannot.
     """
     start, chosen = time.perf_counter(), plan.settings
-    settings = plan.driver_settings(context.snapshot)
+    adds_up = plan.limits.is_of_passes_alone and chosen.clamp is None  # nobody looks at each pass
+    settings = replace(plan.driver_settings(context.snapshot), adds_up=adds_up)
     is_to_a_file = path is not None and target_of(path) is not None  # and no device or pipe
 
     def key_of(passes: int) -> str:
