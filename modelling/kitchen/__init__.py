@@ -13,7 +13,7 @@ from scenes.document import Document, Scene
 from scenes.lights import PointSource
 from scenes.model import AnimationRange
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import viewpoint
 
 #: Eye, point looked at, and vertical field of view in degrees.
 VIEWS = {

@@ -4,7 +4,7 @@ from modelling.museum_hall import hall
 from modelling.museum_hall.pictures import textures
 from scenes.document import Document, Scene
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import viewpoint
 
 CAMERAS = {
     "hall": viewpoint((0.5, 2.3, 10.5), (0.0, 3.6, 0.0), 51.0),

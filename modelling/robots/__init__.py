@@ -15,7 +15,7 @@ from scenes.document import Document, Scene
 from scenes.model import AnimationRange
 from scenes.motion.tracks import Track
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import viewpoint
 
 #: 25 frames a second.
 ANIMATION = AnimationRange(start=0.0, end=10.0, frames=251)

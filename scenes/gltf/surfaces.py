@@ -16,6 +16,7 @@ from scenes.materials.microfacets import (
     DEFAULT_IOR,
     MIRROR_ALPHA,
     WHITE,
+    at_most_one,
     coated,
     glass,
     is_dull,
@@ -383,12 +384,6 @@ def ior_of(reflectance: float) -> float:
 def is_thin(material: Material) -> bool:
     """Returns whether a surface that blends is one that light passes, since not all of it is metal."""
     return material.kind in ("diffuse", "plastic", "nff", "sheen") or material.own.get("metalness", 1.0) != 1.0
-
-
-def at_most_one(color: Color) -> Color:
-    """Returns a reflectance whose channels are at most 1."""
-    red, green, blue = (min(channel, 1.0) for channel in color)
-    return (red, green, blue)
 
 
 def folded(material: Material, name: str, mean: Color) -> Material:

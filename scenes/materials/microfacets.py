@@ -116,6 +116,12 @@ def added(first: Color, second: Color) -> Color:
     return (red, green, blue)
 
 
+def at_most_one(color: Color) -> Color:
+    """Returns a reflectance with channels of at most 1, so that no more light leaves than comes in."""
+    red, green, blue = (min(channel, 1.0) for channel in color)
+    return (red, green, blue)
+
+
 def scaled(color: Color, factor: float) -> Color:
     """Returns a colour times a number."""
     return (color[0] * factor, color[1] * factor, color[2] * factor)

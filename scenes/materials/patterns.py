@@ -88,12 +88,6 @@ def stretched(array: Doubles, sides: tuple[int, ...]) -> Doubles:
     return array[rows[:, None], columns]
 
 
-def at_most_one(color: Color) -> Color:
-    """Returns a reflectance with channels of at most 1, so that no more light leaves than comes in."""
-    red, green, blue = (min(channel, 1.0) for channel in color)
-    return (red, green, blue)
-
-
 def texture_of_light(path: Path) -> Texture:
     """Reads a picture of linear numbers as a texture: what is above 1 counts as 1, and it has 8 bits."""
     return Texture(name=path.name, pixels=srgb(np.minimum(read_environment(path), 1.0).astype(np.float64)))

@@ -26,8 +26,7 @@ from scenes.files.source_file import MAX_TRIANGLES, PACKED, as_utf8, read_bytes,
 from scenes.gltf import GLTF_SUFFIXES, read_document
 from scenes.materials.mesh_materials import dressed
 from scenes.mesh_file.threemf import read_3mf
-from scenes.meshes.geometry import bad_numbers
-from scenes.meshes.mesh_validation import check_stl, is_stl_text
+from scenes.meshes.mesh_validation import check_numbers, check_stl, is_stl_text
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import WORLD
 from scenes.playing.evaluator import scene_of
@@ -154,9 +153,3 @@ def file_normals(path: Path, geometry: Any) -> Doubles | None:
     normals = np.asarray(geometry.vertex_normals, dtype=np.float64)
     check_numbers(path, "normal", normals)
     return normals
-
-
-def check_numbers(path: Path, kind: str, values: Doubles) -> None:
-    """Raises unless all numbers are finite and of a size that float32 can square."""
-    if wrong := bad_numbers(kind, values):
-        raise SceneFileError(path, None, wrong)

@@ -19,6 +19,7 @@ from scenes.errors import SceneFileError
 from scenes.files.source_file import MAX_PARTS, MAX_TRIANGLES, check_unpacked, reason
 from scenes.materials.mesh_materials import PLAIN
 from scenes.meshes.geometry import bad_numbers
+from scenes.meshes.mesh_validation import check_numbers
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD
 
@@ -148,8 +149,7 @@ class Package:
         points, corners = np.array(found.points).reshape(-1, 3), np.array(found.corners, np.int64).reshape(-1, 3)
         if not len(corners):
             return None
-        if wrong := bad_numbers("position", points):
-            raise SceneFileError(self.path, None, wrong)
+        check_numbers(self.path, "position", points)
         if corners.min() < 0 or corners.max() >= len(points):
             reach = f"{corners.min()} to {corners.max()}"
             raise SceneFileError(self.path, None, f"indices reach from {reach}, but there are {len(points)} vertices")

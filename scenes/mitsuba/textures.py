@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scenes.colors.palette import srgb
 from scenes.errors import SceneFileError
 from scenes.files.source_file import OutsideError, PixelsError
-from scenes.materials.microfacets import GREY, WHITE, multiplied, scaled
-from scenes.materials.patterns import Pattern, at_most_one, combined, shares, texture_of_light
+from scenes.materials.microfacets import GREY, WHITE, at_most_one, multiplied, scaled
+from scenes.materials.patterns import Pattern, combined, shares, texture_of_light
 from scenes.mitsuba.colors import COLORS, color
 from scenes.mitsuba.elements import MAX_QUOTE, AbsentError, XmlElement
 from scenes.mitsuba.properties import Properties, transform

@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from scenes.meshes.geometry import corner_indices, unit
 from scenes.meshes.shapes import CREASE, grid_triangles, has_three_corners, rectangle, smoothed, unrolled_uvs
-from scenes.model import Doubles, Mesh
+from scenes.model import Camera, Doubles, Mesh
 from scenes.motion.transforms import compose, quaternion
+from scenes.views.viewing import look_at, triple
+
+Point = tuple[float, float, float]
 
 
 def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
@@ -100,3 +103,13 @@ def slivers(random: np.random.Generator, start: Doubles, end: Doubles, width: fl
 def loose(positions: Doubles, material: int) -> Mesh:
     """Makes a mesh of triangles (n, 3, 3) that share no vertices."""
     return Mesh(vertices=positions.reshape(-1, 3), triangles=corner_indices(len(positions)), material=material)
+
+
+def viewpoint(eye: Point, target: Point, vertical_fov: float, near: float = 0.0) -> Camera:
+    """Returns an upright camera at one point that looks at another.
+
+    vertical_fov: degrees.
+    near: metres, as of `Camera`.
+    """
+    forward, up = look_at(np.array(eye), np.array(target), np.array([0.0, 1.0, 0.0]))
+    return Camera(eye=eye, forward=triple(forward), up=triple(up), vertical_fov=vertical_fov, near=near)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
-from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
+from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, is_there, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
@@ -139,11 +139,7 @@ def found(name: str, suffixes: tuple[str, ...] | None, place: Place) -> Path:
     path = place.path.parent / name
     if suffixes is not None and suffix_of(path) not in suffixes:
         raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")
-    try:
-        there = path.exists()
-    except (OSError, ValueError):
-        there = False
-    if not there:
+    if not is_there(path):
         raise place.error(f"no file {quoted(name)} in {quoted(str(place.path.parent))}")
     if not may_be_read(path):
         raise place.error(f"{quoted(name)} {OUTSIDE}")

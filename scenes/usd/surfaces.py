@@ -12,13 +12,14 @@ import numpy as np
 from pxr import Sdf, Usd, UsdShade
 
 from scenes.gltf.pictures import CLAMP, COLOR, MIRROR, REPEAT, VECTORS, Lookup, Map, Role
-from scenes.gltf.surfaces import HALF, GltfSurface, at_most_one, ior_of
+from scenes.gltf.surfaces import HALF, GltfSurface, ior_of
 from scenes.materials.mesh_materials import PLAIN
 from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,
     WHITE,
+    at_most_one,
     coated,
     is_dull,
     metallic,

@@ -19,7 +19,7 @@ from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.files.source_file import OutsideError, PixelsError
 from scenes.materials.mesh_materials import PLAIN
-from scenes.materials.microfacets import BLACK, DEFAULT_IOR, WHITE, glass, metallic
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, WHITE, at_most_one, glass, metallic
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.geometry import areas
 from scenes.model import Color, Doubles, Material, Mesh, Texture
@@ -246,8 +246,7 @@ def number(entry: Entry, key: str, default: float) -> float:
 
 def reflectance(entry: Entry, key: str, default: Color) -> Color:
     """Returns a colour whose channels are at most 1."""
-    red, green, blue = color(entry, key, default)
-    return (min(red, 1.0), min(green, 1.0), min(blue, 1.0))
+    return at_most_one(color(entry, key, default))
 
 
 def color(entry: Entry, key: str, default: Color) -> Color:
