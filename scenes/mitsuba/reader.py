@@ -16,6 +16,7 @@ from scenes.materials.patterns import Pattern
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import rewound, unit
+from scenes.meshes.revolution import mapped_uvs
 from scenes.mitsuba.attributes import attribute_colors
 from scenes.mitsuba.elements import LimitError, XmlElement, listed
 from scenes.mitsuba.emitters import EMITTERS
@@ -24,7 +25,7 @@ from scenes.mitsuba.integrators import propose_bounces
 from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
-from scenes.mitsuba.shapes import MitsubaShapes, mapped_uvs
+from scenes.mitsuba.shapes import MitsubaShapes
 from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.surfaces import MitsubaSurfaces
 from scenes.mitsuba.textures import MitsubaTextures

@@ -10,7 +10,7 @@ from scenes.materials.microfacets import BLACK
 from scenes.materials.patterns import Pattern
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import double_area_normals, rewound
-from scenes.mitsuba.shapes import inverted, mapped_uvs
+from scenes.meshes.revolution import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD
 from scenes.pbrt.files import PbrtFiles

@@ -24,6 +24,9 @@ from scenes.toml_scene.exact_mesh import Arrays, write_meshes
 from scenes.toml_scene.keys import EXACT, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.tracks import is_long, rows_of_track, written_keys
 
+#: What the names of files beside the scene end in: of all meshes, of tracks with many keys, of the environment's image.
+MESHES, TRACKS, ENVIRONMENT = f"meshes{EXACT}", f"tracks{EXACT}", "environment.npy"
+
 
 def write_toml(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
     """Writes the file and those beside it; returns what is lost of meshes that bend, and else nothing."""
@@ -47,12 +50,12 @@ def write(scene: Scene, path: Path) -> None:
             write_picture(path.with_name(name), texture_image(texture), "PNG")
         for source, name in copied_files(document, path).items():
             path.with_name(name).write_bytes(Path(source).read_bytes())
-        write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
+        write_meshes(beside(path, MESHES), list(meshes.values()))
         if long := lines.long_tracks:
-            with path.with_name(track_file(path)).open("wb") as arrays:
+            with beside(path, TRACKS).open("wb") as arrays:
                 write_arrays(arrays, long)
         if has_image(document.environment):
-            with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
+            with beside(path, ENVIRONMENT).open("w+b") as file:  # not past Python, which knows what fails
                 write_array(file, document.environment.radiance)
         with path.open("w", encoding="utf-8", newline="\n") as text:
             text.writelines(f"{line}\n" for line in lines.all(scene.name))
@@ -60,30 +63,20 @@ def write(scene: Scene, path: Path) -> None:
         raise WriteError(path, error) from error
 
 
+def beside(path: Path, end: str) -> Path:
+    """Returns the path of a file beside that of a scene. end: of its name."""
+    return path.with_name(f"{path.stem}-{end}")
+
+
 def texture_files(document: Document, path: Path) -> list[str]:
     """Returns the names of the files of a document's textures."""
     return [f"{path.stem}-{index}.png" for index in range(len(document.textures))]
-
-
-def mesh_file(path: Path) -> str:
-    """Returns the name of the file of all meshes."""
-    return f"{path.stem}-meshes{EXACT}"
-
-
-def track_file(path: Path) -> str:
-    """Returns the name of the file of all tracks that have many keys."""
-    return f"{path.stem}-tracks{EXACT}"
 
 
 def copied_files(document: Document, path: Path) -> dict[str, str]:
     """Returns the names of the copies of files that materials name, by the paths of these."""
     named = enumerate(own_files(document.materials))
     return {file: f"{path.stem}-material-{index}{Path(file).suffix}" for index, file in named}
-
-
-def environment_file(path: Path) -> str:
-    """Returns the name of the file of the environment's image."""
-    return f"{path.stem}-environment.npy"
 
 
 def picture(file: str, texture: Texture, is_linear: bool) -> str | dict[str, Any]:
@@ -202,7 +195,7 @@ class TomlLines:
 
     def track_lines(self, name: str, track: Track) -> Iterator[str]:
         """Yields the lines of a track, whose first and last keys shape its ends alone."""
-        file = track_file(self.path) if is_long(track) else None
+        file = beside(self.path, TRACKS).name if is_long(track) else None
         yield from table(f"[tracks.{key_text(name)}]", {"interpolation": "inner-spline", "file": file})
         parts = {} if file else {part: list(written_keys(rows)) for part, rows in rows_of_track(track).items()}
         if track.visibility is not None:
@@ -238,7 +231,11 @@ class TomlLines:
         rows = []
         for part in self.document.parts:
             material = part.own_material
-            row = {"file": mesh_file(self.path), "mesh": meshes[id(part.shape)], "material": self.materials[material]}
+            row = {
+                "file": beside(self.path, MESHES).name,
+                "mesh": meshes[id(part.shape)],
+                "material": self.materials[material],
+            }
             rows.append(row | self.place_row(part.transform))
         return rows
 
@@ -257,7 +254,9 @@ class TomlLines:
     def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
         """Returns the table of the environment."""
         own = (
-            {"image": environment_file(self.path)} if has_image(environment) else {"color": environment.radiance[0, 0]}
+            {"image": beside(self.path, ENVIRONMENT).name}
+            if has_image(environment)
+            else {"color": environment.radiance[0, 0]}
         )
         return own | {"parent": self.group(environment.transform)}
 
