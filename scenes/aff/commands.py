@@ -17,9 +17,9 @@ from scenes.aff.geometry_commands import (
 from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
-from scenes.aff.parser import TEXTURES, AffParser, Command, exists
+from scenes.aff.parser import TEXTURES, AffParser, Command
 from scenes.document import Document
-from scenes.files.source_file import OUTSIDE, allow_folder, may_be_read
+from scenes.files.source_file import OUTSIDE, allow_folder, is_file, may_be_read
 from scenes.lights import PointSource
 from scenes.materials.microfacets import WHITE
 from scenes.model import AnimationRange, Camera
@@ -131,7 +131,7 @@ def include(parser: AffParser, cursor: Cursor) -> None:
     if level > parser.detail_level:
         return
     path = parser.folder / name
-    if not exists(path):
+    if not is_file(path):
         raise cursor.error(f"no file {shown(name)} to include in {parser.folder}", cursor.position - 1)
     if not may_be_read(path):
         raise cursor.error(f"{shown(name)} {OUTSIDE}", cursor.position - 1)

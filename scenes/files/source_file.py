@@ -149,6 +149,11 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Returns whether there is a file of this name; False where the name can be none."""
+    return is_there(path) and path.is_file()
+
+
 def is_folder(path: Path) -> bool:
     """Returns whether there is a folder of this name; False where the name can be none."""
     return is_there(path) and path.is_dir()
