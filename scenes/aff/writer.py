@@ -26,7 +26,7 @@ from scenes.export.text import words, write_lines
 from scenes.lights import PointSource
 from scenes.materials.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh
-from scenes.motion.tracks import Track, VectorTrack
+from scenes.motion.tracks import Track
 from scenes.motion.transforms import Transform
 from scenes.playing.evaluator import SceneEvaluator
 from scenes.views.viewing import look_at
@@ -212,20 +212,12 @@ def view_line(camera: Camera) -> str:
 def track_lines(name: str, track: Track) -> Iterator[str]:
     """Yields the lines of the keyframes of one name."""
     yield f"k {name} {{"
-    for block, keys in (("transl", track.transl), ("scale", track.scale)):
+    for block, keys in (("transl", track.transl), ("scale", track.scale), ("rot", track.rot)):
         if keys is not None:
-            yield from block_lines(block, vector_rows(keys))
-    if track.rot is not None:
-        keyed = (track.rot.times, track.rot.axes, track.rot.degrees, track.rot.shapes)
-        yield from block_lines("rot", np.column_stack(keyed))
+            yield from block_lines(block, keys.rows)
     if track.visibility is not None:
         yield from block_lines("visibility", np.column_stack([track.visibility.times, track.visibility.shown]))
     yield "}"
-
-
-def vector_rows(keys: VectorTrack) -> Doubles:
-    """Returns rows (n, 7) of time, value, tension, continuity and bias."""
-    return np.column_stack([keys.times, keys.values, keys.shapes])
 
 
 def block_lines(block: str, keys: Doubles) -> Iterator[str]:

@@ -137,6 +137,16 @@ class VectorTrack:
     values: Doubles
     shapes: Doubles
 
+    @classmethod
+    def of(cls, rows: Doubles) -> "VectorTrack":
+        """Makes a track of rows (n, 4 + k) of time, value, tension, continuity and bias."""
+        return cls(times=rows[:, 0], values=rows[:, 1:-3], shapes=rows[:, -3:])
+
+    @property
+    def rows(self) -> Doubles:
+        """Returns the keys as rows, (n, 4 + k)."""
+        return np.column_stack([self.times, self.values, self.shapes])
+
     def at(self, time: float) -> Doubles:
         """Returns the value at a time, (3,) or (k,): a cubic with the tangents of Kochanek and Bartels."""
         segment = find_segment(self.times, time)
@@ -173,6 +183,16 @@ class RotationTrack:
     axes: Doubles
     degrees: Doubles
     shapes: Doubles
+
+    @classmethod
+    def of(cls, rows: Doubles) -> "RotationTrack":
+        """Makes a track of rows (n, 8) of time, axis, degrees, tension, continuity and bias."""
+        return cls(times=rows[:, 0], axes=rows[:, 1:4], degrees=rows[:, 4], shapes=rows[:, 5:])
+
+    @property
+    def rows(self) -> Doubles:
+        """Returns the keys as rows, (n, 8)."""
+        return np.column_stack([self.times, self.axes, self.degrees, self.shapes])
 
     @cached_property
     def quaternions(self) -> Doubles:

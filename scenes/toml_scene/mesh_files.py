@@ -43,6 +43,7 @@ class MeshFiles:
     def __init__(self, document: Document, frame: AxisFrame) -> None:
         self.document, self.frame, self.triangles = document, frame, 0
         self._pieces: dict[tuple[Path, str], list[ObjectPart]] = {}
+        self._paths: dict[str, Path] = {}
         self._arrays: dict[Path, dict[str, Arrays]] = {}
 
     def count(self, triangles: int, place: Place) -> None:
@@ -53,7 +54,9 @@ class MeshFiles:
 
     def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
-        path = found(values["file"], MESH_SUFFIXES, place.inside("file"))
+        if values["file"] not in self._paths:
+            self._paths[values["file"]] = found(values["file"], MESH_SUFFIXES, place.inside("file"))
+        path = self._paths[values["file"]]
         mesh = values["mesh"] or ""
         exact = path.suffix.lower() == EXACT
         if mesh and not exact:

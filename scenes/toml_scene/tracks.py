@@ -80,32 +80,31 @@ def rows_of_arrays(arrays: Arrays, place: Place) -> Rows:
 def track_of(rows: Rows, values: Mapping[str, Any], place: Place) -> Track:
     """Makes a track of its rows, and of the keys that say how values change between them and when it is seen."""
     interpolation, visible = values["interpolation"], values["visible"]
-    splines = {part: spline(part_rows, interpolation, place.inside(part)) for part, part_rows in rows.items()}
+    keys = {part: with_all_keys(own, interpolation, place.inside(part)) for part, own in rows.items()}
     if visible is not None and interpolation != "inner-spline":
         check_order([key["time"] for key in visible], place.inside("visible"))
     return Track(
-        transl=VectorTrack(*splines["translate"]) if "translate" in splines else None,
-        rot=rotation_track(*splines["rotate"]) if "rotate" in splines else None,
-        scale=VectorTrack(*splines["scale"]) if "scale" in splines else None,
+        transl=VectorTrack.of(keys["translate"]) if "translate" in keys else None,
+        rot=RotationTrack.of(keys["rotate"]) if "rotate" in keys else None,
+        scale=VectorTrack.of(keys["scale"]) if "scale" in keys else None,
         visibility=None if visible is None else visibility_track(visible),
     )
 
 
-def spline(rows: Doubles, interpolation: str, place: Place) -> tuple[Doubles, Doubles, Doubles]:
-    """Returns times (n,), values (n, 3 or 4) and shapes (n, 3) of keys, with those that shape the ends."""
-    times, values, shapes = (part.copy() for part in np.split(rows, (1, rows.shape[1] - len(SHAPE)), axis=1))
-    times = times[:, 0]
+def with_all_keys(rows: Doubles, interpolation: str, place: Place) -> Doubles:
+    """Returns rows with those that shape the ends, and with the shapes by which they are interpolated."""
     if interpolation == "inner-spline":
         if len(rows) < SPLINE_KEYS:
             raise place.error(f"expected at least {SPLINE_KEYS} keys of an inner-spline, got {len(rows)}")
-        return times, values, shapes
-    check_order(times.tolist(), place)
-    times, values = with_end_times(times), with_ends(values)
-    if interpolation == "spline":
-        return times, values, with_ends(shapes)
-    for index in np.flatnonzero(shapes.any(axis=1)):
-        raise place.item(int(index)).error("tension, continuity and bias do nothing in a linear track")
-    return times, values, linear_shapes(times)
+        return rows
+    check_order(rows[:, 0].tolist(), place)
+    ended = with_ends(rows)
+    ended[:, 0] = with_end_times(rows[:, 0])
+    if interpolation == "linear":
+        for index in np.flatnonzero(rows[:, -3:].any(axis=1)):
+            raise place.item(int(index)).error("tension, continuity and bias do nothing in a linear track")
+        ended[:, -3:] = linear_shapes(ended[:, 0])
+    return ended
 
 
 def check_order(times: Sequence[float], place: Place) -> None:
@@ -114,11 +113,6 @@ def check_order(times: Sequence[float], place: Place) -> None:
         if times[index] < times[index - 1]:
             message = f"expected a time not before {times[index - 1]:g}, got {times[index]:g}"
             raise place.item(index).inside("time").error(message)
-
-
-def rotation_track(times: Doubles, values: Doubles, shapes: Doubles) -> RotationTrack:
-    """Makes a track of turns. values: (n, 4), axis and degrees."""
-    return RotationTrack(times, axes=values[:, :3], degrees=values[:, 3], shapes=shapes)
 
 
 def visibility_track(keys: Sequence[Mapping[str, Any]]) -> VisibilityTrack:
@@ -146,12 +140,7 @@ def turned_track(track: Track, frame: Doubles, turn: Doubles) -> Track:
 def rows_of_track(track: Track) -> Rows:
     """Returns the rows of each part of a track that has it."""
     parts = {"translate": track.transl, "rotate": track.rot, "scale": track.scale}
-    rows = {}
-    for part, keys in parts.items():
-        if keys is not None:
-            values = (keys.axes, keys.degrees) if isinstance(keys, RotationTrack) else (keys.values,)
-            rows[part] = np.column_stack([keys.times, *values, keys.shapes])
-    return rows
+    return {part: keys.rows for part, keys in parts.items() if keys is not None}
 
 
 def is_long(track: Track) -> bool:
