@@ -11,9 +11,10 @@ from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map, Pictures
 from scenes.gltf.primitives import Primitive
-from scenes.gltf.surfaces import GltfSurface, GltfSurfaces, folded
+from scenes.gltf.surfaces import GltfSurface, GltfSurfaces
 from scenes.materials.mesh_materials import PLAIN
 from scenes.materials.microfacets import multiplied
+from scenes.materials.mixing import folded
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.geometry import areas
 from scenes.model import Doubles, Material, Mesh, Texture

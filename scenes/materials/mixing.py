@@ -1,12 +1,17 @@
-"""This module mixes materials: those that are mixtures of what the kind nff has, exactly, and others about."""
+"""This module mixes materials: those that are mixtures of what the kind nff has, exactly, and others about. And it puts
+the mean of a picture into the numbers of a material."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
-from scenes.materials.microfacets import BLACK, PANE_EXPONENT, WHITE, added, by_phong, phong_power, scaled
+from scenes.materials.microfacets import BLACK, PANE_EXPONENT, WHITE, added, by_phong, multiplied, phong_power, scaled
 from scenes.model import Color, Material
 
 #: Kinds of materials whose numbers can be blended as they are.
 NUMBERED = ("metal", "plastic", "principled", "dielectric")
+#: What pictures of specular reflectance multiply where that is no `specular`, by the kind of the material.
+SHINE_KEYS = {"plastic": "specular_weight", "principled": "specular_weight", "sheen": "sheen"}
 
 
 def mixed_material(first: Material, second: Material, share: float) -> tuple[Material, bool]:
@@ -81,3 +86,21 @@ def between(first: Color, second: Color, share: float) -> Color:
     """Returns the colour between two. share: of the second."""
     red, green, blue = ((1.0 - share) * a + share * b for a, b in zip(first, second, strict=True))
     return (red, green, blue)
+
+
+def folded(material: Material, name: str, mean: Color) -> Material:
+    """Returns a material in which the mean of a picture stands for it. name: of the field that the picture was for."""
+    number, own = sum(mean) / 3.0, dict(material.own)
+    key = SHINE_KEYS.get(material.kind)
+    shine = {} if key is None else {key: multiplied(cast("Color", own.get(key, WHITE)), mean)}
+    changed: dict[str, Callable[[], Material]] = {
+        "texture": lambda: replace(
+            material, diffuse=multiplied(material.diffuse, mean), backdrop=multiplied(material.backdrop, mean)
+        ),
+        "specular_map": lambda: replace(material, specular=multiplied(material.specular, mean), own=own | shine),
+        "roughness_map": lambda: replace(material, roughness=material.roughness * number),
+        "metalness_map": lambda: replace(material, own={**own, "metalness": cast("float", own["metalness"]) * number}),
+        "transmission_map": lambda: replace(material, transmittance=material.transmittance * number),
+        "emission_map": lambda: replace(material, emission=multiplied(material.emission, mean)),
+    }
+    return changed[name]() if name in changed else material

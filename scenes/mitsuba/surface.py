@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.materials.microfacets import BLACK
-from scenes.materials.mixing import mixed_material
+from scenes.materials.microfacets import BLACK, WHITE
+from scenes.materials.mixing import folded, mixed_material
 from scenes.materials.patterns import Pattern
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.textures import blended
@@ -56,23 +56,8 @@ def with_map(surface: MitsubaSurface, name: str, pattern: Pattern, properties: P
         return surface
     if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
         properties.reading.note_loss(properties.element, UNLIKE)
-        return replace(surface, material=with_mean(surface.material, name, pattern))
+        return replace(surface, material=folded(surface.material, name, replace(pattern, color=WHITE).mean))
     return replace(surface, maps=surface.maps | {name: pattern})
-
-
-def with_mean(material: Material, name: str, pattern: Pattern) -> Material:
-    """Returns a material with the mean of a picture instead of it. name: the field of the picture."""
-    if name == "roughness_map":
-        return replace(material, roughness=pattern.grey)
-    if name == "metalness_map":
-        return replace(material, own={**material.own, "metalness": pattern.grey})
-    if name == "emission_map":
-        return replace(material, emission=pattern.mean)
-    if name == "specular_map" and material.kind == "metal":
-        return replace(material, specular=pattern.mean)
-    if name == "specular_map":
-        return replace(material, own={**material.own, "specular_weight": pattern.mean})
-    return material  # without its relief
 
 
 def mixed(first: MitsubaSurface, second: MitsubaSurface, weight: Pattern) -> tuple[MitsubaSurface, bool]:
