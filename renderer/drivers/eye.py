@@ -165,7 +165,8 @@ class EyeDriver(Driver):
         """Yields passes that waves on a GPU make, several of them together, and the next ones while these are looked
         at, unless a pass needs those before it or threads, which share the GPU, add what the eye meets first."""
         waves = self._waves = self._waves or self.by_workers(self._new_waves)
-        groups = iter(lambda: list(islice(indices, 1 if self.is_sequential else waves.most_passes)), [])
+        together = 1 if self.is_sequential else waves.passes_together(adds_up=self.settings.adds_up)
+        groups = iter(lambda: list(islice(indices, together)), [])
         is_alone = self.is_sequential or self._has_features
         traced = (self._traced(numbers) for numbers in groups) if is_alone else one_ahead(self._traced, groups)
         with closing(traced):

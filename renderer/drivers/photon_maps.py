@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from renderer.gpu.eye_waves import EyePass
     from renderer.gpu.photon_maps import PhotonMaps
 
-#: Passes whose photons are on their way together on a GPU, at most: enough that the last bounces of the last ones are
-#: little beside all.
-PASSES_TOGETHER = 8
-
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
 
@@ -139,11 +135,11 @@ class PhotonMapDriver(EyeDriver):
     @cached_property
     def gpu_maps(self) -> PhotonMaps:
         """Returns what traces photons of passes on the GPU, and sorts them."""
-        from renderer.gpu.photon_maps import PhotonMaps
+        from renderer.gpu.photon_maps import MAPS_TOGETHER, PhotonMaps
         from renderer.gpu.photon_waves import MOST_PHOTONS
 
         (scene, task), *_ = self.photon_requests(0).values()
-        fitting = min(PASSES_TOGETHER, MOST_PHOTONS // (STORED_GUESS * self.emitted))
+        fitting = min(MAPS_TOGETHER, MOST_PHOTONS // (STORED_GUESS * self.emitted))
         passes = 1 if self.is_sequential or self.has_one_map else max(1, fitting)
         return PhotonMaps(self.tracer, scene, task, passes)  # type: ignore[arg-type]
 

@@ -53,8 +53,9 @@ from tracecore.tracers.gpu import GpuTracer
 #: Warps of a multiprocessor, as many as their registers and scratch leave room for.
 WARPS = 9
 
-#: Paths of the passes that are under way together: enough that the last bounces of the last ones are little beside all.
-PATHS_TOGETHER = 1 << 21
+#: Paths of the passes that are under way together, and passes: enough that the last bounces of the last ones are little
+#: beside all. Where each pass is looked at by itself there are so many groups of them: the next is traced meanwhile.
+PATHS_TOGETHER, MOST_PASSES, GROUPS = 1 << 23, 64, 4
 
 #: What each pass has of a wave for itself.
 OF_PASSES = ("sequences", "reaches", "far_reaches", "maps", "radii", "found", "images", "taken")
@@ -137,7 +138,7 @@ class EyeWaves:
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
             fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
-            self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting))
+            self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting, MOST_PASSES))
             job = arrays.copied(job._replace(scene=scene))
             fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
             warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
@@ -150,6 +151,10 @@ class EyeWaves:
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
             self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
+
+    def passes_together(self, *, adds_up: bool) -> int:
+        """Returns how many passes to trace together. adds_up: whether they come added up."""
+        return self.most_passes if adds_up else max(1, self.most_passes // GROUPS)
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
         """Returns passes: the same images, bit for bit, as the CPU's loops add up.

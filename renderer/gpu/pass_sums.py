@@ -134,5 +134,5 @@ class PassAdder:
 
 def as_film(halves: Longs, features: Longs, width: int) -> Sums:
     """Returns sums as `Film.sums` has them. halves, features: of `PassSums`. width: of the picture, pixels."""
-    exact = (ExactSum(*(part.reshape(-1, width, part.shape[-1]) for part in one)) for one in (*halves, features))
+    exact = (ExactSum(*one.reshape(2, one.shape[1] // width, width, one.shape[-1])) for one in (*halves, features))
     return sums_of(dict(zip(EXACT_SUMS, exact, strict=True)))

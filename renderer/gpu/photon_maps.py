@@ -43,10 +43,15 @@ from tracecore.compilation.lanes import LANES, Parts
 from tracecore.cuda.device import DeviceMemory, Stream
 from tracecore.cuda.device_arrays import array_on_device, laid_out, lay_out, put_order
 from tracecore.cuda.warp_kernel import WarpKernel
+from tracecore.rays import Floats
 from tracecore.tracers.gpu import GpuTracer
 
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
 SORTED_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
+
+#: Passes whose photons are traced together at most, and then sorted: enough that the last bounces of the last ones are
+#: little beside all.
+MAPS_TOGETHER = 8
 
 #: Photons at which irradiance is known, and those that it comes from.
 SAMPLES, OTHERS = "samples", "others"
@@ -56,6 +61,21 @@ NO_RADII: Mapping[str, Sequence[float]] = {}
 
 #: Photons in columns on a GPU, and how many they are.
 Stored = tuple[Any, int]
+
+
+class Unsorted(NamedTuple):
+    """Says of what a map is made.
+
+    owner: whose memory it takes.
+    cell: least edge of its cells, world units.
+    scale: of `PhotonMap`.
+    """
+
+    owner: tuple[Any, ...]
+    given: Stored
+    cell: float
+    scale: float
+
 
 #: What is traced for the maps of a pass, by their names.
 Requests = Mapping[str, tuple[PackedScene, PhotonTask]]
@@ -85,14 +105,14 @@ class PhotonMaps:
     """
 
     def __init__(self, tracer: GpuTracer, scene: PackedScene, task: PhotonTask, passes: int) -> None:
-        self._tracer, self._memory, self._passes = tracer, dict[Any, DeviceMemory](), passes
+        self._tracer, self._memory, self._passes = tracer, dict[Any, DeviceMemory](), min(passes, MAPS_TOGETHER)
         self._knowing: WarpKernel | None = None
         self.photons = PhotonWaves(tracer, scene, task, passes)
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
-            self._host = tracer.gpu.pinned((STAGES, WORK_BYTES), np.uint8)
-            self._bounds = tracer.gpu.pinned((BOUND_WARPS * LANES, 6), np.float32)
-            self._works = DeviceMemory(tracer.gpu, STAGES * WORK_BYTES)
+            self._host = tracer.gpu.pinned((MAPS_TOGETHER, STAGES, WORK_BYTES), np.uint8)
+            self._bounds = tracer.gpu.pinned((MAPS_TOGETHER, BOUND_WARPS * LANES, 6), np.float32)
+            self._works = DeviceMemory(tracer.gpu, self._host.nbytes)
             kind = Borrowed(numba.typeof(no_work()))
             self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
 
@@ -116,27 +136,30 @@ class PhotonMaps:
         maps: list[dict[str, npt.NDArray[np.void]]] = [{} for _ in requests]
         counters, spent = np.zeros((len(requests), PHOTON_COUNTERS), np.int64), np.zeros(2)
         for first in range(0, len(requests), self._passes):
-            rows = slice(first, first + self._passes)
+            rows = range(first, min(first + self._passes, len(requests)))
             for name, (scene, task) in requests[first].items():
                 if scene.lights.power <= 0.0:
                     continue
-                stored = self.photons.store(scene, [one[name][1] for one in requests[rows]], range(emitted))
-                counters[rows] += stored.counters
+                stored = self.photons.store(scene, [requests[row][name][1] for row in rows], range(emitted))
+                counters[first : rows.stop] += stored.counters
                 spent += (stored.seconds, stored.traced_seconds)
-                for row, (columns, photons) in enumerate(zip(stored.columns, stored.photons, strict=False), first):
-                    given, scale = (columns, int(photons)), task.flux_unit / emitted
-                    if name in far:
-                        maps[row] |= self._known(row, given, far[name][row], scale)
-                    else:
-                        maps[row][name] = self._sorted((row, name), given, cells[row], scale)
+                scale, photons = task.flux_unit / emitted, map(int, stored.photons)
+                given = dict(zip(rows, zip(stored.columns, photons, strict=False), strict=True))
+                if name in far:
+                    for row in rows:
+                        maps[row] |= self._known(row, given[row], far[name][row], scale)
+                else:
+                    sorted_ = self._sorted([Unsorted((row, name), given[row], cells[row], scale) for row in rows])
+                    for row, made in zip(rows, sorted_, strict=True):
+                        maps[row][name] = made
         return GpuMaps(maps, counters, *spent.tolist())
 
-    def _sorted(self, owner: Any, given: Stored, cell: float, scale: float) -> npt.NDArray[np.void]:
-        """Returns photons, which are stored in columns, in a map. owner: whose memory it takes."""
-        if given[1] == 0:
-            return no_map()
+    def _sorted(self, unsorted: Sequence[Unsorted]) -> list[npt.NDArray[np.void]]:
+        """Returns photons in maps, MAPS_TOGETHER of them at most."""
+        there = [one for one in unsorted if one.given[1] > 0]
         with self._tracer.vacant_gpu("cannot sort photons"):
-            return self._sorted_there(owner, given, cell, scale)
+            made = iter(self._sorted_there(there) if there else [])
+        return [next(made) if one.given[1] > 0 else no_map() for one in unsorted]
 
     def _known(self, row: int, given: Stored, radius: float, scale: float) -> dict[str, npt.NDArray[np.void]]:
         """Returns the maps of `irradiance_map`. row: whose memory they take. radius: of the search, world units."""
@@ -157,14 +180,17 @@ class PhotonMaps:
                 map_step=WORD_BYTES * step,
                 starts=stores[1],
             )
-            self._launch(work, TAKE_INDICES, photons)
+            self._launch(work, TAKE_INDICES, photons, 0)
             put_order(work.keys, photons, work.order, self._stream)
-            self._launch(work, DEAL_OUT, photons)
+            self._launch(work, DEAL_OUT, photons, 0)
             self._stream.finish(self)
         of_samples, of_others = (array_on_device(one, (STORE_COLUMNS, step), np.uint32) for one in stores)
-        samples = self._sorted((row, SAMPLES), (of_samples, count), radius, 0.0)
-        others = self._sorted(
-            (row, OTHERS), (of_others, photons - count), radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1)
+        scale = scale * EVERY / (EVERY - 1)  # in this order, as `irradiance_map` does
+        samples, others = self._sorted(
+            [
+                Unsorted((row, SAMPLES), (of_samples, count), radius, 0.0),
+                Unsorted((row, OTHERS), (of_others, photons - count), radius / CELLS_PER_RADIUS, scale),
+            ]
         )
         samples["values"] = self._values(row, map_on_device(samples), map_on_device(others), radius)
         return {SAMPLES: samples, OTHERS: others}
@@ -187,41 +213,54 @@ class PhotonMaps:
                 self._stream.finish(self, record)
         return address
 
-    def _sorted_there(self, owner: Any, given: Stored, cell: float, scale: float) -> npt.NDArray[np.void]:
-        stored, photons = given
-        work = no_work()._replace(
-            stored=stored.ctypes.data,
-            step=WORD_BYTES * stored.shape[1],
-            photons=photons,
-            bounds=self._room("bounds", self._bounds.nbytes),
-        )
-        self._launch(work, FIND_BOUNDS, PART * BOUND_WARPS)
-        self._stream.copy_down(self._bounds.ctypes.data, work.bounds, self._bounds.nbytes)
+    def _sorted_there(self, unsorted: list[Unsorted]) -> list[npt.NDArray[np.void]]:
+        works, size = [], self._bounds[0].nbytes
+        bounds, most = self._room("bounds", self._bounds.nbytes), max(one.given[1] for one in unsorted)
+        keys, order = self._room("keys", 8 * most), self._room("order", 8 * most)
+        for k, one in enumerate(unsorted):
+            stored, photons = one.given
+            works.append(
+                no_work()._replace(
+                    stored=stored.ctypes.data,
+                    step=WORD_BYTES * stored.shape[1],
+                    photons=photons,
+                    bounds=bounds + k * size,
+                    keys=keys,
+                    order=order,
+                )
+            )
+            self._launch(works[k], FIND_BOUNDS, PART * BOUND_WARPS, k)
+        self._stream.copy_down(self._bounds.ctypes.data, bounds, size * len(works))
         self._stream.finish(self)
-        low, high = self._bounds[:, :3].min(axis=0), self._bounds[:, 3:].max(axis=0)
-        grid = grid_over(low, high, cell, most_cells(photons))
+        maps = [self._map(one, works[k], self._bounds[k], k) for k, one in enumerate(unsorted)]
+        self._stream.finish(self)
+        return maps
+
+    def _map(self, one: Unsorted, work: MapWork, bounds: Floats, place: int) -> npt.NDArray[np.void]:
+        """Returns a map, whose photons launched work puts there. bounds: see `MapWork`. place: see `_launch`."""
+        photons = work.photons
+        low, high = bounds[:, :3].min(axis=0), bounds[:, 3:].max(axis=0)
+        grid = grid_over(low, high, one.cell, most_cells(photons))
         step = (photons + 2 * ELEMENTS - 1) & -ELEMENTS
         work = work._replace(
-            keys=self._room("keys", 8 * photons),
-            order=self._room("order", 8 * photons),
-            columns=self._room((*owner, "columns"), SORTED_BYTES * step),
+            columns=self._room((*one.owner, "columns"), SORTED_BYTES * step),
             map_step=WORD_BYTES * step,
-            starts=self._room((*owner, "starts"), WORD_BYTES * (grid.cells + 1)),
+            starts=self._room((*one.owner, "starts"), WORD_BYTES * (grid.cells + 1)),
             grid=grid,
         )
-        self._launch(work, FIND_KEYS, photons)
+        self._launch(work, FIND_KEYS, photons, place)
         put_order(work.keys, photons, work.order, self._stream)
-        self._launch(work, MOVE_PHOTONS, photons)
-        self._launch(work, FIND_STARTS, grid.cells + 1)
-        self._stream.finish(self)
-        return map_record(grid, (work.columns, step, work.starts), photons, scale)
+        self._launch(work, MOVE_PHOTONS, photons, place)
+        self._launch(work, FIND_STARTS, grid.cells + 1, place)
+        return map_record(grid, (work.columns, step, work.starts), photons, one.scale)
 
-    def _launch(self, work: MapWork, stage: int, elements: int) -> None:
-        """Starts a step. elements: that it looks at."""
-        lay_out(work._replace(stage=stage), self._host[stage].ctypes.data)
-        place = stage * WORK_BYTES
-        self._stream.copy_up(self._works.address + place, self._host.ctypes.data + place, WORK_BYTES)
-        self._kernel.start(-(-elements // PART), self._works.address + place, self._stream)
+    def _launch(self, work: MapWork, stage: int, elements: int, place: int) -> None:
+        """Starts a step. elements: that it looks at. place: of its map among those that are under way together."""
+        here = self._host[place, stage]
+        there = self._works.address + (place * STAGES + stage) * WORK_BYTES
+        lay_out(work._replace(stage=stage), here.ctypes.data)
+        self._stream.copy_up(there, here.ctypes.data, WORK_BYTES)
+        self._kernel.start(-(-elements // PART), there, self._stream)
 
     def _room(self, name: Any, size: int) -> int:
         """Returns the address of memory that is kept under a name."""

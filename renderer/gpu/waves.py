@@ -110,10 +110,11 @@ class Waves:
     def rows(self, name: str) -> Iterator[Any]:
         """Returns the rows of an array of the wave's, which nobody writes before they are all seen. While one is looked
         at, the next one comes, which overwrites the one before; other waves may be under way."""
-        there = getattr(self.wave, name)
-        return self._rows(there, [self._pinned(f"{name} {k}", there[0]) for k in range(2)])
+        return self._rows(name, getattr(self.wave, name))
 
-    def _rows(self, there: Any, here: list[Any]) -> Iterator[Any]:
+    def _rows(self, name: str, there: Any) -> Iterator[Any]:
+        here = [self._pinned(f"{name} {k}", there[0]) for k in range(2)]
+
         def fetched(row: int) -> Any:
             self._device.attach()
             return self._fetched(there[row], here[row % 2], self._fetching)

@@ -73,6 +73,8 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
         ("kitchen", {"driver": "sppm"}),
         ("kitchen", {"driver": "photons-only", "crop": (10, 20, 50, 40)}),
         ("cornell", {"driver": "path+caustics"}),
+        ("cornell", {"driver": "gather"}),
+        ("kitchen", {"driver": "gather", "layers": True}),
     ],
 )
 def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene, more):
@@ -84,13 +86,6 @@ def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene,
     assert {key: by_waves.statistics[key] for key in counted} == {key: by_loops.statistics[key] for key in counted}
     assert by_waves.statistics["shading"] == "gpu"
     assert by_loops.statistics["photons.stored"] > 0
-
-
-@pytest.mark.gpu
-def test_a_final_gather_is_shaded_by_the_cpu(gpu):
-    assert picture(shading="auto", driver="gather", passes=1, photons=1000).statistics["shading"] == "cpu"
-    with pytest.raises(UsageError, match="--shading gpu: a final gather asks what irradiance is known nearby, which "):
-        picture(driver="gather", passes=1)
 
 
 def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
@@ -117,6 +112,9 @@ class WavesOfLoops:
         settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
         self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
         self._driver.pixels, self._columns = job.pixels, job.image.shape[1]
+
+    def passes_together(self, *, adds_up):
+        return self.most_passes
 
     def trace(self, passes):
         images, counts = [], []
@@ -180,9 +178,7 @@ def test_waves_that_fail_are_made_again_by_the_cpu(monkeypatch):
                 raise KernelError("lost")
             return super().trace(passes)
 
-    monkeypatch.setattr(
-        eye_waves, "why_not", lambda scene, tracer, diffuse: "it is a CPU" if tracer.device == "cpu" else None
-    )
+    monkeypatch.setattr(eye_waves, "why_not", lambda scene, tracer: "it is a CPU" if tracer.device == "cpu" else None)
     monkeypatch.setattr(eye_waves, "EyeWaves", Failing)
     what = {"size": (8, 6), "driver": "path", "passes": 3, "quiet": True, "threads": 1}
     failed = renderer.render("cornell", shading="gpu", device="emulator", fallback="cpu", **what)

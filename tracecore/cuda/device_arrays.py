@@ -15,8 +15,8 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
 from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 
-#: More bytes than any tuple has.
-MOST_BYTES = 1 << 16
+#: More bytes than any tuple has, and what the places of arrays are multiples of.
+MOST_BYTES, ALIGNMENT = 1 << 16, 256
 
 
 class DeviceArrays:
@@ -26,33 +26,52 @@ class DeviceArrays:
     """
 
     def __init__(self, device: CudaDevice) -> None:
-        self._device = device
+        self._device, self._stream = device, Stream(device)
         self._memory: list[DeviceMemory] = []
         self._copies: dict[int, tuple[Any, Any]] = {}
 
     def copied(self, value: Any) -> Any:
         """Returns a value whose arrays, at any depth, are on the device, each of them once. Nobody reads them on the
         host."""
+        new = [array for key, array in arrays_in(value).items() if key not in self._copies]
+        places = np.cumsum([0, *(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in new)]).tolist()
+        together = np.empty(places[-1], np.uint8)
+        for place, array in zip(places, new, strict=False):
+            together[place : place + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        memory = DeviceMemory.holding(self._device, together)
+        self._memory.append(memory)
+        for place, array in zip(places, new, strict=False):
+            self._copies[id(array)] = array, array_on_device(memory.address + place, array.shape, array.dtype)
+        return self._with_copies(value)
+
+    def _with_copies(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            if id(value) not in self._copies:
-                memory = DeviceMemory.holding(self._device, np.ascontiguousarray(value))
-                self._memory.append(memory)
-                self._copies[id(value)] = value, array_on_device(memory.address, value.shape, value.dtype)
             return self._copies[id(value)][1]
         if isinstance(value, tuple):
-            parts = [self.copied(part) for part in value]
+            parts = [self._with_copies(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         return value
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Returns an array of zeros on the device."""
-        memory = DeviceMemory.zeros(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        memory = DeviceMemory(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        if memory.size > 0:
+            self._stream.clear(memory.address, memory.size)
+        self._stream.finish(memory)
         self._memory.append(memory)
         return array_on_device(memory.address, shape, dtype)
 
     def structure(self, value: Any) -> DeviceMemory:
         """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
         return DeviceMemory.holding(self._device, laid_out(value))
+
+
+def arrays_in(value: Any) -> dict[int, npt.NDArray[Any]]:
+    """Returns the arrays in a value, at any depth, by their `id`."""
+    if isinstance(value, np.ndarray):
+        return {id(value): value}
+    parts = map(arrays_in, value if isinstance(value, tuple) else ())
+    return {key: array for part in parts for key, array in part.items()}
 
 
 def array_on_device(address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
