@@ -255,6 +255,14 @@ class Document:
             raise SceneError(f"its textures have over {MAX_ALL_PIXELS} pixels in all")
         return len(self.textures) - 1
 
+    def add_light(self, source: LightSource | EnvironmentSource) -> bool:
+        """Takes in a light; returns False, and leaves it, where it is one from all around and there is such a one."""
+        if not isinstance(source, EnvironmentSource):
+            self.lights.append(source)
+        elif self.environment is None:
+            self.environment = source
+        return not isinstance(source, EnvironmentSource) or self.environment is source
+
     def material_index(self, material: Material, pictures: Mapping[str, Texture | None] | None = None) -> int:
         """Returns the index of a material with some pictures, all added if they are new. pictures: by its fields."""
         indices: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
+from scenes.document import Document, Origin, Part, part_of, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES
 from scenes.gltf import new_name
 from scenes.materials.microfacets import BLACK, GREY, WHITE, multiplied
@@ -244,11 +244,7 @@ class MitsubaReader:
         sources = build(self.textures, properties)
         properties.finish("sampling_weight", "name")
         for source in sources:
-            if not isinstance(source, EnvironmentSource):
-                self.document.lights.append(source)
-            elif self.document.environment is None:
-                self.document.environment = source
-            else:
+            if not self.document.add_light(source):
                 raise element.error("expected one emitter of type constant, envmap, sky or sunsky at most")
 
     # --- cameras ------------------------------------------------------------------------------------------------------

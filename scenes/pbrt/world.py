@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
+from scenes.document import Document, Origin, part_of, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES
 from scenes.materials.microfacets import BLACK
 from scenes.materials.patterns import Pattern
@@ -155,11 +155,7 @@ class World:
             raise parameters.error(f"unknown light {kind[:80]!r}; there are: {', '.join(LIGHTS)}")
         spot = Spot(self.to_ours @ state.matrix, Origin(parameters.place.path, parameters.place.line))
         source = LIGHTS[kind](parameters, self.files, spot)
-        if not isinstance(source, EnvironmentSource):
-            self.document.lights.append(source)
-        elif self.document.environment is None:
-            self.document.environment = source
-        else:
+        if not self.document.add_light(source):
             self.files.tell(parameters.place, "of several infinite lights the first one shines alone")
 
 
