@@ -198,18 +198,20 @@ class PhotonWaves:
         """Returns how many rays a wave has at most."""
         return len(self._all.active) * CAPACITY
 
-    def trace(self, photons: range) -> StoredOnGpu:
+    def trace(self, photons: range, *, is_kept: bool = True) -> StoredOnGpu:
         """Returns the photons of a range: the same, bit for bit, as the CPU's loops store.
+
+        is_kept: whether they come to the host; else they are counted alone.
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
         """
         with self._tracer.vacant_gpu("cannot shade photons"):
             started = time.perf_counter()
             self._begin_range(photons)
-            drained, traced_seconds = self._run()
+            drained, traced_seconds = self._run(is_kept=is_kept)
             shaded = time.perf_counter()
             counters = self._waves.fetch("counters").sum(axis=0)
-            ordered = self._in_order(drained)
+            ordered = self._in_order(drained) if is_kept else np.empty((0, PHOTON_WORDS), np.uint32)
         ended = time.perf_counter()
         seconds = shaded - started
         return StoredOnGpu(ordered, counters, seconds, max(seconds - traced_seconds, 0.0), ended - shaded)
@@ -237,8 +239,8 @@ class PhotonWaves:
         self._waves.put("supply", (photons.start, photons.stop))
         self._waves.clear("active", "filled", "counters")
 
-    def _run(self) -> tuple[list[Words], float]:
-        """Launches waves until no photon is left.
+    def _run(self, *, is_kept: bool = True) -> tuple[list[Words], float]:
+        """Launches waves until no photon is left. is_kept: whether photons that have no room come to the host.
 
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
         stored, and the seconds in which rays were traced.
@@ -250,14 +252,13 @@ class PhotonWaves:
             is_over = not self._waves.fetch("active").any()
             traced += self._waves.traced_seconds()
             if not is_over and int(self._waves.fetch("filled").max()) > room:
-                drained.append(self._drained())
+                drained += [self._drained()] if is_kept else []
+                self._waves.clear("filled")
         return drained, traced
 
     def _drained(self) -> Words:
-        """Returns the photons on the GPU, (STORE_COLUMNS, n), which then has room for others."""
-        found = columns_of(self._all.blocks[0], int(self._waves.fetch("filled")[0]))
-        self._waves.clear("filled")
-        return found
+        """Returns the photons on the GPU, (STORE_COLUMNS, n)."""
+        return columns_of(self._all.blocks[0], int(self._waves.fetch("filled")[0]))
 
     def _in_order(self, drained: list[Words]) -> Words:
         """Returns all photons in order. Those of a path were stored in theirs."""

@@ -53,7 +53,10 @@ def test_photons_that_the_gpu_has_no_room_for_come_to_the_host_meanwhile(monkeyp
         waves = PhotonWaves(tracer, scene, task)
         photons = range(12 * waves.rays_at_once)
         expected, stored = trace_photons(scene, task, pool, photons), waves.trace(photons)
+        counted = waves.trace(photons, is_kept=False)
     np.testing.assert_array_equal(stored.ordered, expected.stored)
+    np.testing.assert_array_equal(counted.counters, stored.counters)
+    assert len(counted.ordered) == 0
 
 
 def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():

@@ -410,7 +410,7 @@ def test_photons_of_finished_rounds_are_kept_where_no_member_is_left(
 ) -> None:
     trace, path = SharedTracing.trace, tmp_path / "a.photons"
 
-    def failing(tracing: SharedTracing, photons: range, expected_rays: int = 0) -> Any:
+    def failing(tracing: SharedTracing, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> Any:
         if photons.start > 0:
             raise FleetError("no member of the fleet is left")
         return trace(tracing, photons, expected_rays)

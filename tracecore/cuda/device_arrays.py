@@ -13,7 +13,7 @@ from numba import types
 from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import STAGING_BYTES, CudaDevice, DeviceMemory, Stream
 
 #: More bytes than any tuple has, and what the places of arrays are multiples of.
 MOST_BYTES, ALIGNMENT = 1 << 16, 256
@@ -33,16 +33,23 @@ class DeviceArrays:
     def copied(self, value: Any) -> Any:
         """Returns a value whose arrays, at any depth, are on the device, each of them once. Nobody reads them on the
         host."""
-        new = [array for key, array in arrays_in(value).items() if key not in self._copies]
-        places = np.cumsum([0, *(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in new)]).tolist()
-        together = np.empty(places[-1], np.uint8)
-        for place, array in zip(places, new, strict=False):
-            together[place : place + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        memory = DeviceMemory.holding(self._device, together)
-        self._memory.append(memory)
-        for place, array in zip(places, new, strict=False):
+        given = [array for key, array in arrays_in(value).items() if key not in self._copies]
+        places = np.cumsum([0, *(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in given)]).tolist()
+        memory = DeviceMemory(self._device, places[-1])
+        staging = self._device.pinned(min(max([1, *(array.nbytes for array in given)]), STAGING_BYTES), np.uint8)
+        for place, array in zip(places, given, strict=False):
+            self._put(memory.address + place, np.ascontiguousarray(array).reshape(-1).view(np.uint8), staging)
             self._copies[id(array)] = array, array_on_device(memory.address + place, array.shape, array.dtype)
+        self._memory.append(memory)
         return self._with_copies(value)
+
+    def _put(self, address: int, content: npt.NDArray[np.uint8], staging: npt.NDArray[np.uint8]) -> None:
+        """Copies bytes to the device by way of pinned memory."""
+        for start in range(0, len(content), len(staging)):
+            part = content[start : start + len(staging)]
+            staging[: len(part)] = part
+            self._stream.copy_up(address + start, staging.ctypes.data, len(part))
+            self._stream.finish(self, staging)
 
     def _with_copies(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):

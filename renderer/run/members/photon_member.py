@@ -116,7 +116,7 @@ class SharedTracing:
         self._rays: dict[str, int] = {}
         self._kernel_rates: dict[str, float] = {}
 
-    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
+    def trace(self, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> TracedPhotons:
         """Returns the photons of a range."""
         ranges = ranges_of(photons, len(self.reports), expected_rays)
         with closing(self._fleet.results(Items(ranges))) as results:

@@ -39,12 +39,12 @@ class GpuTracing:
         self._spent: Counters = {"seconds": 0.0, "rays": 0, "busy_seconds": 0.0, **dict.fromkeys(COUNTER_NAMES, 0)}
         self._instead: LocalTracing | None = None
 
-    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
-        """Returns the photons of a range, as `trace_photons` does."""
+    def trace(self, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> TracedPhotons:
+        """Returns the photons of a range, as `Tracing` says."""
         if self._instead is not None:
             return self._instead.trace(photons, expected_rays)
         try:
-            stored = self._waves.trace(photons)
+            stored = self._waves.trace(photons, is_kept=is_kept)
         except TraceError as error:
             self._containment.recover(error, photons.start)
             self._instead = LocalTracing(self._scene, self._task, self._settings, self._containment)

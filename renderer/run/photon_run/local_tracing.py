@@ -31,8 +31,9 @@ class Tracing(Protocol):
 
     shading: str
 
-    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
-        """Returns the photons of a range, as `trace_photons` does."""
+    def trace(self, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> TracedPhotons:
+        """Returns the photons of a range, as `trace_photons` does. is_kept: whether more is wanted than to count
+        them."""
 
     def counters(self) -> Counters:
         """Returns what has to be looked at before and after what is timed."""
@@ -69,8 +70,8 @@ class LocalTracing:
         self._logs: list[Log] = []
         self.pool = self._new_pool()
 
-    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
-        """Returns the photons of a range, as `trace_photons` does."""
+    def trace(self, photons: range, expected_rays: int = 0, *, is_kept: bool = True) -> TracedPhotons:
+        """Returns the photons of a range, as `Tracing` says."""
         while True:
             try:
                 return trace_photons(self._scene, self._task, self.pool, photons, expected_rays)

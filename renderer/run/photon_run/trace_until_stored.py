@@ -141,7 +141,7 @@ def trace_until_stored(
 
 def _counted(tracing: Tracing, photons: range, expected_rays: int = 0) -> TracedPhotons:
     """Returns what is known of the photons of a range, without themselves."""
-    traced = tracing.trace(photons, expected_rays)
+    traced = tracing.trace(photons, expected_rays, is_kept=False)
     return traced._replace(stored=traced.stored[:0].copy())
 
 
