@@ -31,7 +31,7 @@ class MapWork(NamedTuple):
 
     stored: photons in the columns of a store, `step` bytes apart.
     photons: how many there are.
-    bounds: (BOUND_WARPS * LANES, 6) float32, the least and the greatest coordinates that each lane has seen.
+    bounds: (6, BOUND_WARPS * LANES) float32, the least and the greatest coordinates that each lane has seen.
     keys: (photons,) int64: the cell of each above its index.
     order: (photons,) int64, the places of the photons in the order of their keys.
     columns: of the map, `map_step` bytes apart, and behind them one of the photons' cells, int32; where photons are
@@ -79,8 +79,8 @@ def find_bounds(i: int, data: tuple[MapWork, int]) -> None:
         for place in range(first + i, work.photons, BOUND_WARPS * LANES):
             value = get(column, place)
             low, high = min(value, low), max(value, high)
-        put(work.bounds, 6 * (first + i) + axis, low)
-        put(work.bounds, 6 * (first + i) + 3 + axis, high)
+        put(work.bounds, axis * BOUND_WARPS * LANES + first + i, low)
+        put(work.bounds, (3 + axis) * BOUND_WARPS * LANES + first + i, high)
 
 
 @inlined

@@ -111,7 +111,7 @@ class PhotonMaps:
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
             self._host = tracer.gpu.pinned((MAPS_TOGETHER, STAGES, WORK_BYTES), np.uint8)
-            self._bounds = tracer.gpu.pinned((MAPS_TOGETHER, BOUND_WARPS * LANES, 6), np.float32)
+            self._bounds = tracer.gpu.pinned((MAPS_TOGETHER, 6, BOUND_WARPS * LANES), np.float32)
             self._works = DeviceMemory(tracer.gpu, self._host.nbytes)
             kind = Borrowed(numba.typeof(no_work()))
             self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
@@ -239,7 +239,7 @@ class PhotonMaps:
     def _map(self, one: Unsorted, work: MapWork, bounds: Floats, place: int) -> npt.NDArray[np.void]:
         """Returns a map, whose photons launched work puts there. bounds: see `MapWork`. place: see `_launch`."""
         photons = work.photons
-        low, high = bounds[:, :3].min(axis=0), bounds[:, 3:].max(axis=0)
+        low, high = bounds[:3].min(axis=1), bounds[3:].max(axis=1)
         grid = grid_over(low, high, one.cell, most_cells(photons))
         step = (photons + 2 * ELEMENTS - 1) & -ELEMENTS
         work = work._replace(

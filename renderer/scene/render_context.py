@@ -28,7 +28,7 @@ from tracecore import Cutouts, device_and_index
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, DeviceError, KernelError, TraceError, WrongHitError
-from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL, KernelChoice, RayClass, choose_kernel
+from tracecore.kernels.choice import AUTO, DEFAULT_KERNEL, KernelChoice, RayClass, RayWay, choose_kernel
 from tracecore.layout.ahead import pack_ahead
 from tracecore.rays import Floats
 
@@ -172,7 +172,7 @@ class TracerChoice:
 
     device: as `open_tracer` takes it.
     kernel: by name; "auto" or None for what is fastest for the rays, as far as that was measured.
-    ray_class: what most of the rays are like, None for rays of all kinds.
+    ray_class, way: what most of the rays are like, None for rays of all kinds, and how they reach the kernel.
     dispatch: by name, or None for the device's default.
     threads: None for all cores.
     builder: of the tree, by name, or None for the default.
@@ -183,6 +183,7 @@ class TracerChoice:
     device: str = "auto"
     kernel: str | None = None
     ray_class: RayClass | None = None
+    way: RayWay = RayWay.RING
     dispatch: str | None = None
     threads: int | None = None
     builder: str | None = None
@@ -200,6 +201,7 @@ class TracerChoice:
             device=arguments.device,
             kernel=arguments.kernel,
             ray_class=ray_class,
+            way=RayWay.RING if getattr(arguments, "shading", "cpu") == "cpu" else RayWay.WAVES,
             dispatch=arguments.dispatch,
             threads=arguments.threads,
             builder=arguments.builder,
@@ -219,7 +221,7 @@ class TracerChoice:
         from tracecore.kernels.strategies import find_strategy, strategy_names
         from tracecore.tracers.cpu import pack_wide
 
-        name = chosen_kernel(self.device, self.kernel, self.ray_class).name
+        name = chosen_kernel(self).name
         if self.device != "brute":
             pack_ahead(find_strategy(name).layout.pack if name in strategy_names() else pack_wide, tree, triangles)
 
@@ -300,7 +302,7 @@ def context_of(
     tree: refitted to the snapshot, or None to build one.
     """
     start = time.perf_counter()
-    kernel = chosen_kernel(choice.device, choice.kernel, choice.ray_class)
+    kernel = chosen_kernel(choice)
     tree = None if tree is None else _fitting(tree, kernel.name)
     tracer, faults = _open_any_tracer(snapshot, replace(choice, kernel=kernel.name), tree)
     if faults:
@@ -384,36 +386,36 @@ def _fitting(tree: BinaryTree, kernel: str | None) -> BinaryTree | None:
     return tree if kernel not in strategy_names() or find_strategy(kernel).takes(tree) else None
 
 
-def chosen_kernel(device: str, kernel: str | None, ray_class: RayClass | None) -> KernelChoice:
-    """Returns the kernel that rays are traced by in batches.
+def chosen_kernel(choice: TracerChoice) -> KernelChoice:
+    """Returns the kernel that rays are traced by.
 
-    device, kernel, ray_class: as those of `TracerChoice`.
     Raises `DeviceError` where there is no such device; one that cannot be used is told when a tracer is opened.
     """
-    name, index = device_and_index(device)
-    if kernel is not None and kernel != AUTO:
-        return KernelChoice(kernel, "named")
+    name, index = device_and_index(choice.device)
+    if choice.kernel is not None and choice.kernel != AUTO:
+        return KernelChoice(choice.kernel, "named")
     if name == "emulator":
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: the default, as the emulator's rates tell of no GPU")
     if name in ("auto", "gpu"):
         from tracecore.cuda.device import gpu_unavailable_reason
 
         if (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None:
-            return kernel_of_gpu(index, ray_class)
+            return kernel_of_gpu(index, choice.ray_class, choice.way)
     return ONLY_ONE
 
 
-def kernel_of_gpu(index: int | None, ray_class: RayClass | None) -> KernelChoice:
+def kernel_of_gpu(index: int | None, ray_class: RayClass | None, way: RayWay = RayWay.RING) -> KernelChoice:
     """Returns the kernel that is chosen for rays on a GPU that can be used.
 
     index: of the GPU, None for the current one.
     ray_class: what most rays are like, None for rays of all kinds.
+    way: how they reach the kernel.
     """
     from renderer.scene.tuned_kernels import TunedGpu, tuned_for
     from tracecore.cuda.device import device_architecture, gpu_name
 
     gpu = TunedGpu(gpu_name(index), device_architecture(index))
-    return choose_kernel(gpu.architecture, ray_class, tuned=tuned_for(gpu))
+    return choose_kernel(gpu.architecture, ray_class, way, tuned_for(gpu))
 
 
 def cutouts_of(snapshot: Snapshot) -> Cutouts | None:

@@ -117,11 +117,11 @@ def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
     stored[STORE_INDEX, :photons] = random.permutation(photons) // 3  # three of a path, in their order
     expected = sorted_map([Piece(stored[None], photons)], 0.05, 2.0, MapMemory(), CallingThread())
     work = MapOnHost(stored, photons, expected.grid)
-    for stage in range(map_kernel.STAGES):
+    for stage in range(map_kernel.TAKE_INDICES):
         work.do(stage)
     positions = stored[:3, :photons].view(np.float32)
-    np.testing.assert_array_equal(work.bounds[:, :3].min(axis=0), positions.min(axis=1))
-    np.testing.assert_array_equal(work.bounds[:, 3:].max(axis=0), positions.max(axis=1))
+    np.testing.assert_array_equal(work.bounds[:3].min(axis=1), positions.min(axis=1))
+    np.testing.assert_array_equal(work.bounds[3:].max(axis=1), positions.max(axis=1))
     np.testing.assert_array_equal(work.columns[:PHOTON_WORDS, :photons], expected.columns[:, :photons])
     np.testing.assert_array_equal(work.starts, expected.starts[: expected.grid.cells + 1])
     crowds = np.diff(work.starts)
@@ -134,7 +134,7 @@ class MapOnHost:
     def __init__(self, stored, photons, grid):
         self.keys, self.order = np.zeros(photons, np.int64), np.zeros(photons, np.int64)
         self.columns, self.starts = np.zeros((PHOTON_WORDS + 1, photons), np.uint32), np.zeros(grid.cells + 1, np.int32)
-        self.bounds = np.zeros((map_kernel.BOUND_WARPS * LANES, 6), np.float32)
+        self.bounds = np.zeros((6, map_kernel.BOUND_WARPS * LANES), np.float32)
         arrays = [self.bounds, self.keys, self.order, self.columns, self.starts]
         bounds, keys, order, columns, starts = (one.ctypes.data for one in arrays)
         place, between = stored.ctypes.data, 4 * stored.shape[1]

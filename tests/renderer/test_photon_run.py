@@ -192,7 +192,7 @@ class Waves:
     def __init__(self, tracer, scene, task):
         self._tracer, self._scene, self._task = tracer, scene, task
 
-    def trace(self, photons):
+    def trace(self, photons, *, is_kept):
         if photons.stop > self.fails_at:
             raise KernelError("the GPU has fallen off the bus")
         pool = WorkerPool(self._tracer, threads=1)

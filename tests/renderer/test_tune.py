@@ -28,13 +28,18 @@ from tracecore import open_tracer
 from tracecore.benchmarks.ring_rate import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
-from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, RateFacts, RayClass, RayWay
+from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, KernelChoice, RateFacts, RayClass, RayWay
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
 FAKE = TunedGpu("Fake A", "sm_90")
 
 #: As small as rays of all classes can be.
 FEW_RAYS = ("--size", "8x6", "--samples", "1", "--ao-rays", "1", "--photon-rays", "64", "--repeat", "1")
+
+
+def kernel_for(**about: Any) -> KernelChoice:
+    """Returns the kernel of a choice."""
+    return chosen_kernel(TracerChoice(**about))
 
 
 def facts(rays: RayClass = RayClass.INCOHERENT, way: RayWay = RayWay.RING, **rates: float) -> RateFacts:
@@ -80,9 +85,9 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
     assert sum(row.count("*") for row in rows) == len(kept)
     for one in kept:
         assert one.source == "tracecore tune, cornell, medians of 1"
-        assert chosen_kernel("gpu", None, one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
+        assert kernel_for(device="gpu", ray_class=one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
     (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, RayWay.RING))
-    assert chosen_kernel("gpu", None, RayClass.INCOHERENT).name == ring.chosen
+    assert kernel_for(device="gpu", ray_class=RayClass.INCOHERENT).name == ring.chosen
     assert "tuned on this GPU" in diagnosis._chosen_kernels().text
 
 
@@ -93,7 +98,9 @@ def test_a_real_gpu_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     status, said, _ = tune(capsys, "cornell", "--device", "gpu", *words, "--ring-rays", str(1 << 22))
     assert status == 0
     assert said.count(" *") >= 2 * len(RayClass)
-    assert all("tuned on this GPU" in chosen_kernel("gpu", "auto", rays).reason for rays in RayClass)
+    assert all(
+        "tuned on this GPU" in kernel_for(device="gpu", kernel="auto", ray_class=rays).reason for rays in RayClass
+    )
 
 
 def test_the_emulator_shows_a_table_and_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +284,7 @@ def test_a_damaged_file_is_a_note(content: Any, caplog: pytest.LogCaptureFixture
 )
 def test_the_kernel_of_a_device(cuda: FakeCuda, device: str, kernel: str | None, found: tuple[str | None, str]) -> None:
     remember(FAKE, [facts(if_if=2.0, while_while=1.0)])
-    chosen = chosen_kernel(device, kernel, RayClass.INCOHERENT)
+    chosen = kernel_for(device=device, kernel=kernel, ray_class=RayClass.INCOHERENT)
     assert (chosen.name, chosen.reason) == found
 
 

@@ -48,6 +48,12 @@ def test_launches_on_an_h200_choose_by_class_of_rays() -> None:
     }
 
 
+@pytest.mark.parametrize("rays", RayClass)
+def test_waves_that_an_h200_shades_choose_wide_trees(rays: RayClass) -> None:
+    """Those of whose waves nothing is known have what launches have."""
+    assert choose_kernel("sm_90", rays, RayWay.WAVES).name == "persistent-bvh4"
+
+
 @pytest.mark.parametrize(("lead", "chosen"), [(LEAD - 0.001, DEFAULT_KERNEL), (LEAD + 0.001, "bvh4")])
 def test_a_small_lead_chooses_nothing(lead: float, chosen: str) -> None:
     facts = replace(SHIPPED, rates={"if-if": 90.0, "bvh4": 100.0 * (1.0 + lead), DEFAULT_KERNEL: 100.0})

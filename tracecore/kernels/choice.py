@@ -38,10 +38,12 @@ class RayWay(Enum):
 
     RING: in batches that queues and ports hand over, whatever the dispatch.
     LAUNCH: whole arrays, a launch over each.
+    WAVES: launches over paths and their shadow rays in turn, which a GPU shades in between.
     """
 
     RING = "ring"
     LAUNCH = "launch"
+    WAVES = "waves"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,7 @@ CANDIDATES = (
     "replacing-compressed-bvh8",
 )
 
+_WAVES = "one H200, the shipped kitchen, a picture by `path` whose rays it shades: docs/lab/kernel-choice.md"
 _TUNED = "one H200, BART's kitchen, `tracecore tune --repeat 7`, medians: docs/lab/kernel-choice.md"
 
 #: What the program knows by itself; `tracecore tune` measures more.
@@ -109,6 +112,14 @@ FACTS = tuple(
         (RayClass.OCCLUSION, RayWay.RING, (1148, 1314, 1308, 1137, 1240, 1298, 1124)),
         (RayClass.OCCLUSION, RayWay.LAUNCH, (8599, 7511, 7520, 9966, 10810, 6049, 10390)),
     )
+) + (
+    RateFacts(
+        architecture="sm_90",
+        way=RayWay.WAVES,
+        rays=RayClass.INCOHERENT,
+        rates={"while-while": 3340, "persistent-if-if": 3460, "persistent-bvh4": 4660},
+        source=_WAVES,
+    ),
 )
 
 
@@ -119,7 +130,7 @@ def choose_kernel(
 
     architecture: of the GPU, such as "sm_90"; one that was never measured takes the facts of the nearest.
     rays: what most of them are like, None for rays of all kinds.
-    way: how they reach the kernel.
+    way: how they reach the kernel; of WAVES that were never measured, that of launches is taken.
     tuned: what was measured on this very GPU, which goes before `FACTS`.
     """
     if rays is None:
@@ -128,6 +139,8 @@ def choose_kernel(
         if (facts.way, facts.rays) == (way, rays):
             return KernelChoice(facts.chosen, f"{AUTO}: {rays.value} rays, tuned on this GPU")
     known = [facts for facts in FACTS if (facts.way, facts.rays) == (way, rays)]
+    if not known and way is RayWay.WAVES:
+        return choose_kernel(architecture, rays, RayWay.LAUNCH, tuned)
     if not known:
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: {rays.value} rays, the default as none was measured")
     nearest = min(known, key=lambda facts: _distance(facts.architecture, architecture))
