@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenes import memory
+from scenes.files import memory
 from scenes.document import Document, Part
 from scenes.errors import SceneError
 from scenes.meshes.shapes import sphere
