@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES
+from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES
 from renderer.drivers.shares import run_of
 from renderer.run.memory import FILM_SUMS, KEPT_BYTES, ROUND_BYTES, STORED_BY_PASS, STORED_BY_RUN
 from renderer.run.photon_run.rounds import ROUND_PHOTONS

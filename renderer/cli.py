@@ -140,7 +140,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
     environment.check()
     if getattr(arguments, "threads", None) is not None:
-        from tracecore.cores import bounded_threads
+        from tracecore.threads import bounded_threads
 
         arguments.threads = bounded_threads(arguments.threads)
     if hasattr(arguments, "plugin"):

@@ -19,6 +19,10 @@ class UsageError(RenderError, ValueError):
     """What was asked for cannot be done; the message says what was got, what is expected and the remedy."""
 
 
+class FleetError(RenderError):
+    """A fleet cannot go on: it has no members left, or an item fails wherever it is made."""
+
+
 class WrongPictureError(RenderError):
     """A kernel hits what is not there. wrong: what it hit. snapshot: of the scene."""
 

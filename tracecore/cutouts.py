@@ -71,9 +71,8 @@ class CutoutTables(NamedTuple):
         return sum(table.nbytes for table in self)
 
 
-def no_cutouts() -> CutoutTables:
-    """Returns the tables of triangles that are all solid; they are empty."""
-    return CutoutTables(np.zeros(0, np.int32), np.zeros((0, CUTOUT.itemsize // 4), np.uint32), np.zeros(0, np.uint32))
+#: The tables of triangles that are all solid; they are empty.
+NO_CUTOUTS = CutoutTables(np.zeros(0, np.int32), np.zeros((0, CUTOUT.itemsize // 4), np.uint32), np.zeros(0, np.uint32))
 
 
 def tables_of(cutouts: Cutouts | None, triangles: int) -> CutoutTables | None:

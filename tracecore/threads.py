@@ -1,10 +1,11 @@
-"""Threads that wait for the next work once theirs is done: a film opens a pool for each frame, and to start sixteen
-threads takes longer than many a pass.
+"""How many cores and threads are of use, and threads that wait for the next work once theirs is done: a film opens a
+pool for each frame, and to start sixteen threads takes longer than many a pass.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import threading
 from collections import deque
@@ -13,7 +14,29 @@ from concurrent.futures import Future, wait
 from functools import partial
 from queue import SimpleQueue
 
-from tracecore.cores import usable_cores
+#: Threads that a core can be given.
+THREADS_PER_CORE = 8
+
+log = logging.getLogger(__name__)
+
+
+def usable_cores() -> int:
+    """Returns how many cores this process may run on, which may be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def bounded_threads(threads: int | None) -> int | None:
+    """Returns so many threads, or as many as are of use here, which a note tells: those beyond a few for each core only
+    wait for one another. The picture is the same.
+
+    threads: that are asked for, or None where it is left open.
+    """
+    cores = usable_cores()
+    most = THREADS_PER_CORE * cores
+    if threads is None or threads <= most:
+        return threads
+    log.warning("note: %d threads are too many for %d cores; taking %d", threads, cores, most)
+    return most
 
 
 class _Thread(threading.Thread):

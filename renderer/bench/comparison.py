@@ -36,7 +36,6 @@ from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_at_hand
 from tracecore.cuda.gpus import GPUS
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -45,6 +44,7 @@ from tracecore.errors import KernelError, PeerError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.peers import PEERS, Peer, for_peers, open_peer, peer_errors
 from tracecore.rays import Floats
+from tracecore.threads import usable_cores
 from tracecore.triangles import checked_triangles
 
 #: Fewest rays of a sample, of kernels with many lanes for a ray, which take as much longer.

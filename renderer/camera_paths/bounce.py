@@ -95,7 +95,7 @@ from shaders.vector import Color, along, chosen, dot, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
-from tracecore.compilation.side_by_side import need
+from tracecore.compilation.unit_calls import need
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS, RAY_FLOATS

@@ -14,7 +14,7 @@ import numpy as np
 
 from renderer.camera_paths.paths import DEPTH_MASK, EyeChunk
 from renderer.camera_paths.task import SOBOL, EyeTask
-from renderer.film.pass_halves import half_of
+from renderer.film.film import half_of
 from renderer.simd.loops import each, whole
 from shaders.random import HALF_BITS, LOW, NO_PASS, STREAM_CAMERA, philox, random4, sobol_bits
 from tracecore.compilation.cached import compiled, inlined

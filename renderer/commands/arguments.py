@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import (
+from renderer.settings.picture import TRACING, UNSHARED, Settings
+from renderer.settings.setting import (
     FRAME_KINDS,
     Definitions,
     FlagOrNames,
     PartOf,
     PathName,
+    Setting,
     read_part_of,
     read_path_name,
+    settings_of,
 )
-from renderer.settings.picture import TRACING, UNSHARED, Settings
-from renderer.settings.setting import Setting, settings_of
 from scenes.keys.values import Choice, Flag, Kind, Number, Whole
 
 S = TypeVar("S")
@@ -113,8 +114,7 @@ def add_settings(container: argparse._ActionsContainer, owner: type, *names: str
 
 def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
     """Add the option of one setting, whose help is the same in every command but for the default."""
-    flags = (*(alias for alias in one.aliases if not alias.startswith("--")), one.option)
-    flags += tuple(alias for alias in one.aliases if alias.startswith("--"))
+    flags = sorted((one.option, *one.aliases), key=lambda flag: flag.startswith("--"))  # short ones first
     if isinstance(one.kind, Flag):
         container.add_argument(*flags, action="store_true", help=one.about)
         return

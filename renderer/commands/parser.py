@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from renderer.errors import UsageError
-from scenes.keys.near_miss import did_you_mean
+from scenes.keys.place import did_you_mean
 
 #: How argparse tells that a word is none of a few.
 INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")

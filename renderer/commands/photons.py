@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     """Traces and reports; returns the exit status. members: settings that say who traces."""
-    from renderer.fleet.fleet import FleetError
+    from renderer.errors import FleetError
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
     from renderer.run.members.open_fleet import open_fleet
@@ -145,7 +145,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     from renderer.errors import UsageError
     from renderer.photons.tracing import PHOTON_CODE
     from scenes.files.memory import limit_memory
-    from tracecore.compilation.ahead import begin_to_load
+    from tracecore.compilation.cached import begin_to_load
 
     limit_memory(arguments.memory)
     names = ("device", *UNSHARED, "threads", "fallback", "timeline")

@@ -29,9 +29,8 @@ from renderer.commands.arguments import (
 from renderer.commands.parser import Parser, in_two_levels
 from renderer.errors import UsageError
 from renderer.interrupts import nothing_saved
-from renderer.settings.kinds import FRAME_KINDS, FRAME_SEEDS
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, TRACING, Settings
-from renderer.settings.setting import settings_of
+from renderer.settings.setting import FRAME_KINDS, FRAME_SEEDS, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,10 +224,9 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings, pipe: Binar
 
     with nothing_saved():
         with modules_kept():
-            from renderer.film.image_file import check_writable, make_default_folder
+            from renderer.film.image_file import check_writable
             from renderer.run.picture.picture_files import asked, written_files
-            from renderer.run.render_call import render_plan
-            from renderer.run.resolve import check_output, plan_picture
+            from renderer.run.render_call import check_output, plan_picture, render_plan
         path = STANDARD_OUTPUT if pipe else output_of(arguments, settings.driver)
         if pipe:
             check_output(settings, path)
@@ -242,7 +240,6 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings, pipe: Binar
     _check_outputs(arguments, plan, written_files(plan.settings))
     if arguments.dry_run:
         return _tell_memory(plan)
-    make_default_folder((plan.settings.output, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
     _report(picture, Path("standard output") if pipe else path, quiet=settings.quiet)
@@ -266,10 +263,9 @@ def _make_piped(arguments: argparse.Namespace, settings: Settings) -> bool:
 
 def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a part of the passes of a picture; returns whether it is finished."""
-    from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.film.image_file import check_folder
     from renderer.run.picture.part_file import SUFFIX
-    from renderer.run.render_call import render_plan
-    from renderer.run.resolve import plan_picture
+    from renderer.run.render_call import plan_picture, render_plan
     from renderer.run.resuming.checkpoints import checkpoint_path
 
     path: Path | None = arguments.output
@@ -286,7 +282,6 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, [path, checkpoint_path(path), settings.save_photons, settings.timeline])
     if arguments.dry_run:
         return _tell_memory(plan)
-    make_default_folder((path, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
@@ -296,7 +291,7 @@ def _make_part(arguments: argparse.Namespace, settings: Settings) -> bool:
 @contextmanager
 def _checkpoint_told(path: Path) -> Iterator[None]:
     """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
-    from renderer.fleet.fleet import FleetError
+    from renderer.errors import FleetError
     from renderer.run.resuming.checkpoints import checkpoint_path
     from tracecore.errors import DeviceError, KernelError
 
@@ -312,8 +307,7 @@ def _checkpoint_told(path: Path) -> Iterator[None]:
 def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
     """Prints one path of the picture, step by step."""
     from renderer.run.picture.path_report import trace_path
-    from renderer.run.render_call import opened
-    from renderer.run.resolve import plan_picture
+    from renderer.run.render_call import opened, plan_picture
 
     name = arguments.debug_path
     unused: dict[str, Any] = {"output": None, "save_photons": None, "timeline": None, "checkpoint": None}
@@ -330,7 +324,7 @@ def _tell_memory(plan: Plan, *, is_frame: bool = False) -> bool:
 
     snapshot = plan.snapshot()
     print(told(plan.estimate(snapshot, is_frame=is_frame)))
-    of_gpu = gpu_bytes(snapshot, plan.settings_of_each(snapshot), plan.settings.builder)
+    of_gpu = gpu_bytes(snapshot, plan.settings_of_each(snapshot), plan.settings.builder, plan.driver)
     told_there = told_of_gpu(of_gpu, plan.settings.device)
     if told_there is not None:
         print(told_there)
@@ -391,7 +385,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.run.members.open_fleet import open_fleet
     from renderer.run.memory import check_fits
     from renderer.run.picture.picture_files import asked
-    from renderer.run.resolve import check_output, plan_picture
+    from renderer.run.render_call import check_output, plan_picture
     from renderer.run.sequence.exposure_pilot import with_exposure
     from renderer.run.sequence.make_sequence import make_sequence
     from renderer.run.sequence.sequence_order import check_sequence_path

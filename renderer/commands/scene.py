@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_plugin, add_replacing, add_scene
 from renderer.plain_text import line
-from renderer.settings.kinds import Definitions
+from renderer.settings.setting import Definitions
 
 if TYPE_CHECKING:
     from scenes import Scene, SceneFacts, ShippedScene

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.settings.picture import DRIVER_SETTINGS
-from scenes.keys.near_miss import did_you_mean
+from scenes.keys.place import did_you_mean
 from tracecore.on_demand import OnDemand
 
 DRIVERS: OnDemand[type[Driver]] = OnDemand(

@@ -27,16 +27,27 @@ from renderer.camera_paths.loops import (
 )
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
-from renderer.drivers.driver import Carried, Driver, MadeShare, Radiance, RenderSettings, Work, summed, within_crop
-from renderer.drivers.pass_memory import MAP_BYTES, image_bytes, pass_bytes, passes_under_way
-from renderer.drivers.pass_site import PassSite
-from renderer.drivers.pixels import cropped, pixels_by_tile
+from renderer.drivers.driver import (
+    MAP_BYTES,
+    Carried,
+    Driver,
+    MadeShare,
+    Radiance,
+    RenderSettings,
+    Work,
+    image_bytes,
+    pass_bytes,
+    passes_under_way,
+    summed,
+    within_crop,
+)
+from renderer.drivers.pass_site import PassSite, cropped, pixels_by_tile
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from shaders.float32 import Longs
-from tracecore.compilation.ahead import load_all
+from tracecore.compilation.cached import load_all
 from tracecore.dispatch.port import Port, are_ready, resume
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RayClass

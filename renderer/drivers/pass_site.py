@@ -1,5 +1,8 @@
-"""Where a pass is made: by which workers, for which pixels, and in memory that passes leave to each other."""
+"""Where a pass is made: by which workers, for which pixels, and in memory that passes leave to each other. Eye paths
+begin in pixels in the order that is given here.
+"""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -10,9 +13,13 @@ import numpy.typing as npt
 from renderer.drivers.driver import Work
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup
+from renderer.settings.picture import RenderSettings
 from tracecore.workers.tasks import Team
 
 T = TypeVar("T")
+
+#: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
+TILE = 8
 
 
 @dataclass(frozen=True)
@@ -50,3 +57,22 @@ class PassSite:
         """Leaves what was borrowed to other passes."""
         while self._borrowed:
             self.team.leave(*self._borrowed.pop())
+
+
+@functools.lru_cache(maxsize=4)
+def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
+    """Returns the indices of the pixels, (width * height,) int32, row * width + column, tile after tile."""
+    columns, rows = -(-width // TILE), -(-height // TILE)
+    row, column = np.ogrid[: rows * TILE, : columns * TILE]
+    index = np.where((row < height) & (column < width), row * width + column, -1)
+    by_tile = index.reshape(rows, TILE, columns, TILE).transpose(0, 2, 1, 3).ravel()
+    return by_tile[by_tile >= 0].astype(np.int32)
+
+
+def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDArray[np.int32]:
+    """Returns those indices of pixels, in their order, that are in the part of the picture that is made."""
+    if settings.crop is None:
+        return pixels
+    x, y, width, height = settings.crop
+    rows, columns = np.divmod(pixels, settings.width)
+    return pixels[(x <= columns) & (columns < x + width) & (y <= rows) & (rows < y + height)]

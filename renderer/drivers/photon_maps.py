@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.task import PARTLY, EyeTask
-from renderer.drivers.driver import Caustics, Radiance, RenderSettings, Work
+from renderer.drivers.driver import MAP_BYTES, STORED_GUESS, Caustics, Radiance, RenderSettings, Work, photons_of_a_pass
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.pass_memory import MAP_BYTES, STORED_GUESS, photons_of_a_pass
 from renderer.drivers.pass_photons import CAUSTIC, DIRECT, WHOLE, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, photon_radius
@@ -43,6 +42,7 @@ class PhotonMapDriver(EyeDriver):
 
     emitted: photons that a pass sends out for a map.
     first_radius: of the search for them, world units.
+    has_sharp: whether some surface may throw a caustic.
     projected_scene: the scene with its photons sent where they are needed.
     pixel_radii: (pixels,) float64, a first radius for each pixel as `PhotonLookup.radii` has them, or (0,).
     """
@@ -54,7 +54,7 @@ class PhotonMapDriver(EyeDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.has_sharp = has_sharp_surfaces(self.scene)
+        self.has_sharp = bool(self.scene.are_sharp[self.scene.surfaces.material_ids].any())
         self.pixel_radii: Doubles = np.empty(0)
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
@@ -227,8 +227,3 @@ def maps_of_pass(maps: Mapping[str, npt.NDArray[np.void]]) -> npt.NDArray[np.voi
     caustics = maps.get(CAUSTIC, none)
     others = (maps.get(name, none) for name in (DIRECT, SAMPLES, OTHERS))
     return np.concatenate([maps.get(WHOLE, caustics), caustics, *others])
-
-
-def has_sharp_surfaces(scene: PackedScene) -> bool:
-    """Returns whether some surface may throw a caustic."""
-    return bool(scene.are_sharp.any() and scene.are_sharp[scene.surfaces.material_ids].any())

@@ -6,9 +6,8 @@ import numpy as np
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, photon_task
-from renderer.drivers.pass_site import PassSite
+from renderer.drivers.pass_site import PassSite, pixels_by_tile
 from renderer.drivers.photon_maps import PhotonMapDriver
-from renderer.drivers.pixels import pixels_by_tile
 from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.photons.lookup import look_up

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from renderer.drivers.driver import Carried, Driver, MadeShare
 from renderer.drivers.eye import EyeDriver
 from renderer.drivers.pass_photons import PassPhotons, Photons
-from renderer.drivers.pass_site import PassSite
+from renderer.drivers.pass_site import TILE, PassSite
 from renderer.drivers.photon import PhotonDriver
-from renderer.drivers.pixels import TILE
 from renderer.fleet.fleet import Common
 from renderer.photons.lookup import PhotonLookup
 from renderer.photons.ranges import PhotonRange

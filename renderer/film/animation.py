@@ -16,7 +16,7 @@ from renderer.film.image_file import png_texts
 from renderer.film.video import VIDEOS, write_video
 from renderer.version import SOFTWARE
 from scenes.files.marks import WRITTEN_BY
-from tracecore.cores import usable_cores
+from tracecore.threads import usable_cores
 
 
 def _exif() -> Image.Exif:

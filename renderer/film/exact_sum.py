@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.cores import usable_cores
+from tracecore.threads import usable_cores
 
 #: Binary digits of a step behind the point, and of the low part of a sum.
 STEP_BITS, LIMB_BITS = 56, 62

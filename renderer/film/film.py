@@ -32,7 +32,6 @@ from renderer.film.layers import (
     LAYER_LIGHT,
     layers_of,
 )
-from renderer.film.pass_halves import half_of, in_second_half
 from renderer.film.tone_mapping import luminance
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
@@ -207,8 +206,7 @@ class Film:
         if radiance.shape != (self.height, self.width, columns):
             expected = (self.height, self.width, columns)
             raise RenderError(f"pass {index} has the shape {radiance.shape}; expected {expected}")
-        if passes == MOST_NUMBERS:
-            raise RenderError(f"a film has room for {MOST_NUMBERS} passes, all of which have been added")
+        self._check_room(1)
         radiance, counts = sifted(radiance, index, self._clamp, counts)
         one, other = halves
         if half_of(index) == 0:
@@ -224,6 +222,7 @@ class Film:
         """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
         start = time.perf_counter()
         self._check(sums)
+        self._check_room(passes)
         before, (one, other) = self._exposed, self._exposed.halves
         first, second, features = (from_arrays(name, sums) for name in EXACT_SUMS)
         self._exposed = Exposure(
@@ -261,6 +260,11 @@ class Film:
         self._check(sums)
         first, second, features = (RunningSum(from_arrays(name, sums)) for name in EXACT_SUMS)
         self._exposed = Exposure(passes, (first, second), features, counts_of(sums), carried)
+
+    def _check_room(self, passes: int) -> None:
+        """Raises `RenderError` where there is no room for so many passes more."""
+        if self.passes + passes > MOST_NUMBERS:
+            raise RenderError(f"a film has room for {MOST_NUMBERS} passes, {self.passes} of which have been added")
 
     def _check(self, sums: Sums) -> None:
         """Raises `ValueError` where sums are not of a film as large as this one."""
@@ -443,3 +447,26 @@ def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
     relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
     squares = np.sort(np.square(relative), axis=None)
     return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
+
+
+def half_of(index: int) -> int:
+    """Returns the half, 0 or 1, of a picture's passes to which a pass belongs.
+
+    Passes 2 k and 2 k + 1 lie in different halves, so that a pass is number `index // 2` of its half; the halves are
+    independent pictures. They follow the sequence of Thue and Morse, the parity of the ones among the binary digits,
+    and not that of the last digit alone: whatever goes on slowly from pass to pass, or takes its turns by powers of two
+    as the times of motion blur do, is shared evenly. (Allouche, Shallit: The Ubiquitous Prouhet-Thue-Morse Sequence,
+    1999.) The sampler has the same function compiled.
+
+    index: of the pass, 0..2^32-1.
+    """
+    ones = index ^ (index >> 16)
+    ones ^= ones >> 8
+    ones ^= ones >> 4
+    ones ^= ones >> 2
+    return (ones ^ (ones >> 1)) & 1
+
+
+def in_second_half(passes: int) -> int:
+    """Returns how many of the first so many passes of a picture belong to half 1."""
+    return passes // 2 + passes % 2 * half_of(passes - 1)

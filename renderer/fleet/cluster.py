@@ -30,17 +30,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from renderer.errors import UsageError
+from renderer.errors import FleetError, UsageError
 from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates
 from renderer.fleet.ending import await_end
-from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, FleetShares, Maker, Opening, Supply
+from renderer.fleet.fleet import MOST_TRIES, Common, FleetShares, Maker, Opening, Supply
 from renderer.fleet.seats import Seat, device_of, workers_of
 from renderer.plugins import load_installed, load_plugin
-from renderer.settings.kinds import LOCAL
+from renderer.settings.setting import LOCAL
 from tracecore.child_process import start_python
 from tracecore.compilation.private_folder import private_folder
-from tracecore.cores import usable_cores
 from tracecore.errors import TraceError
+from tracecore.threads import usable_cores
 
 if TYPE_CHECKING:
     from distributed import Client, Security

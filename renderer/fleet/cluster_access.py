@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import LOCAL
+from renderer.settings.setting import LOCAL
 
 if TYPE_CHECKING:
     from distributed import Security

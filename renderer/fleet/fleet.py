@@ -8,17 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from renderer.errors import RenderError
 from renderer.fleet.seats import Seat
 
 T = TypeVar("T")
 
 #: An item is tried so often, by different members where there are several, before it ends the run.
 MOST_TRIES = 3
-
-
-class FleetError(RenderError):
-    """A fleet cannot go on: it has no members left, or an item fails wherever it is made."""
 
 
 class Maker(Protocol):

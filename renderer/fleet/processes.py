@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from renderer.errors import FleetError
 from renderer.fleet.ending import END_SECONDS, await_end
-from renderer.fleet.fleet import MOST_TRIES, FleetError, FleetShares, Opening, Supply
+from renderer.fleet.fleet import MOST_TRIES, FleetShares, Opening, Supply
 from renderer.fleet.messages import (
     LEAST_SHARED,
     NOWHERE,

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import LOCAL, MOST_LOCAL
-from tracecore.cores import usable_cores
+from renderer.settings.setting import LOCAL, MOST_LOCAL
+from tracecore.threads import usable_cores
 
 
 @dataclass(frozen=True)

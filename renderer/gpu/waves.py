@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE
-from renderer.scene.map_records import MAPPED_SURFACES
+from renderer.scene.materials import MAPPED_SURFACES
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MAPPED, SHEET, STRAIGHT_THROUGH_SHEETS
 from renderer.simd.bsdf_kinds import kinds_of

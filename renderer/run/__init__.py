@@ -2,8 +2,8 @@
 
 In: a scene, settings, and a driver's class. Out: files of pictures, statistics and timelines.
 
-`render_call` has the call that users make. `resolve` makes a `plan` of what they ask for, and by that plan the subjects
-make what is asked for, each in a package of its own:
+`render_call` has the call that users make. It makes a `plan` of what they ask for, and by that plan the subjects make
+what is asked for, each in a package of its own:
 
 `picture` makes one picture, `sequence` frames, `photon_run` photons alone; `resuming` has pictures and frames go on
 where they stopped, and the `members` of a fleet make shares of all of it.

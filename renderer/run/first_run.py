@@ -39,7 +39,7 @@ def helped() -> AbstractContextManager[None]:
     """
     from renderer.camera_paths.loops import run_eye_paths
     from renderer.photons.tracing import run_photons
-    from tracecore.compilation.side_by_side import beside, processes
+    from tracecore.compilation.unit_calls import beside, processes
 
     loops = cast("tuple[Cached, ...]", (run_eye_paths, run_photons))
     if any(loop.has_any_code() for loop in loops) or processes() == 1:

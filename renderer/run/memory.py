@@ -34,6 +34,8 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
 GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
+#: Paths of a wave that a large GPU shades; bytes of one there, and of each of its shadow rays.
+WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 9 * 512, 232, 120
 #: Sums of the film, two numbers each, with room for the next one: of a column of the picture, which has one for either
 #: half of the passes, and of one beside it. Bytes of a pixel while files are made of them.
 FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
@@ -107,14 +109,17 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.drivers.shares import run_of
     from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
-    films = 1 + (RUNS_AT_ONCE * members if members and run_of(most_passes, members) > 1 else 0)
+    films = 1
+    if members:
+        from renderer.drivers.shares import run_of
+
+        films += RUNS_AT_ONCE * members if run_of(most_passes, members) > 1 else 0
     columns = LAYER_COLUMNS[settings.layers]
     sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
     of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}
@@ -134,8 +139,8 @@ def _passes_bytes(
     members: that make them, or 0; what comes from another process is in memory once more.
     processes: that share the memory.
     """
-    from renderer.drivers.pass_memory import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
-    from tracecore.cores import usable_cores
+    from renderer.drivers.driver import IMAGES_OF_PASS, image_bytes, pass_bytes, passes_under_way
+    from tracecore.threads import usable_cores
 
     images = image_bytes(settings)
     if members and driver.is_sequential:
@@ -148,7 +153,7 @@ def _passes_bytes(
 
 def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int) -> dict[str, int]:
     """Returns the bytes of photon maps that several passes or members share, if they do."""
-    from renderer.drivers.pass_memory import MAP_BYTES, photons_of_a_pass
+    from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
 
     if not driver.traces_photons:
         return {}
@@ -160,19 +165,47 @@ def _maps_bytes(driver: "type[Driver]", settings: "RenderSettings", members: int
     return {}
 
 
-def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings", builder: str | None = None) -> Estimate:
+def gpu_bytes(
+    snapshot: "Snapshot",
+    settings: "RenderSettings",
+    builder: str | None = None,
+    driver: "type[Driver] | None" = None,
+) -> Estimate:
     """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out.
 
     builder: of its tree, by name, None for the default.
+    driver: that makes it, where the GPU is to shade.
     """
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
-    from tracecore.cores import usable_cores
     from tracecore.rays import HIT
+    from tracecore.threads import usable_cores
 
     slots = (settings.threads or usable_cores()) * GPU_BATCHES * (1 + MAX_LIGHT_SAMPLES)
     batches = slots * settings.batch_rays * HIT.itemsize
     of_triangle = GPU_BUILD_BYTES if builder in GPU_BUILDERS else GPU_TRIANGLE_BYTES
-    return Estimate({"triangles with their tree": of_triangle * len(snapshot.positions), "batches": batches})
+    parts = {"triangles with their tree": of_triangle * len(snapshot.positions), "batches": batches}
+    if driver is not None and settings.shading != "cpu":
+        parts |= _waves_bytes(snapshot, settings, driver)
+    return Estimate(parts)
+
+
+def _waves_bytes(snapshot: "Snapshot", settings: "RenderSettings", driver: "type[Driver]") -> dict[str, int]:
+    """Returns the bytes of what is shaded on a GPU, where that has room for all (`renderer.gpu`)."""
+    from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+    from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
+    from renderer.film.layers import LAYER_COLUMNS
+    from renderer.gpu.eye_waves import MOST_PASSES, PATHS_TOGETHER
+    from renderer.gpu.photon_waves import MOST_PHOTONS, PHOTON_BYTES
+
+    pixels = settings.width * settings.height
+    passes = max(1, min(PATHS_TOGETHER // pixels, MOST_PASSES))
+    waves = WAVE_PATHS * (PATH_BYTES + SHADOW_BYTES * (1 + MAX_LIGHT_SAMPLES))
+    images = 2 * 8 * LAYER_COLUMNS[settings.layers] * passes * pixels  # of the passes under way, and of those before
+    parts = {"scene that is shaded": sum(scene_bytes(snapshot).values()), "waves and images": waves + images}
+    if driver.traces_photons:
+        stored = int(STORED_BY_PASS * photons_of_a_pass(settings))
+        parts["photons"] = PHOTON_BYTES * MOST_PHOTONS + MAP_BYTES * stored * (1 if driver.has_one_map else passes)
+    return parts
 
 
 def told_of_gpu(estimate: Estimate, device: str) -> str | None:

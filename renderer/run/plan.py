@@ -14,7 +14,6 @@ from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
 from renderer.run.memory import Estimate, Sharing, picture_bytes
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
-from renderer.settings.kinds import PartOf
 from renderer.settings.picture import (
     DEFAULT_FILTER,
     DEFAULT_MOTION_SAMPLES,
@@ -29,10 +28,11 @@ from renderer.settings.picture import (
     Settings,
     resolved,
 )
+from renderer.settings.setting import PartOf
 from scenes.document import Scene
 from scenes.keys.values import MAX_PIXELS
 from scenes.model import Snapshot
-from tracecore.cores import usable_cores
+from tracecore.threads import usable_cores
 
 if TYPE_CHECKING:
     from renderer.film.film import Film
@@ -51,11 +51,13 @@ class PassLimits:
     passes: index of the pass before which to stop: how many at most, but for a part of a picture.
     seconds: wall time after which no pass begins.
     noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES show them.
+    first: index of the pass with which to begin, 0 but for a part of a picture.
     """
 
     passes: int | None = None
     seconds: float | None = None
     noise: float | None = None
+    first: int = 0
 
     def __post_init__(self) -> None:
         if self.passes is None and self.seconds is None and self.noise is None:
@@ -156,15 +158,12 @@ class Plan:
 
     @property
     def limits(self) -> PassLimits:
-        """Returns when to stop."""
+        """Returns with which pass to begin, and when to stop."""
         chosen = self.settings
-        end = chosen.passes if self.part is None else self.part.range_of(chosen.passes or 0).stop
-        return PassLimits(passes=end, seconds=chosen.time_limit, noise=chosen.target_noise)
-
-    @property
-    def first_pass(self) -> int:
-        """Returns the index of the first pass that is made."""
-        return 0 if self.part is None else self.part.range_of(self.settings.passes or 0).start
+        if self.part is None:
+            return PassLimits(passes=chosen.passes, seconds=chosen.time_limit, noise=chosen.target_noise)
+        own = self.part.range_of(chosen.passes or 0)
+        return PassLimits(passes=own.stop, first=own.start)
 
     def with_part(self, part: PartOf) -> Plan:
         """Returns a plan of a part of the passes.

@@ -29,7 +29,7 @@ from shaders.lights import (
     sphere_row,
 )
 from tracecore.arrays import pieces
-from tracecore.compilation.side_by_side import need
+from tracecore.compilation.unit_calls import need
 
 #: A light as shadow rays see it: a line of the cache. position, edge_1, edge_2, normal: of a triangle; of a point there
 #: are no edges and no normal. flux: what the light brings to a plane across its rays, at a distance of 1 and straight
@@ -50,7 +50,7 @@ LIGHT_RECORD = np.dtype(
 #: The density of lights that are sampled one by one: it is that of no kind with an `arrive`.
 ONE_BY_ONE = np.float32(-TRIANGLE)
 
-#: What units are for that sample them (`tracecore.compilation.side_by_side.need`).
+#: What units are for that sample them (`tracecore.compilation.unit_calls.need`).
 LAMPS_ONE_BY_ONE = "lamps that are sampled one by one"
 
 #: A ball has so many triangles, at least, and as much of a sphere's area, so that its outline is round.

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, join_spheres, pack_light_records
-from renderer.scene.map_records import MapRecords
 from renderer.scene.materials import (
     BsdfTable,
+    MapRecords,
     dressed,
     flags_of,
     pack_all_maps,

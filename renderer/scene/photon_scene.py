@@ -38,7 +38,7 @@ from shaders.surface import ORIGIN_OFFSET, SurfaceArrays
 from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.arrays import pieces
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.side_by_side import need
+from tracecore.compilation.unit_calls import need
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one, or maps bend them. TEXTURED: an image multiplies the first colour of its BSDF,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,8 @@ import numpy.typing as npt
 import tracecore
 from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError, WrongPictureError
-from renderer.settings.kinds import Definitions
 from renderer.settings.picture import Settings
+from renderer.settings.setting import Definitions, taken
 from scenes import loading
 from scenes.document import Scene
 from scenes.model import Camera, Material, Snapshot, Texture
@@ -84,18 +84,10 @@ class SceneView:
         """Returns the view that --frame or --time, --camera, and all else that a command has of a camera choose."""
         define = getattr(arguments, "define", None)
         return cls(
-            frame=arguments.frame,
-            time=arguments.time,
-            camera=arguments.camera,
-            aperture=getattr(arguments, "aperture", None),
-            focus=getattr(arguments, "focus", None),
+            **taken(cls, arguments, "define"),
             viewing=viewing_of(arguments),
-            mirrors=getattr(arguments, "mirrors", None),
-            ambient=getattr(arguments, "ambient", None),
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().read(define) if define else {},
-            allow_outside=getattr(arguments, "allow_outside", False),
-            strict=getattr(arguments, "strict", False),
         )
 
     def load(self, scene: str) -> Snapshot:
@@ -142,10 +134,8 @@ MIRROR_SHARES = {"literal": 1.0, "none": 0.0}
 
 def viewing_of(arguments: argparse.Namespace | Settings) -> Viewing:
     """Returns what --camera, --eye, --look-at, --up, --fov, --up-axis and --size choose, where a command has them."""
-    names = {"camera": "camera", "eye": "eye", "target": "look_at", "up": "up", "vertical_fov": "fov"}
-    names |= {"size": "size", "up_axis": "up_axis"}
-    chosen: dict[str, Any] = {field: getattr(arguments, name, None) for field, name in names.items()}
-    return Viewing(**chosen)
+    target, fov = getattr(arguments, "look_at", None), getattr(arguments, "fov", None)
+    return Viewing(**taken(Viewing, arguments, "target", "vertical_fov"), target=target, vertical_fov=fov)
 
 
 def with_mirrors(snapshot: Snapshot, share: float) -> Snapshot:
@@ -197,17 +187,8 @@ class TracerChoice:
 
         ray_class: what most rays are like that are to be traced, None for rays of all kinds.
         """
-        return cls(
-            device=arguments.device,
-            kernel=arguments.kernel,
-            ray_class=ray_class,
-            way=RayWay.RING if getattr(arguments, "shading", "cpu") == "cpu" else RayWay.WAVES,
-            dispatch=arguments.dispatch,
-            threads=arguments.threads,
-            builder=arguments.builder,
-            verify=arguments.verify,
-            fallback=arguments.fallback,
-        )
+        way = RayWay.RING if getattr(arguments, "shading", "cpu") == "cpu" else RayWay.WAVES
+        return cls(ray_class=ray_class, way=way, **taken(cls, arguments, "ray_class", "way"))
 
     @property
     def on_cpu(self) -> Self:

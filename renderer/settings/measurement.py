@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from renderer.settings.kinds import File
-from renderer.settings.setting import setting
+from renderer.settings.setting import File, setting
 from scenes.keys.values import Whole
 
 

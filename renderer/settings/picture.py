@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from renderer.errors import UsageError
-from renderer.settings.kinds import (
+from renderer.settings.setting import (
     MAX_FRAME,
     Bytes,
+    Checked,
     ClusterAddress,
     Definitions,
     DeviceName,
@@ -20,20 +21,19 @@ from renderer.settings.kinds import (
     OrWord,
     Rectangle,
     White,
+    proposed,
+    setting,
+    settings_of,
+    taken,
 )
-from renderer.settings.setting import Checked, proposed, setting, settings_of
 from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Whole
 
 MIN_BATCH, MAX_BATCH = 256, 65536
 
-DEFAULT_DRIVER = "photon"
-DEFAULT_PASSES = 64
+DEFAULT_DRIVER, DEFAULT_FILTER, DEFAULT_PASSES, DEFAULT_MOTION_SAMPLES = "photon", "box", 64, 16
 #: A draft has so many passes, and so many times fewer columns and rows.
 DRAFT_PASSES, DRAFT_SHARE = 4, 4
-DEFAULT_FILTER = "box"
 DEFAULT_UPDATE: Literal["auto"] = "auto"
-DEFAULT_MOTION_SAMPLES = 16
-
 DEFAULT_PREVIEW = 5.0  # at least so many seconds between two unfinished pictures
 
 #: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
@@ -495,6 +495,4 @@ def resolved(settings: Any, **own: Any) -> RenderSettings:
     settings: `Settings`, or whatever has some of them by their names.
     own: fields that are no setting, or not as it is given, by their names.
     """
-    names = {field.name for field in fields(RenderSettings)}.intersection(settings_of(Settings)) - own.keys()
-    given = {name: getattr(settings, name, None) for name in names}
-    return RenderSettings(**own, **{name: value for name, value in given.items() if value is not None})
+    return RenderSettings(**own, **taken(RenderSettings, settings, *own))

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from renderer.settings.kinds import FRAME_KINDS, Files
 from renderer.settings.picture import Settings
-from renderer.settings.setting import settings_of
+from renderer.settings.setting import FRAME_KINDS, Files, settings_of
 from renderer.version import SOFTWARE
 from scenes.keys.place import Place
 from scenes.keys.values import Kind, Text

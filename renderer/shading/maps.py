@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.scene.map_records import BUMPS, BY_CHANNEL, FILTERED, MAPPED_SURFACES, MAPS, NORMALS, ORIENTED, USE, WIDE
+from renderer.scene.materials import BUMPS, BY_CHANNEL, FILTERED, MAPPED_SURFACES, MAPS, NORMALS, ORIENTED, USE, WIDE
 from renderer.shading.corners import coordinates_at, corners_normal, patch_at
 from renderer.simd.columns import (
     CHUNK,
@@ -91,7 +91,7 @@ class MapView(NamedTuple):
         `renderer.camera_paths.paths` share.
     records: (m,) MAPS.
     images: of the scene.
-    heights: see `renderer.scene.map_records.MapRecords`.
+    heights: see `renderer.scene.materials.MapRecords`.
     positions, normals: (n, 3, 3) float32, of the corners of triangles.
     """
 
@@ -116,7 +116,7 @@ def look_at_maps(flags: np.uint32, uses: int, view: MapView, count: int) -> None
     (`shaders.maps.visible_normal`), and stays where no map bends it. In scenes with the flag ORIENTED chunk.tangent
     becomes the first axis of a frame of it.
 
-    flags, uses: see `renderer.scene.map_records.MapRecords`.
+    flags, uses: see `renderer.scene.materials.MapRecords`.
     count: of hits in the list, which is closed (`renderer.simd.packing.close_list`).
     """
     chunk = view.chunk

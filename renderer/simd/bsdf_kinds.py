@@ -29,8 +29,7 @@ from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
 from tracecore.compilation.code_hash import code_hash
 from tracecore.compilation.lanes import for_warp, loops
-from tracecore.compilation.side_by_side import prepare
-from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.unit_calls import Call, prepare
 from tracecore.compilation.units import Unit
 from tracecore.compilation.vector import emitting
 

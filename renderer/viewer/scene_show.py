@@ -29,8 +29,7 @@ from renderer.run.picture.make_picture import expose
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
-from renderer.run.render_call import opened
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import opened, plan_picture
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE
 from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest, Shown, mapping_facts

@@ -1,4 +1,4 @@
 """This package holds what keys of a scene file, options and keywords in Python are made of: the kinds of values that
 they may have, tables of keys, and the place of a value in a file, for messages.
 
-`values`, `place` and `near_miss` load no NumPy, as help of the command line needs them."""
+`values` and `place` load no NumPy, as help of the command line needs them."""

@@ -1,15 +1,21 @@
-"""This module says where in a file a value stands, for messages."""
+"""This module says where in a file a value stands, and what somebody may have meant who wrote a name that there is not,
+for messages.
+"""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenes.keys.near_miss import nearest
-
 if TYPE_CHECKING:
     from scenes.errors import SceneFileError
+
+#: So much of a name is looked at, and so many known ones are compared.
+MAX_LOOKED_AT, MAX_COMPARED = 200, 1000
+#: Names are alike from this share of equal letters on.
+ALIKE = 0.6
 
 MAX_QUOTE = 40
 MAX_LISTED = 24
@@ -98,3 +104,17 @@ def shown(value: Any) -> str:
         case list():
             return f"a list of {len(value)}"
     return f"a {type(value).__name__}"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Returns the one of some names that is most alike, or None where none is."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name[:MAX_LOOKED_AT], list(islice(names, MAX_COMPARED)), 1, ALIKE)
+    return found[0] if found else None
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Returns the end of an error's line: the name that is most alike, or nothing where none is."""
+    near = nearest(name, names)
+    return f"; did you mean {near}?" if near else ""

@@ -62,7 +62,7 @@ STARTS = {
         "from renderer.fleet.cluster import ClusterFleet\nwith closing(ClusterFleet('local:1', 'cpu', 1)) as fleet:",
     ),
     "compiler": """
-from tracecore.compilation.side_by_side import start
+from tracecore.compilation.unit_calls import start
 assert start("import numpy, renderer", b"").wait() == 0
 """,
     "peer": """

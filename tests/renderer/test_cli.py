@@ -24,8 +24,7 @@ import scenes
 from renderer import cli
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import Driver, Radiance, RenderSettings, Work
-from renderer.drivers.pass_memory import PHOTONS_PER_PIXEL
+from renderer.drivers.driver import PHOTONS_PER_PIXEL, Driver, Radiance, RenderSettings, Work
 from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts

@@ -16,8 +16,8 @@ import pytest
 from fleet_toys import MANY, Heaps, Squares, Total, Trouble
 
 import renderer
-from renderer.errors import UsageError
-from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
+from renderer.errors import FleetError, UsageError
+from renderer.fleet.fleet import MOST_TRIES, Common, Items, Opening
 
 pytest.importorskip("distributed", reason="Dask is not installed; pip install 'tracecore[cluster]'")
 

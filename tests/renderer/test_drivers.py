@@ -11,7 +11,8 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, 
 
 import scenes
 import tracecore
-from renderer.drivers import DRIVERS, pass_memory, pass_photons
+from renderer.drivers import DRIVERS, pass_photons
+from renderer.drivers import driver as driver_module
 from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
 from renderer.drivers.shares import MapShare, PhotonShare, Share, made_shares, part_of
@@ -466,9 +467,9 @@ def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
         assert made.room == 3
         made.render_pass(0)
         known = made.bytes_of_pass()
-        assert known - pass_memory.MAP_BYTES * made.work.photons.stored == before - pass_memory.MAP_BYTES * 4000
+        assert known - driver_module.MAP_BYTES * made.work.photons.stored == before - driver_module.MAP_BYTES * 4000
         for passes, room in ((0.5, 0), (1.5, 1), (2.5, 2), (9.0, 3)):
-            monkeypatch.setattr(pass_memory, "memory_for_passes", lambda passes=passes: passes * known)
+            monkeypatch.setattr(driver_module, "memory_for_passes", lambda passes=passes: passes * known)
             assert made.room == room
 
 
@@ -508,7 +509,7 @@ def test_rays_are_counted_once_whoever_joins():
 
 def test_photons_suit_the_picture_unless_their_number_is_given():
     for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
-        assert pass_memory.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
+        assert driver_module.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
     for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
         with opened(lamp_in_box(), "photon", photons=photons) as made:
             assert made.settings.photons == expected

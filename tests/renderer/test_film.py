@@ -10,9 +10,8 @@ from eye_rays import camera_rays
 
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.film.exact_sum import LARGEST, from_arrays
-from renderer.film.film import FLOOR, Film
+from renderer.film.film import FLOOR, Film, half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
-from renderer.film.pass_halves import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 

@@ -21,16 +21,16 @@ import numpy as np
 import pytest
 from fleet_toys import MANY, Heap, Heaps, Marks, Squares, Total, Trouble
 
-from renderer.errors import UsageError
+from renderer.errors import FleetError, UsageError
 from renderer.fleet import ending, processes
 from renderer.fleet.ending import await_end
-from renderer.fleet.fleet import MOST_TRIES, Common, FleetError, Items, Opening
+from renderer.fleet.fleet import MOST_TRIES, Common, Items, Opening
 from renderer.fleet.messages import MessagePlace, SharedView, receive, send
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat, seated, seats_of_gpus, seats_of_workers, shared_out
 from tracecore.child_process import start_python
-from tracecore.cores import usable_cores
 from tracecore.cuda import topology
+from tracecore.threads import usable_cores
 
 HERE = Path(__file__).parent
 ITEMS, KILLS = 40, 10

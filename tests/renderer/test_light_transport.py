@@ -15,7 +15,7 @@ from scenes.lights import PointLight
 from scenes.model import Camera, Material
 from shaders import registry
 from shaders.bsdfs import nff
-from tracecore.compilation.side_by_side import need
+from tracecore.compilation.unit_calls import need
 
 #: Drivers that see all light of a scene whose lamps have a size.
 COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)

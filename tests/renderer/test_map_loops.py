@@ -9,7 +9,7 @@ from small_scenes import flat_snapshot
 
 from renderer.camera_paths.paths import EYE_COLUMNS
 from renderer.photons.batch import HIT_COLUMNS
-from renderer.scene.map_records import MAPS, maps_of, pack_maps
+from renderer.scene.materials import MAPS, maps_of, pack_maps
 from renderer.scene.packed_scene import pack_scene
 from renderer.shading.maps import MapView, look_at_maps
 from renderer.simd.columns import CHUNK

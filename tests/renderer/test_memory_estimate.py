@@ -1,6 +1,7 @@
 """What a picture will take is said before it is made, and refused where there is not so much."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,25 +10,27 @@ from fake_cuda import installed
 
 import scenes
 from renderer import cli
-from renderer.drivers.driver import RenderSettings
-from renderer.drivers.pass_memory import IMAGES_OF_PASS, MAP_BYTES, image_bytes, passes_under_way
+from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES, RenderSettings, image_bytes, passes_under_way
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
+from renderer.film.layers import LAYER_COLUMNS
 from renderer.fleet import seats
 from renderer.fleet.seats import Seat
+from renderer.gpu import eye_waves
+from renderer.photons.lookup import no_photons
 from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
 from scenes.files.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
-from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
+from tracecore.threads import usable_cores
 from tracecore.tracers.gpu import GpuTracer
 
 
@@ -276,3 +279,16 @@ def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
     kept, counted = (photon_run_bytes(cornell, 10**9, is_kept=is_kept) for is_kept in (True, False))
     assert kept.total - counted.total == memory.KEPT_BYTES * 10**9
     assert counted.total == photon_run_bytes(cornell, 10**11, is_kept=False).total
+
+
+@pytest.mark.parametrize(("driver", "slots"), [(PathDriver, 8), (PhotonDriver, 8)])
+def test_the_estimate_of_a_gpu_covers_waves_that_it_shades(cornell, driver, slots):
+    settings = RenderSettings(width=64, height=48, threads=2, photons=1000, shading="gpu")
+    parts = memory.gpu_bytes(cornell, settings, None, driver).parts
+    job = SimpleNamespace(size=(64, 48), lookup=no_photons(), image=np.zeros((1, LAYER_COLUMNS[settings.layers])))
+    warps = 132 * eye_waves.WARPS  # of an H200
+    wave = eye_waves.new_wave(np, job, (warps, slots), 2 * eye_waves.MOST_PASSES)
+    taken = sum(getattr(wave, name).nbytes for name in wave._fields if name != "job")
+    assert 0.7 * parts["waves and images"] < taken <= parts["waves and images"]
+    assert ("photons" in parts) == (driver is PhotonDriver)
+    assert "waves and images" not in memory.gpu_bytes(cornell, replace(settings, shading="cpu"), None, driver).parts

@@ -18,7 +18,7 @@ from renderer.run.motion import UNSEEN, Motion, looks_same
 from renderer.run.picture import pass_source
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
 from scenes.lights import PointLight

@@ -9,7 +9,7 @@ import pytest
 from renderer import cli
 from renderer.run.picture.part_file import read_part
 from renderer.run.picture.picture_files import statistics_path
-from renderer.settings.kinds import PartOf
+from renderer.settings.setting import PartOf
 
 SCENE = """
 [cameras.front]

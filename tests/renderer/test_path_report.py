@@ -14,10 +14,9 @@ from renderer.drivers.driver import Radiance
 from renderer.errors import UsageError
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.path_report import PathTrace, trace_path
-from renderer.run.render_call import opened
-from renderer.run.resolve import plan_picture
-from renderer.settings.kinds import PathName, read_path_name
+from renderer.run.render_call import opened, plan_picture
 from renderer.settings.picture import Settings
+from renderer.settings.setting import PathName, read_path_name
 from scenes.model import Material, Snapshot
 
 SIZE = (16, 12)

@@ -43,7 +43,7 @@ from renderer.photons.store import new_words
 from scenes.files import memory
 from scenes.files import source_file
 from scenes.files import written_file
-from tracecore import cores
+from tracecore import threads
 from tracecore.compilation import cached, private_folder
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.workers.pool import signals_held
@@ -59,7 +59,7 @@ told = {
     "read": source_file.read_bytes(folder / "written", 9).decode(),
     "limit": memory.free_of_process(),
     "own": memory.own_bytes(),
-    "cores": cores.usable_cores() > 0,
+    "cores": threads.usable_cores() > 0,
     "private": [own.read_checked("code").decode(), own.names(), own.has("none")],
     "root": private_folder._temporary_root().name,
     "words": len(new_words(4096)),

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from renderer import __main__, cli
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
-from tracecore.cores import THREADS_PER_CORE, bounded_threads, usable_cores
+from tracecore.threads import THREADS_PER_CORE, bounded_threads, usable_cores
 
 
 @pytest.fixture(autouse=True)

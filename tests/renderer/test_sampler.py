@@ -10,7 +10,7 @@ import tracecore
 from renderer.bench.ray_recorder import Recorder
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from renderer.film.pass_halves import half_of
+from renderer.film.film import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera, Material
 from tracecore.tracers.polled import PolledTracer

@@ -10,8 +10,7 @@ from pages import ROOT
 from scale import Machines, Size
 
 import scenes
-from renderer.drivers.driver import RenderSettings
-from renderer.drivers.pass_memory import image_bytes, pass_bytes
+from renderer.drivers.driver import RenderSettings, image_bytes, pass_bytes
 from renderer.drivers.pass_photons import photon_task
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.shares import MOST_RUN

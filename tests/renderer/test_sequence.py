@@ -23,7 +23,7 @@ from renderer.film.animation import animation_of
 from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
 from renderer.run.plan import Plan
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.run.sequence.exposure_pilot import PILOT_PASSES, pilot_settings
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE

@@ -20,11 +20,10 @@ import tracecore
 from renderer import cli, drivers
 from renderer.drivers.driver import Work
 from renderer.drivers.shares import MapShare, PhotonShare, Share
-from renderer.errors import UsageError
+from renderer.errors import FleetError, UsageError
 from renderer.film.film import Film
 from renderer.fleet import processes
 from renderer.fleet import seats as fleet_seats
-from renderer.fleet.fleet import FleetError
 from renderer.fleet.processes import HostFleet, Member
 from renderer.fleet.seats import Seat
 from renderer.photons.ranges import RANGE_PHOTONS
@@ -38,8 +37,7 @@ from renderer.run.photon_run.photon_parts import read_photon_part
 from renderer.run.photon_run.rounds import PILOT_PHOTONS
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.plan import Plan
-from renderer.run.render_call import opened
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import opened, plan_picture
 from renderer.settings.picture import Settings
 from tracecore.layout.bvh8 import CACHE_LINE
 from tracecore.tracers.cpu import CpuTracer

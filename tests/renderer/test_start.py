@@ -17,7 +17,7 @@ from renderer.camera_paths.loops import run_eye_paths
 from renderer.commands import COMMANDS
 from renderer.photons.tracing import run_photons
 from renderer.run import first_run
-from tracecore.compilation import side_by_side
+from tracecore.compilation import unit_calls
 from tracecore.compilation.cached import Cached, only_process
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making
@@ -96,8 +96,8 @@ def test_a_first_run_of_a_photon_driver_has_another_process_help(
         return nullcontext()
 
     monkeypatch.setattr(Cached, "has_any_code", lambda loop: loop in there)
-    monkeypatch.setattr(side_by_side, "processes", lambda: cores)
-    monkeypatch.setattr(side_by_side, "beside", note)
+    monkeypatch.setattr(unit_calls, "processes", lambda: cores)
+    monkeypatch.setattr(unit_calls, "beside", note)
     with first_run.helped():
         assert started == [(first_run.HELPER, b"")] * count
 

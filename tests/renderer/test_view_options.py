@@ -15,7 +15,7 @@ from renderer.drivers.path import PathDriver
 from renderer.errors import UsageError
 from renderer.film import image_file
 from renderer.run.plan import Plan
-from renderer.run.resolve import plan_picture
+from renderer.run.render_call import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
 from scenes.errors import SceneError

@@ -13,9 +13,8 @@ import pytest
 from data_files import data_text
 from numba import njit, types
 
-from tracecore.compilation import side_by_side
-from tracecore.compilation.side_by_side import HELP, PROCESSES, busy_last, processes, starts
-from tracecore.compilation.unit_calls import Call
+from tracecore.compilation import unit_calls
+from tracecore.compilation.unit_calls import HELP, PROCESSES, Call, busy_last, processes, starts
 from tracecore.compilation.units import Unit
 
 #: A module whose function calls one unit, which calls another one, and a third one.
@@ -88,7 +87,7 @@ import called, json
 from numba import types
 from numba.core.serialize import dumps
 from tracecore.errors import VariableError
-from tracecore.compilation.side_by_side import HELP, start
+from tracecore.compilation.unit_calls import HELP, start
 from tracecore.compilation.unit_calls import Call
 calls = [Call("called", name, (types.float64, *more)) for name, more in (("third", ()), ("quarter", (types.boolean,)))]
 before = [one.is_on_disk() for one in calls]
@@ -149,10 +148,10 @@ others: list[Other] = []
 @pytest.mark.parametrize(("said", "orders"), [("1", []), ("2", ["cdab"]), ("3", ["bcda", "cdab"])])
 def test_helpers_are_there_until_all_is_compiled(said: str, orders: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROCESSES, said)
-    monkeypatch.setattr(side_by_side, "start", Other)
+    monkeypatch.setattr(unit_calls, "start", Other)
     others.clear()
     calls: Any = list("abcd")
-    with suppress(KeyboardInterrupt), side_by_side.helped(calls):
+    with suppress(KeyboardInterrupt), unit_calls.helped(calls):
         assert ["".join(one.calls) for one in others] == orders
         assert not any(one.told for one in others)
         raise KeyboardInterrupt
@@ -164,9 +163,9 @@ def test_one_process_for_each_idle_core_but_no_more_than_four(
     cores: int, running: int, right: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(PROCESSES, raising=False)
-    monkeypatch.setattr(side_by_side, "usable_cores", lambda: cores)
-    monkeypatch.setattr(side_by_side, "start", Other)
-    with side_by_side.beside([(HELP, b"\x80\x04].")] * running):
+    monkeypatch.setattr(unit_calls, "usable_cores", lambda: cores)
+    monkeypatch.setattr(unit_calls, "start", Other)
+    with unit_calls.beside([(HELP, b"\x80\x04].")] * running):
         assert processes() == right
     assert processes() == min(cores, 4)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from data_files import data_text
 
-from tracecore.compilation import cached, side_by_side, watching
+from tracecore.compilation import cached, unit_calls, watching
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making, watched_by
 
@@ -44,7 +44,7 @@ def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(folder)
     kept = PrivateFolder(folder / "kept")
     monkeypatch.setattr(cached, "cache_folder", lambda package: kept)
-    monkeypatch.setattr(side_by_side, "processes", lambda: 1)
+    monkeypatch.setattr(unit_calls, "processes", lambda: 1)
     monkeypatch.delitem(sys.modules, "watched_functions", raising=False)
     return importlib.import_module("watched_functions")
 

@@ -31,8 +31,8 @@ from tracecore.compilation.vector import (
     store,
     whole,
 )
-from tracecore.cores import usable_cores
 from tracecore.rays import Floats
+from tracecore.threads import usable_cores
 
 #: The most bins that there is room for.
 MAX_BINS = 128

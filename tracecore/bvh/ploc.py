@@ -16,8 +16,8 @@ from tracecore.bvh.morton import Codes, unit_boxes
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import float_bits
-from tracecore.cores import usable_cores
 from tracecore.rays import Floats
+from tracecore.threads import usable_cores
 
 #: How many neighbours each subtree looks at, on either side.
 RADIUS = 16

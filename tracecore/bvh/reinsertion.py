@@ -24,8 +24,8 @@ from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.bvh.tree_top import Top, put_under, top_of
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, greatest, least, less, load4, splat4
-from tracecore.cores import usable_cores
 from tracecore.rays import Floats
+from tracecore.threads import usable_cores
 
 #: Subtrees are moved within the top of a tree: they and their new siblings have parents whose surface is above so many
 #: times the mean of all boxes. Where it is above the second number, a place is searched for in every round.

@@ -70,10 +70,11 @@ def kept(triangles: Floats, settings: str, build: Callable[[], BinaryTree]) -> B
     triangles: (t, 3, 3) float32.
     settings: all that decides the tree but for the triangles and the sources, in words.
     build: builds it.
-    Raises `VariableError` where `TRACECORE_TREE_BYTES` is not a number of bytes.
+    All trees on disk take no more bytes than `TRACECORE_TREE_BYTES` says; with 0 none are kept or read. Raises
+    `VariableError` where that is not a number of bytes.
     """
     start = time.perf_counter()
-    limit = limit_bytes()
+    limit = int(number("TRACECORE_TREE_BYTES", MOST_BYTES))
     folder = private_folder("trees") if limit > 0 and len(triangles) >= LEAST_TRIANGLES else None
     if folder is None:
         return build()
@@ -86,11 +87,6 @@ def kept(triangles: Floats, settings: str, build: Callable[[], BinaryTree]) -> B
             _write(folder, key, tree)
             _make_room(folder, limit)
     return tree
-
-
-def limit_bytes() -> int:
-    """Returns how many bytes all trees on disk may take, from `TRACECORE_TREE_BYTES`; with 0 none are kept or read."""
-    return int(number("TRACECORE_TREE_BYTES", MOST_BYTES))
 
 
 def _key(triangles: Floats, settings: str) -> str:

@@ -14,12 +14,13 @@ import linecache
 import os
 import pickle
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import llvmlite.binding
 from numba.core import event as events
@@ -29,8 +30,7 @@ from tracecore.collector import collector_paused
 from tracecore.compilation.merging import Merged, MergedFunction
 from tracecore.compilation.numba_inside import ARRAY_MATH, CompileResult, NullCache, dumps, global_compiler_lock, rtsys
 from tracecore.compilation.private_folder import CODE_SUFFIX, PrivateFolder, cache_folder
-from tracecore.compilation.side_by_side import prepare
-from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.unit_calls import Call, prepare
 from tracecore.compilation.watching import made, making, reached
 
 try:
@@ -193,6 +193,21 @@ def keep_on_disk(function: Kept) -> Kept:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a part of the compiled functions that call it; it is merged into them."""
     return Merged(function, is_inlined=True)
+
+
+def load_all(functions: Iterable[Callable[..., Any]]) -> None:
+    """Loads the code of compiled functions that is on disk, and compiles none.
+
+    Reading what Numba keeps of a large loop takes Python a tenth of a second. It is done once, while a scene is read or
+    a device got ready, and not by all threads at their first call, when they would wait for each other.
+    """
+    for function in functions:
+        cast("Cached", function).load()
+
+
+def begin_to_load(functions: Iterable[Callable[..., Any]]) -> None:
+    """Loads the code of functions in a thread of its own. Who calls one of them before waits for it."""
+    threading.Thread(target=load_all, args=(functions,), name="code", daemon=True).start()
 
 
 def reduced(compiled: Any) -> tuple[Any, ...]:

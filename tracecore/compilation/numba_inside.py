@@ -18,7 +18,7 @@ from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
 # The pipeline has one more pass, after the one that annotates types (`merging`); `jit` takes the class of a compiler.
 from numba.core.compiler import Compiler, CompileResult
 
-# The lock of the compiler: processes that wait for each other's files are not to hold it (`side_by_side`, `cached`).
+# The lock of the compiler: processes that wait for each other's files are not to hold it (`unit_calls`, `cached`).
 from numba.core.compiler_lock import global_compiler_lock
 
 # A function that Python calls, whose type in compiled code is another function (`merging`).
@@ -27,7 +27,7 @@ from numba.core.registry import CPUDispatcher
 # Code that comes from a file before anything was compiled needs the symbols of the runtime (`cached`).
 from numba.core.runtime.nrt import rtsys
 
-# Types and constants are pickled as Numba pickles them, closures too (`cached`, `side_by_side`).
+# Types and constants are pickled as Numba pickles them, closures too (`cached`, `unit_calls`).
 from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 

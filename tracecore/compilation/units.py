@@ -1,7 +1,7 @@
 """Units: functions that have machine code of their own, which compiled code calls by its address.
 
 What calls a unit is not merged with it. A large loop is made of a few of them, each of which is optimised once, and
-several processes compile them side by side (`tracecore.compilation.side_by_side`): each is kept on disk by itself, and
+several processes compile them side by side (`tracecore.compilation.unit_calls`): each is kept on disk by itself, and
 the type of its result is told beforehand, so that a caller can be typed before the unit is compiled. A call hands on
 all fields of all arguments one by one, so that a unit should do much work in each.
 """
@@ -26,7 +26,7 @@ class Unit(Cached):
     """Is a function with machine code of its own. Python may call it too.
 
     returns: Numba's type of its result.
-    need: what it is for, if it is made ready only where `side_by_side.need` was told of that.
+    need: what it is for, if it is made ready only where `unit_calls.need` was told of that.
     """
 
     is_unit = True

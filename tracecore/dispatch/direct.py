@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cores import usable_cores
 from tracecore.cpu.traversal import CpuTree
 from tracecore.dispatch.port import (
     DIRECT,
@@ -24,11 +24,14 @@ from tracecore.dispatch.port import (
     new_port,
     no_tree,
 )
-from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Hits, Query, checked_rays
+from tracecore.threads import usable_cores
+
+if TYPE_CHECKING:
+    from tracecore.dispatch.queue import RayQueue
 
 #: Seconds after which a port that nobody answers would raise an error; nothing here is ever late.
 NO_TIMEOUT = 3600.0
@@ -137,8 +140,10 @@ class DirectTracer(OpenTracer, ABC):
         if not self._is_open:
             raise KernelError(f"the tracer '{self.name}' is closed; open another one")
 
-    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
+    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> "RayQueue":
         """Returns a queue for the calling thread, as `Tracer.open_queue` says."""
+        from tracecore.dispatch.queue import RayQueue
+
         return RayQueue(self.open_ports(1, depth, batch_rays)[0], self.name)
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[DirectPort]:

@@ -22,7 +22,7 @@ from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import give_way, nanoseconds
 from tracecore.compilation.vector import address, fetch_add, load_acquire, store_release
 from tracecore.cpu.traversal import CpuTree, WordTable, trace
-from tracecore.cutouts import no_cutouts
+from tracecore.cutouts import NO_CUTOUTS
 from tracecore.dispatch.ring import RingMemory, ring_doorbell
 from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import describe_faults
@@ -308,7 +308,7 @@ def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout
 def no_tree() -> CpuTree:
     """Returns the tree of a port that is not DIRECT."""
     nodes, blocks = np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32)
-    return CpuTree(nodes, blocks, np.float32(0.0), np.zeros(0, np.int64), no_cutouts())
+    return CpuTree(nodes, blocks, np.float32(0.0), np.zeros(0, np.int64), NO_CUTOUTS)
 
 
 class Asked(NamedTuple):

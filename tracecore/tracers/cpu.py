@@ -8,7 +8,7 @@ from tracecore.bvh.builders import build_by
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import collapse
 from tracecore.cpu.traversal import BLOCK_BYTES, LONG_BYTES, RAY_BYTES, CpuTree, table, trace
-from tracecore.cutouts import CutoutTables, no_cutouts
+from tracecore.cutouts import NO_CUTOUTS, CutoutTables
 from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.layout.ahead import packed
@@ -49,7 +49,7 @@ class CpuTracer(DirectTracer):
         self.tree = tree
         #: The tree as it is walked.
         self.wide = wide = packed(pack_wide, tree, triangles)
-        tables = cutouts or no_cutouts()
+        tables = cutouts or NO_CUTOUTS
         self.bvh = BvhStatistics(
             nodes=len(wide.nodes),
             bytes=wide.nodes.nbytes + wide.blocks.nbytes + tables.bytes,

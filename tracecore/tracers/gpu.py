@@ -16,7 +16,6 @@ from tracecore.analysis.steps import StepCounts
 from tracecore.arrays import Array
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cores import usable_cores
 from tracecore.cuda import device_lbvh
 from tracecore.cuda.device import (
     DeviceMemory,
@@ -41,7 +40,7 @@ from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Hits, Query, checked_rays
-from tracecore.threads import Piece, in_pieces
+from tracecore.threads import Piece, in_pieces, usable_cores
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 

@@ -187,7 +187,10 @@ class Tasks(Generic[T]):
         """Yields the results in order. What is still under way when the caller leaves is given up."""
         self.pool.open()
         try:
-            self._start_threads()
+            with signals_held(), self._lock:  # an interrupt amid a start would lose sight of the thread
+                for worker in self.pool.workers:
+                    run_in_thread(partial(self._work, worker))
+                    self._threads_left += 1
             while self._await_result():
                 with self._lock:
                     fault = self._faults.get(self._wanted)
@@ -268,12 +271,6 @@ class Tasks(Generic[T]):
             self._waiting.pop(index).notify()
         while self._free:
             self._wake_free()
-
-    def _start_threads(self) -> None:
-        with signals_held(), self._lock:  # an interrupt amid a start would lose sight of the thread
-            for worker in self.pool.workers:
-                run_in_thread(partial(self._work, worker))
-                self._threads_left += 1
 
     def _work(self, worker: Worker) -> None:
         """Lead tasks and join others' loops until there are no more: what each thread does."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from renderer.drivers.driver import Carried, Driver, MadeShare, Work, within_crop
-from renderer.drivers.pixels import cropped, pixels_by_tile
+from renderer.drivers.pass_site import cropped, pixels_by_tile
 from renderer.drivers.shares import Share, part_of, run_of
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.fleet.fleet import Opening

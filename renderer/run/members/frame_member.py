@@ -15,7 +15,7 @@ from renderer.run.members.picture_member import MemberOrder
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
 from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
-from tracecore.compilation.ahead import begin_to_load
+from tracecore.compilation.cached import begin_to_load
 
 if TYPE_CHECKING:
     from renderer.film.image_file import FilmTime

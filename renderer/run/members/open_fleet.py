@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from renderer.plugins import loaded_files
-from renderer.settings.kinds import LOCAL
 from renderer.settings.picture import DEFAULT_DRIVER
+from renderer.settings.setting import LOCAL
 
 if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
@@ -86,7 +86,7 @@ def _host_fleet(settings: Settings, work: str | None = None) -> HostFleet:
 
 def prepare(work: str) -> None:
     """Loads what a member needs, in its process, before it is told what to do. work: as of `members_ahead`."""
-    from tracecore.compilation.ahead import load_all
+    from tracecore.compilation.cached import load_all
 
     if work == PHOTONS:
         from renderer.photons.tracing import PHOTON_CODE

@@ -21,7 +21,7 @@ from renderer.run.plan import Plan
 from renderer.scene.render_context import context_of
 from renderer.settings.picture import UNSHARED
 from scenes.files.memory import share_memory
-from tracecore.compilation.ahead import begin_to_load
+from tracecore.compilation.cached import begin_to_load
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from renderer.settings.kinds import LOCAL
+from renderer.settings.setting import LOCAL
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.layout.ahead import leave_packed

@@ -16,8 +16,7 @@ import numpy as np
 
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.drivers.pass_photons import photon_task
-from renderer.errors import UsageError
-from renderer.fleet.fleet import FleetError
+from renderer.errors import FleetError, UsageError
 from renderer.run.photon_run.gpu_tracing import tracing_of
 from renderer.run.photon_run.local_tracing import Counters, Tracing
 from renderer.run.photon_run.rounds import RangeRounds, Rounds

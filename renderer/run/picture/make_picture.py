@@ -63,12 +63,12 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
         return frame_key(plan, context.snapshot, passes)
 
     checkpoints = Checkpoints(path if is_to_a_file and not is_frame else None, chosen, key_of)
+    limits = plan.limits.after(checkpoints.spent.seconds)
     with closing(PassSource(context, plan, settings, is_contained=True)) as source, held_back():
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, plan.first_pass)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, limits.first)
         checkpoints.take_up(source.driver, film)
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
-        limits = plan.limits.after(checkpoints.spent.seconds)
         name = "-" if plan.pipe else None if path is None else str(path)
         told = Told(name, chosen.progress, chosen.quiet)
         ends = list[bool]()

@@ -21,7 +21,7 @@ from renderer.errors import UsageError
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
 from renderer.scene.render_context import RenderContext
-from renderer.settings.kinds import PathName
+from renderer.settings.setting import PathName
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_GLOSSY
 from tracecore.rays import MISS
 from tracecore.tracers.polled import PolledTracer

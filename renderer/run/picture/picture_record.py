@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext
 
 #: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
-NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged")
+NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged", "adds_up")
 
 #: Hardly a photon arrives where those that lights send out meet fewer surfaces than this share of their number.
 FEW = 0.01

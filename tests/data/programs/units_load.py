@@ -6,7 +6,7 @@ import threading
 import called
 from numba.core import event
 
-from tracecore.compilation.ahead import begin_to_load
+from tracecore.compilation.cached import begin_to_load
 
 with event.install_recorder("numba:compile") as compiled:
     begin_to_load([called.whole])

@@ -2,7 +2,7 @@ import json
 
 import called
 
-from tracecore.compilation.side_by_side import need
+from tracecore.compilation.unit_calls import need
 
 called.third.need = "thirds"
 try:
