@@ -13,7 +13,7 @@ from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES
 from renderer.drivers.shares import run_of
 from renderer.run.memory import FILM_SUMS, KEPT_BYTES, ROUND_BYTES, STORED_BY_PASS, STORED_BY_RUN
 from renderer.run.photon_run.rounds import ROUND_PHOTONS
-from scenes.memory import needed_bytes
+from scenes.files.memory import needed_bytes
 
 #: Bytes of a triangle in a process: the snapshot; what loops of shading read beside it; and the tree, of the CPU tracer
 #: or as the usual kernel's is built. Measured by tests/renderer/test_scale.py.

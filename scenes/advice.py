@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from scenes.files.source_file import is_folder
+
 #: Entries of a folder that are looked at, and names that are told.
 MAX_ENTRIES = 10_000
 MAX_TOLD = 5
@@ -86,11 +88,3 @@ def scene_files(folder: Path, suffixes: Sequence[str]) -> list[str]:
     except (OSError, ValueError):
         return []
     return sorted(name for name in names if name.lower().endswith(tuple(suffixes)))
-
-
-def is_folder(path: Path) -> bool:
-    """Returns whether there is a folder of this name; False where the name can be none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False

@@ -6,8 +6,8 @@ several places is there once, and every part that shows it refers to it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -19,7 +19,7 @@ from scenes.files.source_file import MAX_ALL_PIXELS
 from scenes.keys.place import Place
 from scenes.keys.values import Key
 from scenes.meshes.curves import Curve, Fineness
-from scenes.meshes.geometry import unit
+from scenes.meshes.geometry import corner_indices, unit
 from scenes.model import (
     AnimationRange,
     Camera,
@@ -235,6 +235,8 @@ class Document:
     fineness: Fineness | None = None
     pixels: int = 0
     has_no_looks: bool = False
+    _materials: dict[Material, int] = field(default_factory=dict, init=False, repr=False)
+    _textures: dict[Texture, int] = field(default_factory=dict, init=False, repr=False)
 
     def show_linearly(self, path: Path) -> None:
         """Proposes that pictures are shown as the program of the file shows them, at exposure 0 or that of the file and
@@ -252,6 +254,27 @@ class Document:
         if self.pixels > MAX_ALL_PIXELS:
             raise SceneError(f"its textures have over {MAX_ALL_PIXELS} pixels in all")
         return len(self.textures) - 1
+
+    def add_light(self, source: LightSource | EnvironmentSource) -> bool:
+        """Takes in a light; returns False, and leaves it, where it is one from all around and there is such a one."""
+        if not isinstance(source, EnvironmentSource):
+            self.lights.append(source)
+        elif self.environment is None:
+            self.environment = source
+        return not isinstance(source, EnvironmentSource) or self.environment is source
+
+    def material_index(self, material: Material, pictures: Mapping[str, Texture | None] | None = None) -> int:
+        """Returns the index of a material with some pictures, all added if they are new. pictures: by its fields."""
+        indices: dict[str, Any] = {}
+        for name, texture in (pictures or {}).items():
+            if texture is not None and texture not in self._textures:
+                self._textures[texture] = self.add_texture(texture)
+            indices[name] = -1 if texture is None else self._textures[texture]
+        own = replace(material, **indices)
+        if own not in self._materials:
+            self._materials[own] = len(self.materials)
+            self.materials.append(own)
+        return self._materials[own]
 
     @property
     def has_light(self) -> bool:
@@ -296,11 +319,6 @@ def triangle_count(shape: Shape) -> int:
 def rest_of(shape: Mesh | BentMesh) -> Mesh:
     """Returns the mesh of a shape whose triangles stay the same ones."""
     return shape if isinstance(shape, Mesh) else shape.rest
-
-
-def corner_indices(count: int) -> Indices:
-    """Returns the indices, (count, 3) int32, of triangles whose corners are shared with no others."""
-    return np.arange(3 * count, dtype=np.int32).reshape(count, 3)
 
 
 def keyed_triangle(times: Doubles, corners: Doubles, material: int) -> KeyedTriangles:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.document import Scene, TrianglePiece
-from scenes.memory import needed_bytes
+from scenes.files.memory import needed_bytes
 from scenes.meshes.geometry import column_areas, columns_of
 from scenes.model import Doubles, Snapshot
 

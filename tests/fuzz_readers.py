@@ -291,7 +291,7 @@ def main() -> None:
         path, corpus, words = (Path(folder) / name for name in (f"fuzzed.{kind.suffix}", "corpus", "words"))
         corpus.mkdir()
         with atheris.instrument_imports(include=list(kind.packages)):  # of all that a seed needs
-            from scenes.memory import limit_memory
+            from scenes.files.memory import limit_memory
 
             limit_memory(1 << 32)  # a scene of a few words may be a large one
             seeds = list(kind.seeds(Path(folder)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from renderer.bench.peer_process import PeerOrder, PeerPicture
 from renderer.errors import RenderError
-from scenes.export.mitsuba import VERSION, sensor
+from scenes.mitsuba.writer import VERSION, sensor
 
 #: Paths that are followed at once, at most, so that they fit into memory.
 MOST_PATHS = 1 << 26

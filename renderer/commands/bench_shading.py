@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.shading_benchmark import nanoseconds_per_ray
     from renderer.scene.render_context import scene_seen
-    from scenes.plain import plain
+    from scenes.playing.plain import plain
 
     check_request(arguments)
     snapshot = scene_seen(arguments)

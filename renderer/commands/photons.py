@@ -144,7 +144,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     """
     from renderer.errors import UsageError
     from renderer.photons.tracing import PHOTON_CODE
-    from scenes.memory import limit_memory
+    from scenes.files.memory import limit_memory
     from tracecore.compilation.cached import begin_to_load
 
     limit_memory(arguments.memory)

@@ -129,7 +129,7 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.view_points import chosen_views
     from renderer.scene.render_context import scene_seen
-    from scenes.plain import plain, point_lit
+    from scenes.playing.plain import plain, point_lit
 
     snapshot = scene_seen(arguments)
     if paper.has_photon_run:

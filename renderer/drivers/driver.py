@@ -16,7 +16,7 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
 from renderer.settings.picture import RenderSettings as RenderSettings
-from scenes.memory import usable_bytes
+from scenes.files.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer, TracerStatistics
 from tracecore.kernels.choice import RayClass

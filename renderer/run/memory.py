@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.errors import UsageError
-from scenes.memory import free_bytes, gigabytes, needed_bytes, usable_bytes
+from scenes.files.memory import free_bytes, gigabytes, needed_bytes, usable_bytes
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings

@@ -31,9 +31,9 @@ from renderer.scene.render_context import RenderContext, context_of, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
 from scenes import loading
 from scenes.document import Scene
+from scenes.files.memory import limit_memory
 from scenes.files.written_file import target_of
 from scenes.keys.place import did_you_mean
-from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
 from tracecore.compilation.cached import begin_to_load

@@ -60,7 +60,7 @@ class SceneView:
     viewing: where the camera stands and looks, where that is not left to the scene.
     mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
     ambient: "literal" where surfaces show their ambient term, else None, "none" or "auto".
-    is_plain: whether the scene is made plain by `scenes.plain`.
+    is_plain: whether the scene is made plain by `scenes.playing.plain`.
     define: values of the parameters of a scene file, by name, or None.
     allow_outside: whether files that the scene names may be outside of its folder.
     strict: whether files that cannot be used are errors.
@@ -113,7 +113,7 @@ class SceneView:
         seen = with_ambient(seen) if self.ambient == "literal" else seen
         if not self.is_plain:
             return seen
-        from scenes.plain import plain
+        from scenes.playing.plain import plain
 
         return plain(seen)
 

@@ -17,11 +17,12 @@ from scenes.aff.geometry_commands import (
 from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
-from scenes.aff.parser import TEXTURES, AffParser, Command, exists
+from scenes.aff.parser import TEXTURES, AffParser, Command
 from scenes.document import Document
-from scenes.files.source_file import OUTSIDE, allow_folder, may_be_read
+from scenes.files.source_file import OUTSIDE, allow_folder, is_file, may_be_read
 from scenes.lights import PointSource
-from scenes.model import AnimationRange, Camera, Color
+from scenes.materials.microfacets import WHITE
+from scenes.model import AnimationRange, Camera
 from scenes.motion.transforms import compose, quaternion
 from scenes.views.viewing import look_at, triple
 
@@ -30,7 +31,6 @@ MAX_LIGHTS = 20_000
 MAX_FRAMES = 10_000_000
 MAX_RESOLUTION = 16_384
 SMALLEST_NEAR = 1e-4
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Name of the one camera, and of the track that moves it.
 CAMERA = "camera"
 
@@ -131,7 +131,7 @@ def include(parser: AffParser, cursor: Cursor) -> None:
     if level > parser.detail_level:
         return
     path = parser.folder / name
-    if not exists(path):
+    if not is_file(path):
         raise cursor.error(f"no file {shown(name)} to include in {parser.folder}", cursor.position - 1)
     if not may_be_read(path):
         raise cursor.error(f"{shown(name)} {OUTSIDE}", cursor.position - 1)

@@ -7,7 +7,7 @@ import numpy as np
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
 from scenes.aff.parser import AffParser
-from scenes.document import Origin, Part, corner_indices, keyed_triangle
+from scenes.document import Origin, Part, keyed_triangle
 from scenes.files.source_file import MAX_CORNERS
 from scenes.meshes.curves import Ball, Tube
 from scenes.meshes.geometry import MAX_COORDINATE
@@ -86,12 +86,19 @@ def cone_command(parser: AffParser, cursor: Cursor) -> None:
     parser.add_curve(Tube(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside), origin)
 
 
-def cut(parser: AffParser, positions: Doubles, origin: Origin) -> Indices:
-    """(count - 2, 3) triangles of a polygon (count, 3)."""
-    triangles, crosses = polygon_triangles(positions)
+def add_flat(parser: AffParser, rows: Doubles, material: int, origin: Origin) -> None:
+    """Adds a polygon. rows: (n, 3, 5, 6 or 8), of each corner its position, a normal in 6 and 8 columns, and texture
+    coordinates in 5 and 8."""
+    width = rows.shape[1]
+    triangles, crosses = polygon_triangles(rows[:, :3])
     if crosses:
         parser.document.notes.add("a polygon that crosses itself is cut somehow", origin.path, origin.line)
-    return triangles
+    mesh = Mesh(vertices=rows[:, :3], triangles=triangles, material=material)
+    if width in (6, 8):
+        mesh = replace(mesh, normals=rows[:, 3:6], normal_triangles=triangles)
+    if width in (5, 8):
+        mesh = replace(mesh, uvs=rows[:, -2:], uv_triangles=triangles)
+    parser.add_mesh(mesh, origin, loose=True)
 
 
 def corner_count(cursor: Cursor, kind: str) -> int:
@@ -105,54 +112,32 @@ def corner_count(cursor: Cursor, kind: str) -> int:
 def polygon(parser: AffParser, cursor: Cursor) -> None:
     """p: a flat polygon."""
     origin = origin_of(cursor)
-    count = corner_count(cursor, "polygon")
-    vertices = read_points(cursor, count, 3, "the corners of a polygon")
-    triangles = cut(parser, vertices, origin)
-    parser.add_mesh(Mesh(vertices=vertices, triangles=triangles, material=parser.material_id()), origin, loose=True)
+    rows = read_points(cursor, corner_count(cursor, "polygon"), 3, "the corners of a polygon")
+    add_flat(parser, rows, parser.material_id(), origin)
 
 
 def polygon_patch(parser: AffParser, cursor: Cursor) -> None:
     """pp: a polygon with a normal at each corner."""
     origin = origin_of(cursor)
     count = corner_count(cursor, "polygon patch")
-    corners = read_points(cursor, count, 6, "the corners and normals of a polygon patch")
-    triangles = cut(parser, corners[:, :3], origin)
-    mesh = Mesh(
-        vertices=corners[:, :3],
-        triangles=triangles,
-        normals=corners[:, 3:],
-        normal_triangles=triangles,
-        material=parser.material_id(),
-    )
-    parser.add_mesh(mesh, origin, loose=True)
+    rows = read_points(cursor, count, 6, "the corners and normals of a polygon patch")
+    add_flat(parser, rows, parser.material_id(), origin)
 
 
 def textured_triangle(parser: AffParser, cursor: Cursor) -> None:
     """tt: a triangle with texture coordinates."""
     origin = origin_of(cursor)
     material = parser.material_id(parser.texture_id(cursor))
-    corners = read_points(cursor, 3, 5, "the corners and texture coordinates of a triangle")
-    one = corner_indices(1)
-    mesh = Mesh(vertices=corners[:, :3], triangles=one, uvs=corners[:, 3:], uv_triangles=one, material=material)
-    parser.add_mesh(mesh, origin, loose=True)
+    rows = read_points(cursor, 3, 5, "the corners and texture coordinates of a triangle")
+    add_flat(parser, rows, material, origin)
 
 
 def textured_triangle_patch(parser: AffParser, cursor: Cursor) -> None:
     """ttp: a triangle with normals and texture coordinates."""
     origin = origin_of(cursor)
     material = parser.material_id(parser.texture_id(cursor))
-    corners = read_points(cursor, 3, 8, "the corners, normals and texture coordinates of a triangle")
-    one = corner_indices(1)
-    mesh = Mesh(
-        vertices=corners[:, :3],
-        triangles=one,
-        normals=corners[:, 3:6],
-        normal_triangles=one,
-        uvs=corners[:, 6:],
-        uv_triangles=one,
-        material=material,
-    )
-    parser.add_mesh(mesh, origin, loose=True)
+    rows = read_points(cursor, 3, 8, "the corners, normals and texture coordinates of a triangle")
+    add_flat(parser, rows, material, origin)
 
 
 def animated_triangle(parser: AffParser, cursor: Cursor) -> None:

@@ -50,7 +50,7 @@ def read_vectors(cursor: Cursor, block: str) -> VectorTrack:
     if len(far):
         raise cursor.error(f"expected values of at most {MAX_COORDINATE:g}", start + 7 * int(far[0]) + 1)
     check_shapes(cursor, rows, start)
-    return VectorTrack(times=rows[:, 0], values=rows[:, 1:4], shapes=rows[:, 4:7])
+    return VectorTrack.of(rows)
 
 
 def read_rotations(cursor: Cursor) -> RotationTrack:
@@ -62,7 +62,7 @@ def read_rotations(cursor: Cursor) -> RotationTrack:
     if len(loose):
         raise cursor.error("expected an axis of some length to turn about", start + 8 * int(loose[0]) + 1)
     check_shapes(cursor, rows, start)
-    return RotationTrack(times=rows[:, 0], axes=rows[:, 1:4], degrees=rows[:, 4], shapes=rows[:, 5:8])
+    return RotationTrack.of(rows)
 
 
 def check_shapes(cursor: Cursor, rows: Doubles, start: int) -> None:

@@ -15,7 +15,7 @@ from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
 from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
-from scenes.files.source_file import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN, OUTSIDE, may_be_read
+from scenes.files.source_file import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN, OUTSIDE, is_file, may_be_read
 from scenes.meshes.curves import Curve
 from scenes.model import Material, Mesh
 from scenes.motion.transforms import WORLD, Transform
@@ -68,7 +68,7 @@ class AffParser:
 
         def find(name: str) -> Words | None:
             path = self.folder / name
-            return self.words(path) if exists(path) and may_be_read(path) else None
+            return self.words(path) if is_file(path) and may_be_read(path) else None
 
         size = Expansion(find).size_of(self.words(path))
         if size.files > MAX_INCLUDES:
@@ -127,7 +127,7 @@ class AffParser:
         """Where a texture lies: in ../TextureFiles beside the folder of the scene, or in that folder."""
         places = [self.folder / TEXTURES, self.folder]
         for place in places:
-            if exists(place / name):
+            if is_file(place / name):
                 if not may_be_read(place / name):
                     raise cursor.error(f"{shown(name)} {OUTSIDE}", cursor.position - 1)
                 return place / name
@@ -150,11 +150,3 @@ class AffParser:
     def add_curve(self, curve: Curve, origin: Origin) -> None:
         """Takes in a round shape under the current transform."""
         self.add(replace(part_of(curve, self.transform, origin), loose=True), len(curve.coarse.triangles))
-
-
-def exists(path: Path) -> bool:
-    """Whether there is a file; False where the name can be none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False

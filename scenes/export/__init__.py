@@ -1,4 +1,5 @@
-"""This package writes scenes to files. A format is one file here and one row in `WRITERS`.
+"""This package writes scenes to files. A format is a writer beside its reader and one row in `WRITERS`; here is what
+several of them use.
 
 A writer gets a scene, the path of the file to write and a time, for formats without animation. It writes that file, and
 others in the same folder if it must, and returns a line for each thing that the format cannot say.
@@ -12,24 +13,22 @@ from pathlib import Path
 
 from scenes.document import Scene
 from scenes.errors import SceneError
-from scenes.export.aff import write_aff
-from scenes.export.glb import write_glb
-from scenes.export.mitsuba import write_mitsuba
-from scenes.export.obj import write_obj
-from scenes.export.toml import write_toml
 from scenes.files.written_file import WriteError, part_of, put, target_of
 from scenes.playing.evaluator import scene_of
+from tracecore.on_demand import OnDemand
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 
 #: Writers of files, by suffix.
-WRITERS: dict[str, Writer] = {
-    ".toml": write_toml,
-    ".aff": write_aff,
-    ".obj": write_obj,
-    ".glb": write_glb,
-    ".xml": write_mitsuba,
-}
+WRITERS: OnDemand[Writer] = OnDemand(
+    {
+        ".toml": "scenes.toml_scene.writer:write_toml",
+        ".aff": "scenes.aff.writer:write_aff",
+        ".obj": "scenes.wavefront.writer:write_obj",
+        ".glb": "scenes.gltf.writer:write_glb",
+        ".xml": "scenes.mitsuba.writer:write_mitsuba",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)

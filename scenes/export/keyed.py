@@ -6,9 +6,9 @@ import numpy as np
 
 from scenes.document import BentMesh, Document, KeyedTriangles
 from scenes.errors import SceneError
-from scenes.gltf.animation import CubicTrack, CubicTurns
 from scenes.meshes.geometry import corner_arrays
 from scenes.model import AnimationRange
+from scenes.motion.tracks import CubicTrack, CubicTurns
 from scenes.motion.transforms import IDENTITY
 
 #: The most numbers of the keys of a mesh.

@@ -141,6 +141,24 @@ def may_be_read(path: Path) -> bool:
     return opened is None or opened.has(path)
 
 
+def is_there(path: Path) -> bool:
+    """Returns whether there is something of this name; False where the name can be none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Returns whether there is a file of this name; False where the name can be none."""
+    return is_there(path) and path.is_file()
+
+
+def is_folder(path: Path) -> bool:
+    """Returns whether there is a folder of this name; False where the name can be none."""
+    return is_there(path) and path.is_dir()
+
+
 def note_file(path: Path) -> None:
     """Notes that a file is read, which `check_file` does by itself. Raises OutsideError where it may not be."""
     opened = _opened.get()

@@ -14,10 +14,11 @@ from scenes.gltf.values import Item
 from scenes.keys.place import quoted
 from scenes.model import AnimationRange, Doubles
 from scenes.motion.tracks import (
+    CubicTrack,
+    CubicTurns,
     RotationTrack,
     Track,
     VectorTrack,
-    find_segment,
     linear_shapes,
     with_end_times,
     with_ends,
@@ -31,47 +32,6 @@ MAX_TIME = 86_400.0
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 WEIGHTS = "weights"
-
-
-@dataclass(frozen=True, eq=False)
-class CubicTrack(VectorTrack):
-    """Moves by cubics with tangents of their own.
-
-    incoming, outgoing: (n, k), tangents at each key, per second.
-    """
-
-    incoming: Doubles
-    outgoing: Doubles
-
-    def at(self, time: float) -> Doubles:
-        """Returns the value at a time, (k,)."""
-        return cubic_at(self, time)
-
-
-@dataclass(frozen=True, eq=False)
-class CubicTurns(RotationTrack):
-    """Turns by cubics of quaternions. cubic: of (n, 4), w first."""
-
-    cubic: CubicTrack
-
-    def at(self, time: float) -> Doubles:
-        """Returns the (4,) unit quaternion at a time."""
-        turn = self.cubic.at(time)
-        length = float(np.linalg.norm(turn))
-        return turn / length if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
-
-
-def cubic_at(track: CubicTrack, time: float) -> Doubles:
-    """Returns the value of cubics at a time. Khronos Group: glTF 2.0 Specification (2021), appendix C."""
-    segment = find_segment(track.times, time)
-    here, u = segment.index, segment.fraction
-    if u == 0.0:
-        return track.values[here]
-    length = track.times[here + 1] - track.times[here]
-    arrived = u * u * (3.0 - 2.0 * u)
-    blended = (1.0 - arrived) * track.values[here] + arrived * track.values[here + 1]
-    leaving, arriving = u * (1.0 - u) ** 2 * track.outgoing[here], u * u * (u - 1.0) * track.incoming[here + 1]
-    return blended + length * (leaving + arriving)
 
 
 @dataclass(eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 
 from scenes.colors.palette import srgb
 from scenes.colors.srgb import decoded
-from scenes.document import corner_indices
 from scenes.gltf.pictures import Lookup, wrapped_texels
+from scenes.meshes.geometry import corner_indices
 from scenes.model import Doubles, Mesh, Texture
 
 #: The most texels of all patches of a mesh, of 15 bytes each.

@@ -11,9 +11,10 @@ from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, GltfPictures, Layout, Map, Pictures
 from scenes.gltf.primitives import Primitive
-from scenes.gltf.surfaces import GltfSurface, GltfSurfaces, folded
+from scenes.gltf.surfaces import GltfSurface, GltfSurfaces
 from scenes.materials.mesh_materials import PLAIN
 from scenes.materials.microfacets import multiplied
+from scenes.materials.mixing import folded
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.geometry import areas
 from scenes.model import Doubles, Material, Mesh, Texture
@@ -30,7 +31,6 @@ class Dressing:
 
     def __init__(self, document: Document, pictures: Pictures) -> None:
         self.document, self.pictures = document, pictures
-        self._materials: dict[Material, int] = {}
         self._textures: dict[tuple[Map, Layout], int] = {}
 
     def in_one_frame(self, surface: GltfSurface, frame: tuple[int, tuple[float, ...]] | None) -> GltfSurface:
@@ -56,19 +56,12 @@ class Dressing:
         """Returns the index of a material whose colour is a texture."""
         number = self.document.add_texture(texture)
         changed: dict[str, Any] = {color_map(material): number}
-        return self.index_of(replace(material, **changed))
+        return self.document.material_index(replace(material, **changed))
 
     def material(self, surface: GltfSurface, layout: Layout) -> int:
         """Returns the index of the material of a surface, with its textures as they are laid out."""
         fields: dict[str, Any] = {name: self.texture(used, layout) for name, used in surface.maps.items()}
-        return self.index_of(replace(surface.material, **fields))
-
-    def index_of(self, material: Material) -> int:
-        """Returns the index of a material, added if it is new."""
-        if material not in self._materials:
-            self._materials[material] = len(self.document.materials)
-            self.document.materials.append(material)
-        return self._materials[material]
+        return self.document.material_index(replace(surface.material, **fields))
 
     def texture(self, used: Map, layout: Layout) -> int:
         """Returns the index of a texture, added if it is new."""

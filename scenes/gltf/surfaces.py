@@ -4,9 +4,7 @@ Reflectances above 1 become 1, so that no surface gives back more light than it 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, GltfPictures, Lookup, Map, Role
 from scenes.gltf.values import MAX_NUMBER, Item
@@ -15,6 +13,8 @@ from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,
+    WHITE,
+    at_most_one,
     coated,
     glass,
     is_dull,
@@ -25,7 +25,6 @@ from scenes.materials.microfacets import (
 )
 from scenes.model import Color, Material
 
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Specular reflectance at normal incidence up to which a glossy surface is a coat over its colour.
 MOST_OF_COAT = 0.25
 #: How far the channels of a coat may be from each other.
@@ -38,8 +37,6 @@ BLACK_BASE = 0.04
 HALF = 0.5
 #: Width of brushed facets across, at least.
 LEAST_ACROSS = 1e-4
-#: What pictures of specular reflectance multiply where that is no `specular`, by the kind of the material.
-SHINE_KEYS = {"plastic": "specular_weight", "principled": "specular_weight", "sheen": "sheen"}
 #: Pictures of what shines.
 SHINE_MAPS = ("specular_map", "roughness_map", "metalness_map")
 #: The largest reflectance at normal incidence of a border of some index.
@@ -383,27 +380,3 @@ def ior_of(reflectance: float) -> float:
 def is_thin(material: Material) -> bool:
     """Returns whether a surface that blends is one that light passes, since not all of it is metal."""
     return material.kind in ("diffuse", "plastic", "nff", "sheen") or material.own.get("metalness", 1.0) != 1.0
-
-
-def at_most_one(color: Color) -> Color:
-    """Returns a reflectance whose channels are at most 1."""
-    red, green, blue = (min(channel, 1.0) for channel in color)
-    return (red, green, blue)
-
-
-def folded(material: Material, name: str, mean: Color) -> Material:
-    """Returns a material in which the mean of a picture stands for it. name: of the field that the picture was for."""
-    number, own = sum(mean) / 3.0, dict(material.own)
-    key = SHINE_KEYS.get(material.kind)
-    shine = {} if key is None else {key: multiplied(cast("Color", own.get(key, WHITE)), mean)}
-    changed: dict[str, Callable[[], Material]] = {
-        "texture": lambda: replace(
-            material, diffuse=multiplied(material.diffuse, mean), backdrop=multiplied(material.backdrop, mean)
-        ),
-        "specular_map": lambda: replace(material, specular=multiplied(material.specular, mean), own=own | shine),
-        "roughness_map": lambda: replace(material, roughness=material.roughness * number),
-        "metalness_map": lambda: replace(material, own={**own, "metalness": cast("float", own["metalness"]) * number}),
-        "transmission_map": lambda: replace(material, transmittance=material.transmittance * number),
-        "emission_map": lambda: replace(material, emission=multiplied(material.emission, mean)),
-    }
-    return changed[name]() if name in changed else material

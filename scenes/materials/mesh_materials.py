@@ -17,9 +17,7 @@ def dressed(mesh: Mesh, geometry: Any, document: Document) -> Mesh:
     if colors is not None:
         mesh, palette = painted(mesh, colors, "colours of faces")
         material = Material(name="colours", diffuse=(1.0, 1.0, 1.0), texture=document.add_texture(palette))
-    if material not in document.materials:
-        document.materials.append(material)
-    return replace(mesh, material=document.materials.index(material))
+    return replace(mesh, material=document.material_index(material))
 
 
 def face_colors(geometry: Any) -> Doubles | None:

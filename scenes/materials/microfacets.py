@@ -17,6 +17,8 @@ MIRROR_ALPHA = 0.01
 #: Phong's power from which on a lobe is narrower than that of a diffuse surface, the cosine.
 DIFFUSE_POWER = 1.0
 BLACK: Color = (0.0, 0.0, 0.0)
+GREY: Color = (0.5, 0.5, 0.5)
+WHITE: Color = (1.0, 1.0, 1.0)
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_EXPONENT = 10_000.0
 #: Index of refraction of a coat, where a file says none.
@@ -111,6 +113,12 @@ def metal_color(material: Material) -> Color:
 def added(first: Color, second: Color) -> Color:
     """Returns the sum of two reflectances, each channel at most 1."""
     red, green, blue = (min(a + b, 1.0) for a, b in zip(first, second, strict=True))
+    return (red, green, blue)
+
+
+def at_most_one(color: Color) -> Color:
+    """Returns a reflectance with channels of at most 1, so that no more light leaves than comes in."""
+    red, green, blue = (min(channel, 1.0) for channel in color)
     return (red, green, blue)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.colors.palette import painted, srgb
-from scenes.document import corner_indices
+from scenes.meshes.geometry import corner_indices
 from scenes.model import Doubles, Mesh, Texture
 
 #: Triangles of a mesh up to which each has a patch, of 60 bytes; those of a larger one have the mean of their corners.

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from scenes.model import Doubles, Floats, Mesh
+from scenes.model import Doubles, Floats, Indices, Mesh
 
 #: Coordinates, in a file and in the world, reach so far, so that areas and squares of lengths are finite in float32.
 MAX_COORDINATE = 1e9
@@ -254,6 +254,11 @@ def moved(points: Doubles, matrices: Doubles, owners: npt.NDArray[np.intp]) -> D
         a, b, c, shift = (matrices[:, row, column][owners] for column in range(4))
         found[:, row] = a * x + b * y + c * z + shift
     return found
+
+
+def corner_indices(count: int) -> Indices:
+    """Returns the indices, (count, 3) int32, of triangles whose corners are shared with no others."""
+    return np.arange(3 * count, dtype=np.int32).reshape(count, 3)
 
 
 def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.errors import Notes, SceneFileError
+from scenes.meshes.geometry import bad_numbers
 from scenes.model import Doubles
 
 STL_HEADER_BYTES = 84
@@ -40,6 +41,12 @@ def check_stl(path: Path, data: bytes) -> None:
     if needed != len(data):
         fault = "is cut off" if needed > len(data) else "is not a readable STL file"
         raise SceneFileError(path, None, f"{fault}: {count} triangles need {needed} bytes, there are {len(data)}")
+
+
+def check_numbers(path: Path, kind: str, values: Doubles) -> None:
+    """Raises unless all numbers are finite and of a size that float32 can square. kind: what a row is called."""
+    if wrong := bad_numbers(kind, values):
+        raise SceneFileError(path, None, wrong)
 
 
 def without_nan(values: Doubles, kind: str, path: Path, notes: Notes) -> Doubles:

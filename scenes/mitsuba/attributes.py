@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.files.source_file import read_bytes
-from scenes.mesh_file import MAX_FILE_BYTES
+from scenes.mesh_file.reader import MAX_FILE_BYTES
 from scenes.model import Doubles
 from scenes.ply.elements import read_elements
 from scenes.ply.reader import POSITION, PlyMesh

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from scenes.errors import Notes, SceneFileError
-from scenes.files.source_file import OUTSIDE, OutsideError, allow_assets, may_be_read, read_bytes
+from scenes.files.source_file import OUTSIDE, OutsideError, allow_assets, is_folder, is_there, may_be_read, read_bytes
 
 #: Bytes of all files, those included again and again counted each time, and of values that stand for `$name`.
 MAX_BYTES = 1 << 26
@@ -146,22 +146,6 @@ def is_wide(folder: Path, name: str) -> bool:
     """Returns whether a folder is named from the root, or holds the user's own folder, or the root's whole tree."""
     real = folder.resolve()
     return Path(name).is_absolute() or real.parent == real or Path("~").expanduser().is_relative_to(real)
-
-
-def is_folder(path: Path) -> bool:
-    """Returns whether there is a folder of this name."""
-    try:
-        return path.is_dir()
-    except OSError:  # a name that no folder can have
-        return False
-
-
-def is_there(path: Path) -> bool:
-    """Returns whether there is something of this name, readable or not."""
-    try:
-        return path.exists()
-    except OSError:  # a name that no file can have
-        return False
 
 
 @dataclass(eq=False)

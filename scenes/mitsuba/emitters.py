@@ -8,11 +8,12 @@ import numpy as np
 
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.materials.microfacets import multiplied, scaled
+from scenes.materials.microfacets import WHITE, multiplied, scaled
+from scenes.materials.patterns import Pattern, stretched
 from scenes.meshes.geometry import unit
 from scenes.mitsuba.lens import vertical_fov
 from scenes.mitsuba.properties import Properties
-from scenes.mitsuba.textures import MitsubaPattern, MitsubaTextures, stretched
+from scenes.mitsuba.textures import MitsubaTextures
 from scenes.model import Color, Doubles
 from scenes.motion.transforms import IDENTITY, WORLD, Transform, quaternion, rotation
 from scenes.pictures.daylight import (
@@ -29,9 +30,8 @@ from scenes.playing.evaluator import axes_of
 
 Source = LightSource | EnvironmentSource
 
-WHITE: Color = (1.0, 1.0, 1.0)
 #: The middle of a picture is along +z there and along -z here.
-HALF_TURN = rotation(quaternion(np.array([0.0, 1.0, 0.0]), 180.0))
+GREY_TURN = rotation(quaternion(np.array([0.0, 1.0, 0.0]), 180.0))
 #: From a frame whose y is up to one whose z is.
 Z_UP: Doubles = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 #: Of a date, and degrees of half a sun.
@@ -86,14 +86,14 @@ def spot(textures: MitsubaTextures, properties: Properties) -> list[Source]:
     return [source]
 
 
-def cone_mean(pattern: MitsubaPattern, beam: float, cutoff: float) -> Color:
+def cone_mean(pattern: Pattern, beam: float, cutoff: float) -> Color:
     """Returns the mean of a texture that a spot shines through, each texel weighted by the light that goes there.
 
     beam, cutoff: degrees from the axis, up to which the light does not fade, and at which it ends.
     """
     if pattern.texture is None or cutoff >= MAX_CUTOFF:
         return pattern.mean
-    values = stretched(pattern, (CONE_SIDE, CONE_SIDE))
+    values = stretched(pattern.values, (CONE_SIDE, CONE_SIDE))
     across = math.tan(math.radians(cutoff)) * (2.0 * (np.arange(CONE_SIDE) + 0.5) / CONE_SIDE - 1.0)
     cosine = 1.0 / np.sqrt(1.0 + across[:, None] ** 2 + across**2)
     angle = np.degrees(np.arccos(cosine))
@@ -147,7 +147,7 @@ def envmap(_: MitsubaTextures, properties: Properties) -> list[Source]:
     check_scale(properties, scale)
     path = properties.file()
     matrix = properties.matrix("to_world")
-    turned = (IDENTITY if matrix is None else matrix) @ HALF_TURN
+    turned = (IDENTITY if matrix is None else matrix) @ GREY_TURN
     radiance = read_environment(path, (scale, scale, scale))
     return [EnvironmentSource(radiance, placed(turned), origin_of(properties))]
 

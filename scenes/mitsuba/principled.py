@@ -7,10 +7,11 @@ what is between, and glass.
 import math
 from dataclasses import replace
 
-from scenes.materials.microfacets import BLACK, DEFAULT_IOR, glass, metallic, normal_reflectance, scaled
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, GREY, WHITE, glass, metallic, normal_reflectance, scaled
+from scenes.materials.patterns import Pattern
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.surface import MitsubaSurface, with_map
-from scenes.mitsuba.textures import HALF, WHITE, MitsubaPattern, MitsubaTextures
+from scenes.mitsuba.textures import MitsubaTextures
 from scenes.model import Material
 
 #: Lobes that there are none of here, and shape of those that there are.
@@ -30,7 +31,7 @@ MOSTLY = 0.5
 
 def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurface:
     """Reads a surface of base_color, roughness, metallic and spec_trans."""
-    base = textures.pattern(properties, "base_color", HALF)
+    base = textures.pattern(properties, "base_color", GREY)
     rough = textures.numbers(properties, "roughness", ROUGHNESS)
     metal, clear = (textures.numbers(properties, name, 0.0) for name in ("metallic", "spec_trans"))
     ior = index(properties)
@@ -59,7 +60,7 @@ def index(properties: Properties) -> float:
     return eta if eta > 0.0 else 1.0
 
 
-def clear_surface(properties: Properties, base: MitsubaPattern, rough: MitsubaPattern, ior: float) -> MitsubaSurface:
+def clear_surface(properties: Properties, base: Pattern, rough: Pattern, ior: float) -> MitsubaSurface:
     """Returns glass, or a pane that bends nothing."""
     through = sum(base.mean) / 3.0
     if properties.type == "principledthin":

@@ -5,30 +5,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
+from scenes.document import Document, Origin, Part, part_of, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES
 from scenes.gltf import new_name
-from scenes.materials.microfacets import BLACK, multiplied
+from scenes.materials.microfacets import BLACK, GREY, WHITE, multiplied
+from scenes.materials.patterns import Pattern
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import rewound, unit
+from scenes.meshes.revolution import mapped_uvs
 from scenes.mitsuba.attributes import attribute_colors
 from scenes.mitsuba.elements import LimitError, XmlElement, listed
-from scenes.mitsuba.emitters import EMITTERS, WHITE
+from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.emitters import LEFT_OUT as LEFT_OUT_LIGHTS
 from scenes.mitsuba.integrators import propose_bounces
 from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
-from scenes.mitsuba.shapes import MitsubaShapes, mapped_uvs
+from scenes.mitsuba.shapes import MitsubaShapes
 from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.surfaces import MitsubaSurfaces
-from scenes.mitsuba.textures import HALF, MitsubaPattern, MitsubaTextures
-from scenes.model import Camera, Doubles, Material, Mesh, Texture
+from scenes.mitsuba.textures import MitsubaTextures
+from scenes.model import Camera, Doubles, Material, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD
 from scenes.views.default_view import VERTICAL_FOV
 from scenes.views.viewing import DEFAULT_CAMERA, triple
@@ -68,8 +69,6 @@ class MitsubaReader:
         self.groups: dict[XmlElement, list[Part]] = {}
         self.triangles = 0
         self._rewound: dict[Mesh | Turned, Mesh | Turned] = {}
-        self._materials: dict[Material, int] = {}
-        self._textures: dict[Texture, int] = {}
 
     def read(self) -> Document:
         """Reads all objects into a document. Raises SceneFileError with all that is wrong."""
@@ -129,7 +128,7 @@ class MitsubaReader:
         if surface.pattern.attribute:
             shapes, surface = self.colored(properties, shapes, surface)
         properties.finish("collapse", "srgb", "name")
-        material = self.material_id(surface)
+        material = self.document.material_index(surface.material, surface.pictures)
         shapes = [changed(shape, partial(mapped_uvs, matrix=surface.to_uv)) for shape in shapes]
         origin = Origin(element.path, element.line)
         return [self.placed(part_of(shape, WORLD, origin, material), matrix) for shape in shapes]
@@ -142,10 +141,10 @@ class MitsubaReader:
         name, color = surface.pattern.attribute, surface.pattern.color
         has_file = "filename" in properties.named and len(shapes) == 1 and isinstance(shapes[0], Mesh)
         colors = self.reading.attempt(None, attribute_colors, properties.file(), name) if has_file else None
-        pattern = MitsubaPattern(multiplied(color, HALF))
+        pattern = Pattern(multiplied(color, GREY))
         if colors is not None and isinstance(shapes[0], Mesh) and len(colors) == len(shapes[0].triangles):
             mesh, texture = with_vertex_colors(shapes[0], colors, name)
-            shapes, pattern = [mesh], MitsubaPattern(color, texture)
+            shapes, pattern = [mesh], Pattern(color, texture)
         else:
             properties.reading.note_loss(properties.element, f"the mesh has no {name!r} that is read: it is grey")
         if surface.maps or surface.mask:
@@ -175,32 +174,13 @@ class MitsubaReader:
         lit = replace(surface, material=replace(surface.material, emission=emission))
         return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, properties)
 
-    def radiance(self, properties: Properties) -> MitsubaPattern:
+    def radiance(self, properties: Properties) -> Pattern:
         """Returns the radiance of an <emitter>, which may be a texture."""
         element = properties.named.get("radiance")
         if element is None or element.tag != "texture":
-            return MitsubaPattern(properties.light("radiance", WHITE))
+            return Pattern(properties.light("radiance", WHITE))
         properties.take("radiance", "texture")
         return self.textures.texture(element)
-
-    def material_id(self, surface: MitsubaSurface) -> int:
-        """Returns the index of the material of a surface with its textures, all added if they are new."""
-        pictures = {field: self.texture_id(pattern.texture) for field, pattern in surface.maps.items()}
-        pictures |= {"texture": self.texture_id(surface.pattern.texture), "cutout": self.texture_id(surface.mask)}
-        numbers: dict[str, Any] = pictures
-        material = replace(surface.material, **numbers)
-        if material not in self._materials:
-            self._materials[material] = len(self.document.materials)
-            self.document.materials.append(material)
-        return self._materials[material]
-
-    def texture_id(self, texture: Texture | None) -> int:
-        """Returns the index of a texture, added if it is new; -1 for None."""
-        if texture is None:
-            return -1
-        if texture not in self._textures:
-            self._textures[texture] = self.document.add_texture(texture)
-        return self._textures[texture]
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:
         """Puts a part inside a further transform. What is outside stays outside where it mirrors."""
@@ -264,11 +244,7 @@ class MitsubaReader:
         sources = build(self.textures, properties)
         properties.finish("sampling_weight", "name")
         for source in sources:
-            if not isinstance(source, EnvironmentSource):
-                self.document.lights.append(source)
-            elif self.document.environment is None:
-                self.document.environment = source
-            else:
+            if not self.document.add_light(source):
                 raise element.error("expected one emitter of type constant, envmap, sky or sunsky at most")
 
     # --- cameras ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import numpy as np
 from scenes.colors.palette import Bytes
 from scenes.materials import microfacets
 from scenes.materials.metals import BY_SYMBOL
-from scenes.materials.microfacets import BLACK, glass, metallic, multiplied, phong_power, scaled
+from scenes.materials.microfacets import BLACK, GREY, WHITE, glass, metallic, multiplied, phong_power, scaled
+from scenes.materials.patterns import Pattern
 from scenes.mitsuba.colors import COLORS, index
 from scenes.mitsuba.conductors import CONDUCTORS
 from scenes.mitsuba.elements import XmlElement, listed, numbers
@@ -16,16 +17,7 @@ from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.surface import NOTHING, UNLIKE, MitsubaSurface, mixed, with_map
-from scenes.mitsuba.textures import (
-    HALF,
-    TEXTURES,
-    WHITE,
-    MitsubaPattern,
-    MitsubaTextures,
-    is_alike,
-    rooted,
-    without_alpha,
-)
+from scenes.mitsuba.textures import TEXTURES, MitsubaTextures, rooted, without_alpha
 from scenes.model import Color, Material
 
 #: How deep BSDFs may be nested in BSDFs.
@@ -87,7 +79,7 @@ class MitsubaSurfaces:
             self._known[element] = replace(surface, material=replace(surface.material, name=name))
         return self._known[element]
 
-    def pattern(self, properties: Properties, name: str, default: Color) -> MitsubaPattern:
+    def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
         """Reads a colour or texture."""
         return self.textures.pattern(properties, name, default)
 
@@ -97,7 +89,7 @@ class MitsubaSurfaces:
 
 def diffuse(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads Lambert's surface."""
-    pattern = surfaces.pattern(properties, "reflectance", HALF)
+    pattern = surfaces.pattern(properties, "reflectance", GREY)
     properties.finish()
     return MitsubaSurface(Material(name="diffuse", diffuse=pattern.color), pattern)
 
@@ -185,19 +177,19 @@ def masked(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mit
         properties.note("a factor of the picture of an opacity is left out")
     if not surface.has_picture:
         surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
-    elif not is_alike(replace(opacity, texture=None), surface.pattern) or not (surface.to_uv == opacity.to_uv).all():
+    elif not (surface.to_uv == opacity.to_uv).all():
         surfaces.reading.note_loss(properties.element, UNLIKE)
-        return seen_through(surface, MitsubaPattern(opacity.mean), properties)
+        return seen_through(surface, Pattern(opacity.mean), properties)
     properties.note("an opacity by a picture is all or nothing: what is below one half is cut out")
     return replace(surface, mask=without_alpha(opacity.texture))
 
 
-def seen_through(surface: MitsubaSurface, opacity: MitsubaPattern, properties: Properties) -> MitsubaSurface:
+def seen_through(surface: MitsubaSurface, opacity: Pattern, properties: Properties) -> MitsubaSurface:
     """Returns a surface that lets light through, as if it were not there, where it is not opaque."""
     share = 1.0 - opacity.grey
     if share <= 0.0:
         return surface
-    veil, is_exact = mixed(surface, NOTHING, MitsubaPattern((share, share, share)))
+    veil, is_exact = mixed(surface, NOTHING, Pattern((share, share, share)))
     if not is_exact:
         properties.note("a surface that is seen through shines by Phong's numbers, without pictures but that of colour")
     return veil
@@ -226,14 +218,14 @@ def mixture(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mi
     for element, weight in zip(found[1:], weights[1:], strict=True):
         total += weight
         share = weight / total if total > 0.0 else 0.0
-        surface = noted_blend(surface, surfaces.surface(element, depth + 1), MitsubaPattern((share,) * 3), properties)
+        surface = noted_blend(surface, surfaces.surface(element, depth + 1), Pattern((share,) * 3), properties)
     lost = max(1.0 - total, 0.0)
     black = MitsubaSurface(Material(name="black", diffuse=BLACK))
-    return surface if lost < 1e-6 else noted_blend(surface, black, MitsubaPattern((lost,) * 3), properties)
+    return surface if lost < 1e-6 else noted_blend(surface, black, Pattern((lost,) * 3), properties)
 
 
 def noted_blend(
-    first: MitsubaSurface, second: MitsubaSurface, weight: MitsubaPattern, properties: Properties
+    first: MitsubaSurface, second: MitsubaSurface, weight: Pattern, properties: Properties
 ) -> MitsubaSurface:
     """Returns a mixture of two surfaces, with a note if it is only like it."""
     surface, is_exact = mixed(first, second, weight)
@@ -257,7 +249,7 @@ def coating(surfaces: MitsubaSurfaces, properties: Properties, depth: int) -> Mi
 
 def phong(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads Phong's or Ward's surface of 0.6 as a diffuse one with Phong's lobe."""
-    pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
+    pattern = surfaces.pattern(properties, "diffuse_reflectance", GREY)
     specular = surfaces.pattern(properties, "specular_reflectance", scaled(WHITE, 0.2)).mean
     alpha = roughness(properties) ** 2
     power = properties.number("exponent", 30.0) if properties.type == "phong" else phong_power(alpha)
@@ -325,7 +317,7 @@ def tell_distribution(properties: Properties) -> None:
         properties.note(f"microfacets of the distribution {distribution!r} are those of GGX with the same alpha")
 
 
-def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> MitsubaPattern | None:
+def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> Pattern | None:
     """Returns the roots of a texture of alphas, if there is one."""
     element = properties.named.get("alpha")
     if element is None or element.tag != "texture":
@@ -371,7 +363,7 @@ def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> Mitsub
     if properties.type == "pplastic":
         surfaces.reading.note_loss(properties.element, "light is not polarised")
     ratio = relative_ior(properties, IORS["polypropylene"])
-    pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
+    pattern = surfaces.pattern(properties, "diffuse_reflectance", GREY)
     coat = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
     rough = roughness(properties) if spread is None else spread.color[0]

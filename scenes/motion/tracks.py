@@ -137,6 +137,16 @@ class VectorTrack:
     values: Doubles
     shapes: Doubles
 
+    @classmethod
+    def of(cls, rows: Doubles) -> "VectorTrack":
+        """Makes a track of rows (n, 4 + k) of time, value, tension, continuity and bias."""
+        return cls(times=rows[:, 0], values=rows[:, 1:-3], shapes=rows[:, -3:])
+
+    @property
+    def rows(self) -> Doubles:
+        """Returns the keys as rows, (n, 4 + k)."""
+        return np.column_stack([self.times, self.values, self.shapes])
+
     def at(self, time: float) -> Doubles:
         """Returns the value at a time, (3,) or (k,): a cubic with the tangents of Kochanek and Bartels."""
         segment = find_segment(self.times, time)
@@ -173,6 +183,16 @@ class RotationTrack:
     axes: Doubles
     degrees: Doubles
     shapes: Doubles
+
+    @classmethod
+    def of(cls, rows: Doubles) -> "RotationTrack":
+        """Makes a track of rows (n, 8) of time, axis, degrees, tension, continuity and bias."""
+        return cls(times=rows[:, 0], axes=rows[:, 1:4], degrees=rows[:, 4], shapes=rows[:, 5:])
+
+    @property
+    def rows(self) -> Doubles:
+        """Returns the keys as rows, (n, 8)."""
+        return np.column_stack([self.times, self.axes, self.degrees, self.shapes])
 
     @cached_property
     def quaternions(self) -> Doubles:
@@ -253,6 +273,47 @@ def slerp(p: Doubles, q: Doubles, u: Doubles) -> Doubles:
     blend = of_p * p + of_q * q
     length = np.sqrt(reduce(np.add, (blend * blend).T))[:, None]
     return np.where(length > 0.0, blend / np.where(length > 0.0, length, 1.0), p)
+
+
+@dataclass(frozen=True, eq=False)
+class CubicTrack(VectorTrack):
+    """Moves by cubics with tangents of their own.
+
+    incoming, outgoing: (n, k), tangents at each key, per second.
+    """
+
+    incoming: Doubles
+    outgoing: Doubles
+
+    def at(self, time: float) -> Doubles:
+        """Returns the value at a time, (k,)."""
+        return cubic_at(self, time)
+
+
+@dataclass(frozen=True, eq=False)
+class CubicTurns(RotationTrack):
+    """Turns by cubics of quaternions. cubic: of (n, 4), w first."""
+
+    cubic: CubicTrack
+
+    def at(self, time: float) -> Doubles:
+        """Returns the (4,) unit quaternion at a time."""
+        turn = self.cubic.at(time)
+        length = float(np.linalg.norm(turn))
+        return turn / length if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def cubic_at(track: CubicTrack, time: float) -> Doubles:
+    """Returns the value of cubics at a time. Khronos Group: glTF 2.0 Specification (2021), appendix C."""
+    segment = find_segment(track.times, time)
+    here, u = segment.index, segment.fraction
+    if u == 0.0:
+        return track.values[here]
+    length = track.times[here + 1] - track.times[here]
+    arrived = u * u * (3.0 - 2.0 * u)
+    blended = (1.0 - arrived) * track.values[here] + arrived * track.values[here + 1]
+    leaving, arriving = u * (1.0 - u) ** 2 * track.outgoing[here], u * u * (u - 1.0) * track.incoming[here + 1]
+    return blended + length * (leaving + arriving)
 
 
 @dataclass(frozen=True, eq=False)

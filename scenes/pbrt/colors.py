@@ -10,14 +10,13 @@ from scenes.colors import spectra
 from scenes.errors import SceneFileError
 from scenes.files.source_file import read_bytes
 from scenes.materials.metals import BY_SYMBOL, METALS
-from scenes.materials.microfacets import scaled
+from scenes.materials.microfacets import WHITE, scaled
 from scenes.model import Color, Doubles
 from scenes.pbrt.files import MAX_NAME, MissingError, PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameter, Parameters
 from scenes.pictures.environment_file import MAX_RADIANCE
 
 MAX_SPECTRUM_BYTES = 1 << 22
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Chromaticities of standard illuminants: CIE 15: Colorimetry, 2004; of ACES: SMPTE ST 2065-1, 2012.
 CHROMATICITIES = {
     "stdillum-A": (0.44758, 0.40745),

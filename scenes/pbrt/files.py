@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from scenes.errors import Notes, SceneFileError
-from scenes.files.source_file import OUTSIDE, OutsideError, PixelsError, may_be_read, read_bytes
+from scenes.files.source_file import OUTSIDE, OutsideError, PixelsError, is_file, may_be_read, read_bytes
 from scenes.pbrt.parameters import Parameter, first_text
 from scenes.pbrt.tokens import FileLine, Statement, statements
 
@@ -67,7 +67,7 @@ class PbrtFiles:
     def path(self, name: str, place: FileLine, what: str = "a file") -> Path:
         """Returns the path of a file that the scene names. Raises SceneFileError where there is none in the folder."""
         path = self.folder / os.path.normpath(name.replace("\\", "/"))
-        if "\0" in name or not name or not path.is_file():
+        if "\0" in name or not name or not is_file(path):
             got = f"got {name[:MAX_NAME]!r}"
             message = f"expected the name of {what} in the folder of the scene or below, {got}"
             raise MissingError(place.path, place.line, message)

@@ -15,10 +15,10 @@ import numpy as np
 from scenes.colors.palette import mean_color
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.lights import DistantSource, PointSource, SpotSource
-from scenes.materials.microfacets import BLACK, multiplied, scaled
+from scenes.materials.microfacets import BLACK, WHITE, multiplied, scaled
 from scenes.model import Color, Doubles, Floats, Texture
 from scenes.motion.transforms import WORLD, Transform, scaling
-from scenes.pbrt.colors import LIGHT, WHITE, color
+from scenes.pbrt.colors import LIGHT, color
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
 from scenes.pictures.environment_file import MAX_RADIANCE, MAX_TEXELS, check_radiance, read_environment

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.materials.metals import BY_SYMBOL
-from scenes.materials.microfacets import BLACK, MIRROR_ALPHA, added, glass, pane, phong_power, scaled
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, GREY, WHITE, added, glass, metal_color, pane, scaled
+from scenes.materials.mixing import mixed_material
+from scenes.materials.patterns import Pattern, combined
 from scenes.model import Color, Doubles, Material, Texture
-from scenes.pbrt.colors import INDEX, INDICES, WHITE, color
+from scenes.pbrt.colors import INDEX, INDICES, color
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import Parameters
-from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, PbrtPattern, PbrtTextures, at_most_one, combined
+from scenes.pbrt.textures import PICTURE_FORMATS, PbrtTextures, reflectances
 from scenes.pbrt.tokens import FileLine
 from scenes.pictures.texture_file import OPAQUE, read_texture
 
-#: What a material that says nothing is: the nearest to what it stands for.
-DEFAULT_IOR = 1.5
 MAX_IOR = 100.0
 #: A reflectance of a metal reaches so far, so that its coefficient is finite.
 MAX_REFLECTANCE = 0.9999
@@ -29,7 +29,7 @@ class MappedMaterial:
 
     material: Material
     pictures: dict[str, Texture] = field(default_factory=dict)
-    to_uv: Doubles = field(default_factory=lambda: UNMAPPED)
+    to_uv: Doubles = field(default_factory=lambda: np.eye(3))
 
 
 #: The look of what says nothing about its material.
@@ -63,7 +63,7 @@ class Looks:
         return self.named[name]
 
     def with_picture(
-        self, look: MappedMaterial, field_name: str, pattern: PbrtPattern, parameters: Parameters
+        self, look: MappedMaterial, field_name: str, pattern: Pattern, parameters: Parameters
     ) -> MappedMaterial:
         """Returns a look with one more picture. One that maps coordinates in another way than those there is is left
         out, which a note says."""
@@ -83,7 +83,7 @@ class Looks:
             texture = self.files.picture(item, lambda path: read_texture(path, PICTURE_FORMATS), "it is left out")
         if texture is not None:
             normals = replace(texture, alpha=None, is_linear=True)
-            look = self.with_picture(look, "normal_map", PbrtPattern(WHITE, normals), parameters)
+            look = self.with_picture(look, "normal_map", Pattern(WHITE, normals), parameters)
         heights = self.textures.number(parameters, "displacement", 0.0)
         if heights.texture is None or item is not None:
             return look
@@ -95,7 +95,7 @@ class Looks:
         self, material: Material, parameters: Parameters, default: Color, name: str = "reflectance"
     ) -> MappedMaterial:
         """Returns a look whose diffuse reflectance is a parameter."""
-        pattern = at_most_one(self.textures.color(parameters, name, default))
+        pattern = reflectances(self.textures.color(parameters, name, default))
         look = MappedMaterial(replace(material, diffuse=pattern.color))
         return self.with_picture(look, "texture", pattern, parameters)
 
@@ -116,10 +116,10 @@ class Looks:
         return replace(look, material=replace(look.material, roughness=float(root_of(np.array(alpha), remapped))))
 
     def roughness_picture(
-        self, look: MappedMaterial, pattern: PbrtPattern, remapped: bool, parameters: Parameters
+        self, look: MappedMaterial, pattern: Pattern, remapped: bool, parameters: Parameters
     ) -> MappedMaterial:
         """Returns a look with a picture of roughness."""
-        roots = root_of(pattern.linear.mean(axis=-1, keepdims=True), remapped)
+        roots = root_of(pattern.values.mean(axis=-1, keepdims=True), remapped)
         pixels = np.repeat(np.rint(OPAQUE * roots).astype(np.uint8), 3, axis=2)
         assert pattern.texture is not None
         texture = replace(pattern.texture, pixels=pixels, is_linear=True)
@@ -205,7 +205,7 @@ def metal(looks: Looks, parameters: Parameters, prefix: str) -> MappedMaterial:
 def reflecting(looks: Looks, parameters: Parameters, look: MappedMaterial) -> MappedMaterial:
     """Returns a metal that reflects some colour at normal incidence: of index 1 and the coefficient that does it, or,
     where a texture says the colour, of none."""
-    pattern = at_most_one(looks.textures.color(parameters, "reflectance", WHITE))
+    pattern = reflectances(looks.textures.color(parameters, "reflectance", WHITE))
     if pattern.texture is None:
         shares = [min(channel, MAX_REFLECTANCE) for channel in pattern.color]
         red, green, blue = (2.0 * math.sqrt(share) / math.sqrt(1.0 - share) for share in shares)
@@ -282,34 +282,22 @@ def mixture(
 ) -> MappedMaterial:
     """Returns a mixture in which the second part has a share. A metal in it reflects alike at all angles; pictures of
     diffuse colours are mixed texel by texel."""
-    a, b = (as_nff(look.material) for look in parts)
-    rest = 1.0 - share
+    first, second = parts
     colors = [
-        PbrtPattern(material.diffuse, look.pictures.get("texture"), look.to_uv)
-        for material, look in zip((a, b), parts, strict=True)
+        Pattern(nff_of(look.material).diffuse, look.pictures.get("texture"), look.to_uv) for look in (first, second)
     ]
-    diffuse = combined(looks.textures.aligned(parameters, colors), lambda x, y: rest * x + share * y)
-    material = Material(
-        name="mix",
-        kind="nff",
-        diffuse=diffuse.color,
-        specular=added(scaled(a.specular, rest), scaled(b.specular, share)),
-        exponent=min((part.exponent for part in (a, b) if any(part.specular)), default=0.0),
-        transmittance=rest * a.transmittance + share * b.transmittance,
-        ior=b.ior if b.transmittance > 0.0 else a.ior,
+    aligned = looks.textures.aligned(parameters, colors)
+    diffuse = combined(aligned, lambda a, b: (1.0 - share) * a + share * b)
+    material = mixed_material(nff_of(first.material), nff_of(second.material), share)[0]
+    look = MappedMaterial(replace(material, name="mix", diffuse=diffuse.color))
+    return looks.with_picture(look, "texture", diffuse, parameters)
+
+
+def nff_of(material: Material) -> Material:
+    """Returns a part of a mixture with the reflectance of its metal, if it is one, as a number."""
+    return (
+        replace(material, specular=metal_color(material), eta=BLACK, k=BLACK) if material.kind == "metal" else material
     )
-    return looks.with_picture(MappedMaterial(material), "texture", diffuse, parameters)
-
-
-def as_nff(material: Material) -> Material:
-    """Returns a part of a mixture as the kind nff has it."""
-    if material.kind == "metal":
-        specular = material.specular
-        if any(material.eta):
-            red, green, blue = (k * k / (4.0 + k * k) for k in material.k)
-            specular = (red, green, blue)
-        return replace(material, specular=specular, exponent=phong_power(max(material.roughness**2, MIRROR_ALPHA)))
-    return replace(material, specular=BLACK) if material.kind in ("diffuse", "dielectric") else material
 
 
 #: Materials of version 3.

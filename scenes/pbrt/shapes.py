@@ -15,7 +15,7 @@ from scenes.meshes.curves import LEAST_SEGMENTS, Turned
 from scenes.meshes.geometry import areas, double_area_normals
 from scenes.meshes.loop_subdivision import loop_surface
 from scenes.meshes.mesh_validation import without_nan
-from scenes.mitsuba.shapes import inverted, revolved
+from scenes.meshes.revolution import inverted, revolved
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters

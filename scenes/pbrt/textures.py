@@ -1,25 +1,22 @@
-"""This module makes patterns of textures: a colour, times a picture and a map of texture coordinates.
-
-Pictures have 8 bits for each channel. What is computed of pictures, such as a mixture, is a picture again.
-"""
+"""This module makes patterns of textures."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from scenes.colors.palette import mean_color, srgb
-from scenes.colors.srgb import decoded
-from scenes.materials.microfacets import multiplied, scaled
+from scenes.colors.palette import srgb
+from scenes.materials.microfacets import GREY, WHITE, multiplied, scaled
+from scenes.materials.patterns import Pattern, combined, texture_of_light
 from scenes.model import Color, Doubles, Texture
-from scenes.pbrt.colors import REFLECTANCE, WHITE, Quantity, color_of
+from scenes.pbrt.colors import REFLECTANCE, Quantity, color_of
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.parameters import COLORS, Parameters
 from scenes.pbrt.tokens import FileLine
-from scenes.pictures.environment_file import READERS, read_environment
-from scenes.pictures.texture_file import OPAQUE, read_texture
+from scenes.pictures.environment_file import READERS
+from scenes.pictures.texture_file import read_texture
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "TGA", "BMP", "WEBP")
 #: Suffixes of pictures of linear numbers.
@@ -28,7 +25,6 @@ WRAPS = {"repeat": "repeat", "clamp": "clamp"}
 FILTERS = {"point": "nearest", "bilinear": "bilinear", "trilinear": "mip", "ewa": "mip"}
 #: Red, green and blue of marble, about.
 MARBLE: Color = (0.58, 0.57, 0.58)
-GREY: Color = (0.5, 0.5, 0.5)
 #: What textures are made of that are none here: names of two whose mean it is, or a colour.
 STAND_INS: dict[str, tuple[str, ...] | Color] = {
     "directionmix": ("tex1", "tex2"),
@@ -40,71 +36,11 @@ STAND_INS: dict[str, tuple[str, ...] | Color] = {
     "marble": MARBLE,
     "ptex": GREY,
 }
-#: The map of texture coordinates that changes nothing.
-UNMAPPED: Doubles = np.eye(3)
 #: What a pattern is between and beyond its texels.
 Look = tuple[str, str]
 
 
-@dataclass(frozen=True, eq=False)
-class PbrtPattern:
-    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates, v downward."""
-
-    color: Color
-    texture: Texture | None = None
-    to_uv: Doubles = field(default_factory=lambda: UNMAPPED)
-
-    @property
-    def mean(self) -> Color:
-        """Returns the pattern's colour, for where there can be no texture."""
-        if self.texture is None:
-            return self.color
-        if not self.texture.is_linear:
-            return multiplied(self.color, mean_color(self.texture.pixels))
-        red, green, blue = (self.texture.pixels.mean(axis=(0, 1)) / OPAQUE).tolist()
-        return multiplied(self.color, (red, green, blue))
-
-    @property
-    def linear(self) -> Doubles:
-        """Returns its values, (height, width, 3) float64, or (1, 1, 3) without a texture."""
-        if self.texture is None:
-            return np.array(self.color).reshape(1, 1, 3)
-        pixels = self.texture.pixels
-        return (pixels / OPAQUE if self.texture.is_linear else decoded(pixels)) * np.array(self.color)
-
-    @property
-    def flat(self) -> "PbrtPattern":
-        """Returns the pattern's mean alone."""
-        return PbrtPattern(self.mean)
-
-
-def combined(patterns: Sequence[PbrtPattern], values: Callable[..., Doubles]) -> PbrtPattern:
-    """Returns what a function makes of the values of patterns, which all map texture coordinates alike.
-
-    values: from arrays (height, width, 3), or such that fit them, to one.
-    """
-    textured = [pattern for pattern in patterns if pattern.texture is not None]
-    if not textured:
-        red, green, blue = np.maximum(values(*(pattern.linear for pattern in patterns)), 0.0).reshape(3).tolist()
-        return PbrtPattern((red, green, blue))
-    first = textured[0].texture
-    assert first is not None
-    arrays = [pattern.linear for pattern in patterns]
-    height, width = (max(array.shape[axis] for array in arrays) for axis in (0, 1))
-    made = np.clip(values(*(stretched(array, height, width) for array in arrays)), 0.0, 1.0)
-    pixels = srgb(np.broadcast_to(made, (height, width, 3)))
-    return replace(textured[0], color=WHITE, texture=replace(first, pixels=pixels, alpha=None, is_linear=False))
-
-
-def stretched(array: Doubles, height: int, width: int) -> Doubles:
-    """Returns an array with the nearest values at another number of rows and columns; one of one value stays so."""
-    if array.shape[:2] in ((1, 1), (height, width)):
-        return array
-    rows, columns = (np.arange(new) * old // new for new, old in zip((height, width), array.shape[:2], strict=True))
-    return array[rows[:, None], columns]
-
-
-def at_most_one(pattern: PbrtPattern) -> PbrtPattern:
+def reflectances(pattern: Pattern) -> Pattern:
     """Returns a pattern of reflectances, none of which is above 1."""
     return pattern if max(pattern.color) <= 1.0 else combined([pattern], lambda values: np.minimum(values, 1.0))
 
@@ -114,31 +50,31 @@ class PbrtTextures:
 
     def __init__(self, files: PbrtFiles) -> None:
         self.files = files
-        self.named: dict[tuple[bool, str], PbrtPattern] = {}
+        self.named: dict[tuple[bool, str], Pattern] = {}
         self._pictures: dict[tuple[object, ...], Texture | None] = {}
 
     def add(self, name: str, is_number: bool, kind: str, parameters: Parameters) -> None:
         """Makes a texture of a class and keeps it by its name."""
         self.named[(is_number, name)] = self.made(kind, is_number, parameters)
 
-    def color(self, parameters: Parameters, name: str, default: Color, quantity: Quantity = REFLECTANCE) -> PbrtPattern:
+    def color(self, parameters: Parameters, name: str, default: Color, quantity: Quantity = REFLECTANCE) -> Pattern:
         """Takes a colour or a texture of colours."""
         item = parameters.find(name, "texture", *COLORS, "float")
         if item is None:
-            return PbrtPattern(default)
+            return Pattern(default)
         if item.type == "texture":
             return self.known(parameters, name, False)
         found = color_of(item, self.files, quantity)
-        return PbrtPattern(default if found is None else found)
+        return Pattern(default if found is None else found)
 
-    def number(self, parameters: Parameters, name: str, default: float) -> PbrtPattern:
+    def number(self, parameters: Parameters, name: str, default: float) -> Pattern:
         """Takes a number or a texture of numbers."""
         item = parameters.find(name, "texture", "float")
         if item is not None and item.type == "texture":
             return self.known(parameters, name, True)
-        return PbrtPattern(scaled(WHITE, parameters.number(name, default)))
+        return Pattern(scaled(WHITE, parameters.number(name, default)))
 
-    def known(self, parameters: Parameters, name: str, is_number: bool) -> PbrtPattern:
+    def known(self, parameters: Parameters, name: str, is_number: bool) -> Pattern:
         """Takes the texture that a parameter names."""
         item = parameters.find(name, "texture")
         assert item is not None
@@ -147,7 +83,7 @@ class PbrtTextures:
             raise item.place.unmade(f"{'float' if is_number else 'spectrum'} texture", item.text())
         return found
 
-    def made(self, kind: str, is_number: bool, parameters: Parameters) -> PbrtPattern:
+    def made(self, kind: str, is_number: bool, parameters: Parameters) -> Pattern:
         """Makes the pattern of a texture of a class."""
         if kind == "imagemap":
             return self.picture(parameters, is_number)
@@ -158,13 +94,13 @@ class PbrtTextures:
             raise parameters.error(f"unknown texture class {kind[:80]!r}; there are: {known}")
         return COMPOSED[kind](self, parameters, is_number)
 
-    def part(self, parameters: Parameters, name: str, default: float, is_number: bool) -> PbrtPattern:
+    def part(self, parameters: Parameters, name: str, default: float, is_number: bool) -> Pattern:
         """Takes a number or colour, or a texture, that another texture is made of."""
         if is_number:
             return self.number(parameters, name, default)
         return self.color(parameters, name, scaled(WHITE, default))
 
-    def stand_in(self, kind: str, is_number: bool, parameters: Parameters) -> PbrtPattern:
+    def stand_in(self, kind: str, is_number: bool, parameters: Parameters) -> Pattern:
         """Returns the mean of a texture of a class that is not read."""
         self.files.tell(parameters.place, f"a texture of class {kind} is replaced by a colour that stands for its mean")
         of = STAND_INS[kind]
@@ -172,14 +108,14 @@ class PbrtTextures:
         means = [self.part(parameters, name, 0.5, is_number).mean for name in names]
         parameters.skip(*parameters.named)
         red, green, blue = np.mean(means, axis=0).tolist() if means else of
-        return PbrtPattern((float(red), float(green), float(blue)))
+        return Pattern((float(red), float(green), float(blue)))
 
-    def aligned(self, parameters: Parameters, patterns: Sequence[PbrtPattern]) -> list[PbrtPattern]:
+    def aligned(self, parameters: Parameters, patterns: Sequence[Pattern]) -> list[Pattern]:
         """Returns patterns of which those that do not map texture coordinates as the first one does are flat."""
         textured = [pattern for pattern in patterns if pattern.texture is not None]
         made = []
         for pattern in patterns:
-            same = pattern.texture is None or is_alike(pattern, textured[0])
+            same = pattern.texture is None or pattern.is_alike(textured[0])
             if not same:
                 message = "of textures that map coordinates in different ways all but one are replaced by their means"
                 self.files.tell(parameters.place, message)
@@ -198,7 +134,7 @@ class PbrtTextures:
             return None
         return np.array([[su, 0.0, du], [0.0, sv, 1.0 - sv - dv], [0.0, 0.0, 1.0]])
 
-    def picture(self, parameters: Parameters, is_number: bool) -> PbrtPattern:
+    def picture(self, parameters: Parameters, is_number: bool) -> Pattern:
         """Reads an imagemap."""
         item = parameters.find("filename", "string")
         if item is None:
@@ -214,7 +150,7 @@ class PbrtTextures:
         if key not in self._pictures:
             read = partial(self.texture, item.place, encoding, is_number, look)
             self._pictures[key] = self.files.picture(item, read, "grey stands for it")
-        pattern = PbrtPattern(scaled(GREY if self._pictures[key] is None else WHITE, scale), self._pictures[key])
+        pattern = Pattern(scaled(GREY if self._pictures[key] is None else WHITE, scale), self._pictures[key])
         if invert:
             pattern = combined([replace(pattern, color=WHITE)], lambda values: scale * (1.0 - values))
         matrix = self.mapping(parameters)
@@ -224,8 +160,7 @@ class PbrtTextures:
         """Reads the picture of an imagemap. Of a texture of numbers it is the alpha, if there is one."""
         if path.suffix.lower() in LINEAR_SUFFIXES and path.suffix.lower() in READERS:
             self.files.tell(place, f"what {path.name} has above 1 counts as 1: textures have 8 bits")
-            pixels = srgb(np.clip(read_environment(path).astype(np.float64), 0.0, 1.0))
-            return Texture(name=path.name, pixels=pixels, wrap=look[0], filter=look[1])
+            return replace(texture_of_light(path), wrap=look[0], filter=look[1])
         texture = read_texture(path, PICTURE_FORMATS)
         is_linear = encoding == "linear"
         if encoding and not is_linear and encoding != "sRGB":
@@ -236,19 +171,12 @@ class PbrtTextures:
         return replace(texture, alpha=None, wrap=look[0], filter=look[1], is_linear=is_linear)
 
 
-def is_alike(first: PbrtPattern, second: PbrtPattern) -> bool:
-    """Returns whether two patterns with textures map texture coordinates alike."""
-    assert first.texture is not None
-    assert second.texture is not None
-    return first.texture.wrap == second.texture.wrap and np.array_equal(first.to_uv, second.to_uv)
-
-
-def constant(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
+def constant(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> Pattern:
     """Makes a texture of one value."""
     return textures.part(parameters, "value", 1.0, is_number)
 
 
-def scale(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
+def scale(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> Pattern:
     """Makes the product of two textures; the second is one of numbers."""
     parts = [textures.part(parameters, "tex", 1.0, is_number), textures.number(parameters, "scale", 1.0)]
     first, second = textures.aligned(parameters, parts)
@@ -257,14 +185,14 @@ def scale(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> Pb
     return combined([first, second], lambda a, b: a * b)
 
 
-def mix(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
+def mix(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> Pattern:
     """Makes a mixture of two textures, of which the second has a share that is a number or a texture of numbers."""
     parts = [textures.part(parameters, name, default, is_number) for name, default in (("tex1", 0.0), ("tex2", 1.0))]
     parts.append(textures.number(parameters, "amount", 0.5))
     return combined(textures.aligned(parameters, parts), lambda a, b, share: (1.0 - share) * a + share * b)
 
 
-def checkerboard(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> PbrtPattern:
+def checkerboard(textures: PbrtTextures, parameters: Parameters, is_number: bool) -> Pattern:
     """Makes squares that are one unit of texture coordinates wide; the one at the origin has the first colour."""
     first, second = (
         textures.part(parameters, name, default, is_number).mean for name, default in (("tex1", 1.0), ("tex2", 0.0))
@@ -277,15 +205,15 @@ def checkerboard(textures: PbrtTextures, parameters: Parameters, is_number: bool
         textures.files.tell(parameters.place, "a checkerboard of three dimensions is replaced by its mean")
     mean = (0.5 * (first[0] + second[0]), 0.5 * (first[1] + second[1]), 0.5 * (first[2] + second[2]))
     if matrix is None or dimension != 2.0:
-        return PbrtPattern(mean)
+        return Pattern(mean)
     # Two units of texture coordinates are the picture; its lower row, of small v, begins with the first colour.
     halves = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
     pixels = srgb(np.clip([[second, first], [first, second]], 0.0, 1.0))
-    return PbrtPattern(WHITE, Texture(name="checkerboard", pixels=pixels, filter="nearest"), halves @ matrix)
+    return Pattern(WHITE, Texture(name="checkerboard", pixels=pixels, filter="nearest"), halves @ matrix)
 
 
 #: Makers of textures by their classes, beside imagemap.
-COMPOSED: dict[str, Callable[[PbrtTextures, Parameters, bool], PbrtPattern]] = {
+COMPOSED: dict[str, Callable[[PbrtTextures, Parameters, bool], Pattern]] = {
     "checkerboard": checkerboard,
     "constant": constant,
     "mix": mix,

@@ -4,13 +4,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
+from scenes.document import Document, Origin, part_of, triangle_count
 from scenes.files.source_file import MAX_TRIANGLES
 from scenes.materials.microfacets import BLACK
+from scenes.materials.patterns import Pattern
 from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import double_area_normals, rewound
-from scenes.mitsuba.shapes import inverted, mapped_uvs
-from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.meshes.revolution import inverted, mapped_uvs
+from scenes.model import Color, Doubles, Material, Mesh
 from scenes.motion.transforms import IDENTITY, WORLD
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.lights import LIGHTS, Glow, Spot, radiance_of
@@ -18,7 +19,7 @@ from scenes.pbrt.materials import MappedMaterial
 from scenes.pbrt.parameters import Parameters
 from scenes.pbrt.shapes import PbrtShapes, ShapeMeshes, faced, with_own_uvs, world_area
 from scenes.pbrt.state import State
-from scenes.pbrt.textures import PbrtPattern, PbrtTextures
+from scenes.pbrt.textures import PbrtTextures
 from scenes.pbrt.tokens import FileLine
 
 #: How far apart the two sides of what shines to both are, as a share of its size.
@@ -49,8 +50,6 @@ class World:
         self.shapes = PbrtShapes(self.files)
         self.objects: dict[str, list[WorldShape]] = {}
         self.triangles = 0
-        self._materials: dict[Material, int] = {}
-        self._textures: dict[Texture, int] = {}
         self._meshes: dict[tuple[Mesh | Turned, str], Mesh | Turned] = {}
         self._maps: dict[tuple[Mesh | Turned, bytes], Mesh | Turned] = {}
 
@@ -97,7 +96,8 @@ class World:
             if key not in self._maps:
                 self._maps[key] = changed(mesh, lambda plain: mapped_uvs(with_own_uvs(plain), look.to_uv))
             mesh = self._maps[key]
-        return WorldShape(mesh, matrix, self.material_id(look, radiance))
+        material = replace(look.material, emission=radiance)
+        return WorldShape(mesh, matrix, self.document.material_index(material, look.pictures))
 
     def known(self, mesh: Mesh | Turned, what: str) -> Mesh | Turned:
         """Returns a mesh turned in some way, always the same one."""
@@ -106,7 +106,7 @@ class World:
             self._meshes[(mesh, what)] = changed(mesh, change)
         return self._meshes[(mesh, what)]
 
-    def opacity(self, parameters: Parameters) -> tuple[bool, PbrtPattern | None]:
+    def opacity(self, parameters: Parameters) -> tuple[bool, Pattern | None]:
         """Returns whether a shape cannot be seen at all, and the picture of its holes."""
         pattern = self.textures.number(parameters, "alpha", 1.0)
         if pattern.texture is not None:
@@ -118,27 +118,12 @@ class World:
             self.files.tell(parameters.place, "an alpha of a shape between 0 and 1 counts for nothing")
         return opacity <= 0.0, None
 
-    def masked(self, look: MappedMaterial, mask: PbrtPattern | None) -> MappedMaterial:
+    def masked(self, look: MappedMaterial, mask: Pattern | None) -> MappedMaterial:
         """Returns a look with holes."""
         if mask is None or (look.pictures and not np.array_equal(look.to_uv, mask.to_uv)):
             return look
         assert mask.texture is not None
         return replace(look, pictures=look.pictures | {"cutout": mask.texture}, to_uv=mask.to_uv)
-
-    def material_id(self, look: MappedMaterial, radiance: Color) -> int:
-        """Returns the index of a material with its pictures, all added if they are new."""
-        indices = {name: self.texture_id(texture) for name, texture in look.pictures.items()}
-        material = replace(look.material, emission=radiance, **indices)  # type: ignore[arg-type]
-        if material not in self._materials:
-            self._materials[material] = len(self.document.materials)
-            self.document.materials.append(material)
-        return self._materials[material]
-
-    def texture_id(self, texture: Texture) -> int:
-        """Returns the index of a texture, added if it is new."""
-        if texture not in self._textures:
-            self._textures[texture] = self.document.add_texture(texture)
-        return self._textures[texture]
 
     def place(self, pieces: list[WorldShape], matrix: Doubles, place: FileLine) -> None:
         """Puts meshes into the world under one more map. What is outside stays outside where it mirrors."""
@@ -170,11 +155,7 @@ class World:
             raise parameters.error(f"unknown light {kind[:80]!r}; there are: {', '.join(LIGHTS)}")
         spot = Spot(self.to_ours @ state.matrix, Origin(parameters.place.path, parameters.place.line))
         source = LIGHTS[kind](parameters, self.files, spot)
-        if not isinstance(source, EnvironmentSource):
-            self.document.lights.append(source)
-        elif self.document.environment is None:
-            self.document.environment = source
-        else:
+        if not self.document.add_light(source):
             self.files.tell(parameters.place, "of several infinite lights the first one shines alone")
 
 

@@ -12,8 +12,8 @@ from PIL import Image, PngImagePlugin, UnidentifiedImageError
 
 from scenes.errors import SceneFileError
 from scenes.files.marks import WRITTEN_BY
+from scenes.files.memory import free_bytes, gigabytes
 from scenes.files.source_file import MAX_PIXELS, PixelsError, count_pixels, read_bytes, reason
-from scenes.memory import free_bytes, gigabytes
 from scenes.model import Texture
 from scenes.pictures.png_rows import missing_rows
 

@@ -23,7 +23,7 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.memory import check_memory
+from scenes.files.memory import check_memory
 from scenes.meshes.geometry import corner_uvs, small_uvs, unit
 from scenes.model import (
     Doubles,

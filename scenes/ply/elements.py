@@ -3,7 +3,7 @@ all of its numbers are float64."""
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -217,37 +217,33 @@ def columns_of(element: PlyElement, rows: Array) -> Columns | None:
 
 def walked(path: Path, element: PlyElement, body: bytes, at: int) -> tuple[Columns, int]:
     """Returns what `read_rows` does, row by row."""
-    steps, rest = steps_of(element)
-    starts: list[list[int]] = [[] for _ in steps]
-    counts: list[list[int]] = [[] for _ in steps]
-    begins: list[int] = []
-    lists = [own.name for own in element.properties if own.count_dtype is not None]
-    fewest = [FEWEST.get((element.name, name), 0) for name in lists]
+    places: list[list[int]] = [[] for _ in element.properties]
+    counts: list[list[int]] = [[] for _ in element.properties]
+    readers = [None if own.count_dtype is None else reader_of(own.count_dtype) for own in element.properties]
+    row = -1
     try:
         for row in range(element.count):
-            begins.append(at)
-            for index, (before, unpack, size, item) in enumerate(steps):
-                count = int(unpack(body, at + before)[0])
-                if 0 <= count < fewest[index]:
-                    raise few_corners(path, count, row)
-                at += before + size
-                starts[index].append(at)
+            for index, (own, unpack) in enumerate(zip(element.properties, readers, strict=True)):
+                count = 1
+                if unpack is not None and own.count_dtype is not None:
+                    count = int(unpack(body, at)[0])
+                    if 0 <= count < FEWEST.get((element.name, own.name), 0):
+                        raise few_corners(path, count, row)
+                    at += own.count_dtype.itemsize
+                places[index].append(at)
                 counts[index].append(count)
-                at += count * item
+                at += count * own.dtype.itemsize
                 if count < 0 or at > len(body):
                     raise ValueError
-            at += rest
-        if at > len(body):
-            raise ValueError
     except SceneFileError:
         raise
     except (struct.error, ValueError, OverflowError) as error:
-        message = f"is cut off: row {len(begins) - 1} of element {element.name!r} ends after it"
+        message = f"is cut off: row {row} of element {element.name!r} ends after it"
         raise SceneFileError(path, None, message) from error
-    places = [np.array(own, np.int64) for own in (*starts, *counts)]
-    return gathered(
-        element, body, np.array(begins, np.int64), list(zip(places, places[len(steps) :], strict=False))
-    ), at
+    columns: Columns = {}
+    for own, begins, lengths in zip(element.properties, places, counts, strict=True):
+        columns[own.name] = gathered(own, body, np.array(begins, np.int64), np.array(lengths, np.int64))
+    return columns, at
 
 
 def few_corners(path: Path, count: int, row: int) -> SceneFileError:
@@ -255,39 +251,17 @@ def few_corners(path: Path, count: int, row: int) -> SceneFileError:
     return SceneFileError(path, None, f"expected 3 or more corners of a face, got {count} of face {row}")
 
 
-def steps_of(element: PlyElement) -> tuple[list[tuple[int, Any, int, int]], int]:
-    """Returns for each list of an element the bytes before it since the last, what unpacks its length, and the sizes of
-    that and of an item; and the bytes after the last list."""
-    steps, before = [], 0
-    for own in element.properties:
-        if own.count_dtype is None:
-            before += own.dtype.itemsize
-        else:
-            order = ">" if own.count_dtype.byteorder == ">" else "<"
-            letter = own.count_dtype.char
-            code = {"l": "q", "L": "Q"}.get(letter, letter) if own.count_dtype.itemsize == 8 else letter
-            steps.append(
-                (before, struct.Struct(order + code).unpack_from, own.count_dtype.itemsize, own.dtype.itemsize)
-            )
-            before = 0
-    return steps, before
+def reader_of(dtype: np.dtype[Any]) -> Callable[[bytes, int], tuple[Any, ...]]:
+    """Returns what reads a number of a type from a place among bytes."""
+    letter = {"l": "q", "L": "Q"}.get(dtype.char, dtype.char) if dtype.itemsize == 8 else dtype.char
+    return struct.Struct((">" if dtype.byteorder == ">" else "<") + letter).unpack_from
 
 
-def gathered(element: PlyElement, body: bytes, begins: Places, lists: list[tuple[Places, Places]]) -> Columns:
-    """Returns the properties of rows. begins: (n,) where rows begin. lists: where each list does, and its lengths."""
-    columns: Columns = {}
-    places = begins
-    waiting: Iterator[tuple[Places, Places]] = iter(lists)
-    for own in element.properties:
-        if own.count_dtype is None:
-            columns[own.name] = taken(body, places, own.dtype)
-            places = places + own.dtype.itemsize
-            continue
-        starts, counts = next(waiting)
-        first = np.repeat(starts - (np.cumsum(counts) - counts) * own.dtype.itemsize, counts)
-        columns[own.name] = Lists(counts, taken(body, first + np.arange(len(first)) * own.dtype.itemsize, own.dtype))
-        places = starts + counts * own.dtype.itemsize
-    return columns
+def gathered(own: Property, body: bytes, begins: Places, counts: Places) -> Array | Lists:
+    """Returns a property of rows. begins: (n,) where its values begin in each. counts: (n,), how many there are."""
+    first = np.repeat(begins - (np.cumsum(counts) - counts) * own.dtype.itemsize, counts)
+    values = taken(body, first + np.arange(len(first)) * own.dtype.itemsize, own.dtype)
+    return values if own.count_dtype is None else Lists(counts, values)
 
 
 def taken(body: bytes, places: Places, dtype: np.dtype[Any]) -> Array:

@@ -9,8 +9,7 @@ from scenes.colors.srgb import decoded
 from scenes.document import Document, Origin, Part
 from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import MAX_CORNERS, MAX_TRIANGLES
-from scenes.meshes.geometry import bad_numbers
-from scenes.meshes.mesh_validation import without_nan
+from scenes.meshes.mesh_validation import check_numbers, without_nan
 from scenes.meshes.polygons import Triangulation, triangulated
 from scenes.model import Doubles, Mesh
 from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
@@ -37,14 +36,14 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
     positions = reader.values("vertex", POSITION)
     if positions is None:
         raise SceneFileError(path, None, "expected vertices with x, y and z")
-    check(path, "position", positions)
+    check_numbers(path, "position", positions)
     cut = reader.triangles(positions)
     if not len(cut.corners):
         return
     normals = reader.values("vertex", NORMAL)
     if normals is not None:
         normals = without_nan(normals, "normal", path, document.notes)
-        check(path, "normal", normals)
+        check_numbers(path, "normal", normals)
     triangles = reader.indices[cut.corners].astype(np.int32)
     mesh = Mesh(
         vertices=positions,
@@ -59,12 +58,6 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
     if not document.has_no_looks:
         mesh = dressed(mesh, reader, cut, document)
     document.parts.append(Part(mesh, origin=Origin(path)))
-
-
-def check(path: Path, kind: str, values: Doubles) -> None:
-    """Raises unless all numbers are finite and of a size that float32 can square."""
-    if wrong := bad_numbers(kind, values):
-        raise SceneFileError(path, None, wrong)
 
 
 def note_unread(header: Header, columns: dict[str, Columns], document: Document) -> None:
@@ -174,7 +167,7 @@ class PlyMesh:
                 return mesh
             uvs, triangles = found[0], mesh.triangles
         uvs = without_nan(uvs, "texture coordinate", self.header.path, notes)
-        check(self.header.path, "texture coordinate", uvs)
+        check_numbers(self.header.path, "texture coordinate", uvs)
         return replace(mesh, uvs=np.stack([uvs[:, 0], 1.0 - uvs[:, 1]], axis=-1), uv_triangles=triangles)
 
     def colors(self, element: str) -> Doubles | None:

@@ -1,5 +1,5 @@
-"""This package holds the scenes that come with the program: scene files, and code for those that files cannot say or
-that are of any size. A scene is one file, with what it refers to beside it, and one row here."""
+"""This package holds the scenes that come with the program: scene files, and code for those that are of any size. A
+scene is one file, with what it refers to beside it, and one row here."""
 
 import re
 from collections.abc import Callable
@@ -28,9 +28,9 @@ class Sizes:
 class ShippedScene:
     """This is a row of the registry of shipped scenes.
 
-    name: of the scene, and of its file here, or of the module that makes it, which is imported then.
+    name: of the scene, and of its file here.
     summary: one line.
-    sizes: of a scene that can be made at any size, NAME:SIZE, or None.
+    sizes: of a scene that can be made at any size, NAME:SIZE, by the module of its name; or None.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ShippedScene:
 
     @property
     def path(self) -> Path:
-        """Returns where the file of the scene is, if it has one."""
+        """Returns where the file of the scene is."""
         return FOLDER / f"{self.name}.toml"
 
     def built(self, size: str | None) -> Scene:
@@ -48,15 +48,13 @@ class ShippedScene:
         Raises UnknownSceneError.
         """
         sizes = self.sizes
-        if sizes is None and size is not None:
-            raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
-        if self.path.exists():
+        if sizes is None:
+            if size is not None:
+                raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
             with scene_opened(self.path) as files:
                 read: Scene = import_module("scenes.toml_scene").read(self.path)
             return replace(read, source="shipped", files=tuple(files))
-        make: Callable[..., Scene] = import_module(f"scenes.shipped.{self.name}").scene
-        if sizes is None:
-            return make()
+        make: Callable[[int], Scene] = import_module(f"scenes.shipped.{self.name}").scene
         triangles = sizes.default if size is None else count_of(size)
         if triangles is None or not sizes.least <= triangles <= sizes.most:
             raise UnknownSceneError(

@@ -16,8 +16,7 @@ from scenes.meshes.shapes import rectangle
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD, compose, quaternion
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.modelling import facing_square, loose, pose, slivers
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import facing_square, loose, pose, slivers, viewpoint
 
 SEED = 20260309
 #: Triangles of a bar: three sides. Bars of a storey: four legs, four rails, and two diagonals in each wall.

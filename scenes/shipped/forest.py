@@ -15,8 +15,7 @@ from scenes.meshes.shapes import rectangle
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD, compose, quaternion
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.modelling import facing_square, loose, slivers, tube
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import facing_square, loose, slivers, tube, viewpoint
 
 SEED = 20260308
 #: Trees that look the same, and the most shapes of them.

@@ -15,8 +15,7 @@ from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.modelling import loose, panel, pose, slivers
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import loose, panel, pose, slivers, viewpoint
 
 SEED = 20260307
 #: Metres: the hall's width, height and length; of a ball, and of a hair.

@@ -16,8 +16,7 @@ from scenes.meshes.shapes import curve, rectangle
 from scenes.model import Doubles, Material, Mesh
 from scenes.motion.transforms import WORLD, Transform, compose, quaternion
 from scenes.playing.evaluator import scene_of
-from scenes.shipped.modelling import facing_square, loose, slivers, tube
-from scenes.shipped.viewpoint import viewpoint
+from scenes.shipped.modelling import facing_square, loose, slivers, tube, viewpoint
 
 SEED = 20160620
 #: Share of the triangles that flowers have; the others drift in the air.

@@ -18,7 +18,7 @@ from scenes.files.source_file import check_file, reason
 from scenes.keys.place import Place
 from scenes.keys.tables import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT
 
 MAX_FILE_BYTES = 1 << 32
 #: Values and indices of a mesh, and how many numbers a value has.
@@ -35,9 +35,15 @@ def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:
     arrays: Arrays = {}
     for index, shape in enumerate(shapes):
         fields = [name for row in MESH_FIELDS for name in row[:2]] if isinstance(shape, Mesh) else KEYED_FIELDS
-        arrays |= {f"{index}.{name}": getattr(shape, name) for name in fields if getattr(shape, name) is not None}
+        own = {name: getattr(shape, name) for name in fields if getattr(shape, name) is not None}
+        arrays |= {f"{index}.{name}": smallest(array) for name, array in own.items()}
     with path.open("wb") as file:
         write_arrays(file, arrays)
+
+
+def smallest(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array of indices with as few bytes as they need, and others as they are."""
+    return array.astype(np.min_scalar_type(array.max(initial=0))) if array.dtype.kind == "i" else array
 
 
 def read_meshes(path: Path) -> dict[str, Arrays]:

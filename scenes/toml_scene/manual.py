@@ -7,46 +7,19 @@ from pathlib import Path
 
 from scenes.keys.tables import FirstKey, Table
 from scenes.keys.values import Key
-from scenes.toml_scene.keys.file import ANIMATION, CAMERA, ENVIRONMENT, FILE_KEYS, LIGHT, LIGHTS, RENDER, SCENE, SKY
-from scenes.toml_scene.keys.materials import MATERIAL, TEXTURE, own_tables
-from scenes.toml_scene.keys.objects import ARC, CURVE, FILE, GRID, INSTANCE, KEYED_KEY, OBJECT, SHAPE, SHAPES
-from scenes.toml_scene.keys.placing import GROUP, SCALE_KEY, TRACK, TURN, TURN_KEY, VECTOR_KEY, VISIBLE_KEY
+from scenes.lights import SOURCES
+from scenes.toml_scene import keys
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.
 KEYS_BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
-#: All tables of a scene file, in the order of the manual.
+#: All tables of a scene file.
 TABLES: tuple[Table, ...] = (
-    FILE_KEYS,
-    SCENE,
-    RENDER,
-    ANIMATION,
-    MATERIAL,
-    *own_tables(),
-    TEXTURE,
-    OBJECT,
-    TURN,
-    GRID,
-    FILE,
-    INSTANCE,
-    SHAPE,
-    *SHAPES.values(),
-    ARC,
-    CURVE,
-    KEYED_KEY,
-    GROUP,
-    LIGHT,
-    *LIGHTS.values(),
-    ENVIRONMENT,
-    SKY,
-    CAMERA,
-    TRACK,
-    VECTOR_KEY,
-    TURN_KEY,
-    SCALE_KEY,
-    VISIBLE_KEY,
+    *keys.TABLES.values(),
+    *keys.own_tables(),
+    *(Table(f'light with kind = "{kind}"', source.about, source.keys) for kind, source in SOURCES.items()),
 )
 
 

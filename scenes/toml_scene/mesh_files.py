@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
-from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, may_be_read, suffix_of
+from scenes.files.source_file import MAX_TRIANGLES, OUTSIDE, is_there, may_be_read, suffix_of
 from scenes.keys.place import Place, quoted
 from scenes.meshes.curves import Curve
 from scenes.model import Doubles, Mesh
 from scenes.motion.transforms import Transform
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.keys import EXACT
 from scenes.toml_scene.placing import AxisFrame
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class MeshFiles:
     def __init__(self, document: Document, frame: AxisFrame) -> None:
         self.document, self.frame, self.triangles = document, frame, 0
         self._pieces: dict[tuple[Path, str], list[ObjectPart]] = {}
+        self._paths: dict[str, Path] = {}
         self._arrays: dict[Path, dict[str, Arrays]] = {}
 
     def count(self, triangles: int, place: Place) -> None:
@@ -53,7 +54,9 @@ class MeshFiles:
 
     def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[ObjectPart]:
         """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
-        path = found(values["file"], MESH_SUFFIXES, place.inside("file"))
+        if values["file"] not in self._paths:
+            self._paths[values["file"]] = found(values["file"], MESH_SUFFIXES, place.inside("file"))
+        path = self._paths[values["file"]]
         mesh = values["mesh"] or ""
         exact = path.suffix.lower() == EXACT
         if mesh and not exact:
@@ -139,11 +142,7 @@ def found(name: str, suffixes: tuple[str, ...] | None, place: Place) -> Path:
     path = place.path.parent / name
     if suffixes is not None and suffix_of(path) not in suffixes:
         raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")
-    try:
-        there = path.exists()
-    except (OSError, ValueError):
-        there = False
-    if not there:
+    if not is_there(path):
         raise place.error(f"no file {quoted(name)} in {quoted(str(place.path.parent))}")
     if not may_be_read(path):
         raise place.error(f"{quoted(name)} {OUTSIDE}")

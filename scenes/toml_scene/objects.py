@@ -11,10 +11,12 @@ from scenes.files.source_file import MAX_PARTS
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, Transform
-from scenes.toml_scene.keys.objects import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, ObjectPart
 from scenes.toml_scene.placing import AxisFrame, GroupTree, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
+
+#: Places of an object, at most.
+MAX_PLACES = 1_000_000
 
 
 class Objects:
@@ -105,7 +107,7 @@ class Objects:
         """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
-            from scenes.toml_scene.keyframes import keyed_of  # not where nothing moves
+            from scenes.toml_scene.keyed import keyed_of  # not where nothing moves
 
             return ObjectPart(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed

@@ -19,8 +19,7 @@ from scenes.model import AnimationRange, Camera, Floats, Material, Texture
 from scenes.motion.tracks import Track
 from scenes.motion.transforms import quaternion, rotation
 from scenes.playing.evaluator import scene_of
-from scenes.toml_scene.keys.file import FILE_KEYS
-from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, AxisFrame, GroupTree
@@ -92,7 +91,7 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
         cameras={
             name: camera_of(row, frame, place.inside("cameras").inside(name)) for name, row in values["cameras"].items()
         },
-        tracks=tracks_of(values["tracks"], place.inside("tracks")),
+        tracks=read_tracks(values["tracks"], place.inside("tracks")),
         background=scene["background"],
         ambient=scene["ambient"],
         animation=AnimationRange(**values["animation"]),
@@ -100,7 +99,7 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     )
     if not frame.is_world:
         for name in document.cameras.keys() & document.tracks.keys():
-            from scenes.toml_scene.keyframes import turned_track
+            from scenes.toml_scene.tracks import turned_track
 
             document.tracks[name] = turned_track(document.tracks[name], frame.matrix, UP_TURNS[frame.up])
     add_materials(document, values["materials"], place.inside("materials"))
@@ -112,13 +111,13 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     return document
 
 
-def tracks_of(rows: dict[str, Any], place: Place) -> dict[str, Track]:
+def read_tracks(tables: dict[str, Any], place: Place) -> dict[str, Track]:
     """Makes the tracks of a file, by their names."""
-    if not rows:
+    if not tables:
         return {}
-    from scenes.toml_scene.keyframes import track_of  # not where nothing moves
+    from scenes.toml_scene.tracks import tracks_of  # not where nothing moves
 
-    return {name: track_of(row, place.inside(name)) for name, row in rows.items()}
+    return tracks_of(tables, place)
 
 
 def check_tracks(values: dict[str, Any], frame: AxisFrame, place: Place) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from scenes.document import corner_indices
 from scenes.keys.place import Place
 from scenes.meshes.curves import Ball, Curve, Tube
-from scenes.meshes.geometry import rewound
+from scenes.meshes.geometry import corner_indices, rewound
 from scenes.meshes.shapes import arc, box, curve, grid, lathe, rectangle
 from scenes.model import Doubles, Indices, Mesh
 

@@ -5,46 +5,67 @@ What is read again has the same triangles at every time, bit by bit.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource, Scene
-from scenes.files.marks import WRITTEN_BY, write_array
+from scenes.export.keyed import with_keys
+from scenes.files.marks import WRITTEN_BY, write_array, write_arrays
 from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
 from scenes.model import PICTURES, Texture, own_files
-from scenes.motion.tracks import RotationTrack, Track, VectorTrack
+from scenes.motion.tracks import Track
 from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
-from scenes.toml_scene.exact_mesh import write_meshes
-from scenes.toml_scene.keys.materials import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.toml_scene.keys.objects import EXACT
+from scenes.toml_scene.exact_mesh import Arrays, write_meshes
+from scenes.toml_scene.keys import EXACT, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.tracks import is_long, rows_of_track, written_keys
+
+#: What the names of files beside the scene end in: of all meshes, of tracks with many keys, of the environment's image.
+MESHES, TRACKS, ENVIRONMENT = f"meshes{EXACT}", f"tracks{EXACT}", "environment.npy"
+
+
+def write_toml(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
+    """Writes the file and those beside it; returns what is lost of meshes that bend, and else nothing."""
+    keyed, losses = with_keys(scene.document)
+    write(replace(scene, document=keyed), path)
+    return losses
 
 
 def write(scene: Scene, path: Path) -> None:
-    """Writes a scene: the file, its meshes as STEM-meshes.npz, its textures as STEM-N.png, copies of files that its
-    materials name as STEM-material-N, and the image of its environment as STEM-environment.npy beside it.
+    """Writes a scene: the file, its meshes as STEM-meshes.npz, long tracks as STEM-tracks.npz, its textures as
+    STEM-N.png, copies of files that its materials name as STEM-material-N, and the image of its environment as
+    STEM-environment.npy beside it.
 
     Raises WriteError where that cannot be done.
     """
     document = scene.document
     meshes = {id(part.shape): part.shape for part in document.parts if not isinstance(part.shape, BentMesh)}
+    lines = TomlLines(document, path)
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
             write_picture(path.with_name(name), texture_image(texture), "PNG")
         for source, name in copied_files(document, path).items():
             path.with_name(name).write_bytes(Path(source).read_bytes())
-        write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
+        write_meshes(beside(path, MESHES), list(meshes.values()))
+        if long := lines.long_tracks:
+            with beside(path, TRACKS).open("wb") as arrays:
+                write_arrays(arrays, long)
         if has_image(document.environment):
-            with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
+            with beside(path, ENVIRONMENT).open("w+b") as file:  # not past Python, which knows what fails
                 write_array(file, document.environment.radiance)
         with path.open("w", encoding="utf-8", newline="\n") as text:
-            text.writelines(f"{line}\n" for line in TomlLines(document, path).all(scene.name))
+            text.writelines(f"{line}\n" for line in lines.all(scene.name))
     except OSError as error:
         raise WriteError(path, error) from error
+
+
+def beside(path: Path, end: str) -> Path:
+    """Returns the path of a file beside that of a scene. end: of its name."""
+    return path.with_name(f"{path.stem}-{end}")
 
 
 def texture_files(document: Document, path: Path) -> list[str]:
@@ -52,20 +73,10 @@ def texture_files(document: Document, path: Path) -> list[str]:
     return [f"{path.stem}-{index}.png" for index in range(len(document.textures))]
 
 
-def mesh_file(path: Path) -> str:
-    """Returns the name of the file of all meshes."""
-    return f"{path.stem}-meshes{EXACT}"
-
-
 def copied_files(document: Document, path: Path) -> dict[str, str]:
     """Returns the names of the copies of files that materials name, by the paths of these."""
     named = enumerate(own_files(document.materials))
     return {file: f"{path.stem}-material-{index}{Path(file).suffix}" for index, file in named}
-
-
-def environment_file(path: Path) -> str:
-    """Returns the name of the file of the environment's image."""
-    return f"{path.stem}-environment.npy"
 
 
 def picture(file: str, texture: Texture, is_linear: bool) -> str | dict[str, Any]:
@@ -149,6 +160,12 @@ class TomlLines:
         self._groups: dict[int, str] = {}
         self._group_rows: list[dict[str, Any]] = []
 
+    @property
+    def long_tracks(self) -> Arrays:
+        """Returns the rows of tracks with many keys, as NAME.PART."""
+        tracks = {self.names[own]: track for own, track in self.document.tracks.items() if is_long(track)}
+        return {f"{name}.{part}": rows for name, track in tracks.items() for part, rows in rows_of_track(track).items()}
+
     def all(self, name: str) -> Iterator[str]:
         """Yields the lines of the whole file. name: of the scene."""
         document = self.document
@@ -161,7 +178,7 @@ class TomlLines:
         for own, camera in document.cameras.items():
             yield from table(f"[cameras.{key_text(self.names[own])}]", asdict(camera))
         for own, track in document.tracks.items():
-            yield from track_lines(key_text(self.names[own]), track)
+            yield from self.track_lines(self.names[own], track)
         yield from self.material_lines()
         objects = self.object_rows()
         lights = [self.light_row(light) for light in document.lights]
@@ -175,6 +192,19 @@ class TomlLines:
         for header, rows in tables.items():
             for row in rows:
                 yield from table(header, row)
+
+    def track_lines(self, name: str, track: Track) -> Iterator[str]:
+        """Yields the lines of a track, whose first and last keys shape its ends alone."""
+        file = beside(self.path, TRACKS).name if is_long(track) else None
+        yield from table(f"[tracks.{key_text(name)}]", {"interpolation": "inner-spline", "file": file})
+        parts = {} if file else {part: list(written_keys(rows)) for part, rows in rows_of_track(track).items()}
+        if track.visibility is not None:
+            steps = zip(track.visibility.times, track.visibility.shown.tolist(), strict=True)
+            parts["visible"] = [{"time": time, "value": shown} for time, shown in steps]
+        for part, keys in parts.items():
+            yield f"{part} = ["
+            yield from (f"  {toml(key)}," for key in keys)
+            yield "]"
 
     def material_lines(self) -> Iterator[str]:
         """Yields the lines of the materials."""
@@ -201,7 +231,11 @@ class TomlLines:
         rows = []
         for part in self.document.parts:
             material = part.own_material
-            row = {"file": mesh_file(self.path), "mesh": meshes[id(part.shape)], "material": self.materials[material]}
+            row = {
+                "file": beside(self.path, MESHES).name,
+                "mesh": meshes[id(part.shape)],
+                "material": self.materials[material],
+            }
             rows.append(row | self.place_row(part.transform))
         return rows
 
@@ -220,7 +254,9 @@ class TomlLines:
     def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
         """Returns the table of the environment."""
         own = (
-            {"image": environment_file(self.path)} if has_image(environment) else {"color": environment.radiance[0, 0]}
+            {"image": beside(self.path, ENVIRONMENT).name}
+            if has_image(environment)
+            else {"color": environment.radiance[0, 0]}
         )
         return own | {"parent": self.group(environment.transform)}
 
@@ -242,32 +278,3 @@ class TomlLines:
             self._group_rows.append({"name": name, "parent": parent, **place})
             self._groups[id(transform)] = name
         return self._groups[id(transform)]
-
-
-def track_lines(name: str, track: Track) -> Iterator[str]:
-    """Yields the lines of a track, whose first and last keys shape its ends alone."""
-    yield from table(f"[tracks.{name}]", {"interpolation": "inner-spline"})
-    parts = {"translate": track.transl, "rotate": track.rot, "scale": track.scale}
-    rows = {part: spline_rows(keys) for part, keys in parts.items() if keys is not None}
-    if track.visibility is not None:
-        steps = zip(track.visibility.times, track.visibility.shown.tolist(), strict=True)
-        rows["visible"] = [{"time": time, "value": shown} for time, shown in steps]
-    for part, part_rows in rows.items():
-        yield f"{part} = ["
-        yield from (f"  {toml(row)}," for row in part_rows)
-        yield "]"
-
-
-def spline_rows(keys: VectorTrack | RotationTrack) -> list[dict[str, Any]]:
-    """Returns the rows of the keys of one part of a track."""
-    rows = []
-    for index, time in enumerate(keys.times):
-        value = {"value": keys.values[index]} if isinstance(keys, VectorTrack) else turn_row(keys, index)
-        shape = dict(zip(("tension", "continuity", "bias"), keys.shapes[index], strict=True))
-        rows.append({"time": time} | value | shape)
-    return rows
-
-
-def turn_row(keys: RotationTrack, index: int) -> dict[str, Any]:
-    """Returns the values of a key that turns."""
-    return {"axis": keys.axes[index], "degrees": keys.degrees[index]}

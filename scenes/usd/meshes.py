@@ -10,8 +10,8 @@ from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from scenes.files.source_file import MAX_CORNERS, MAX_TRIANGLES
 from scenes.meshes.polygons import Triangulation, triangulated
+from scenes.meshes.smooth_normals import creased, smoothed
 from scenes.model import Doubles, Indices, Mesh
-from scenes.smooth_normals import creased, smoothed
 from scenes.usd.file import UsdFile
 from scenes.usd.subdivision import Cage, Numbers, Refinement
 

@@ -13,6 +13,7 @@ from pxr import Usd, UsdGeom
 
 from scenes.document import BentMesh
 from scenes.meshes.geometry import unit
+from scenes.meshes.smooth_normals import smoothed
 from scenes.model import AnimationRange, Doubles, Mesh
 from scenes.motion.tracks import (
     RotationTrack,
@@ -24,7 +25,6 @@ from scenes.motion.tracks import (
     with_ends,
 )
 from scenes.motion.transforms import axis_and_degrees, quaternion_of
-from scenes.smooth_normals import smoothed
 from scenes.usd.file import UsdFile
 
 #: The most frames of a stage; numbers of the keys of all that moves.

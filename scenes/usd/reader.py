@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdLux, UsdSkel
 
-from scenes.document import Document, EnvironmentSource, LightSource, Origin, Scene, Shape, part_of, triangle_count
+from scenes.document import Document, Origin, Scene, Shape, part_of, triangle_count
 from scenes.errors import SceneFileError
 from scenes.files.source_file import MAX_PARTS, MAX_TRIANGLES
 from scenes.gltf.nodes import inside
@@ -197,15 +197,10 @@ class UsdReader:
         self.has_lamp = True
         light = LightPrim(self.file, prim, inside(place.outer, place.fixed), place.matrix, self.unit)
         made = LIGHTS[prim.GetTypeName()](light)
-        if isinstance(made, LightSource):
-            self.document.lights.append(made)
-        elif isinstance(made, EnvironmentSource):
-            if self.document.environment is not None:
-                self.file.note("of several dome lights the first one shines alone")
-                return
-            self.document.environment = made
-        elif isinstance(made, Lamp):
+        if isinstance(made, Lamp):
             self.add_lamp(light, made)
+        elif not self.document.add_light(made):
+            self.file.note("of several dome lights the first one shines alone")
 
     def add_lamp(self, light: LightPrim, made: Lamp) -> None:
         """Adds a surface that glows."""

@@ -12,12 +12,14 @@ import numpy as np
 from pxr import Sdf, Usd, UsdShade
 
 from scenes.gltf.pictures import CLAMP, COLOR, MIRROR, REPEAT, VECTORS, Lookup, Map, Role
-from scenes.gltf.surfaces import HALF, GltfSurface, at_most_one, ior_of
+from scenes.gltf.surfaces import HALF, GltfSurface, ior_of
 from scenes.materials.mesh_materials import PLAIN
 from scenes.materials.microfacets import (
     BLACK,
     DEFAULT_IOR,
     MIRROR_ALPHA,
+    WHITE,
+    at_most_one,
     coated,
     is_dull,
     metallic,
@@ -31,7 +33,6 @@ from scenes.usd.file import UsdFile
 from scenes.usd.pictures import ONES, ZEROS, Asked, Numbers4, UsdPictures, asset_of
 
 PREVIEW, TEXTURE, TRANSFORM, READER = "UsdPreviewSurface", "UsdUVTexture", "UsdTransform2d", "UsdPrimvarReader_"
-WHITE: Color = (1.0, 1.0, 1.0)
 #: What is beyond a picture.
 WRAPS = {"repeat": REPEAT, "mirror": MIRROR, "clamp": CLAMP, "black": CLAMP, "useMetadata": REPEAT}
 #: Normals of a picture are its channels by the one and the other of these.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scenes.errors import Notes, SceneFileError
-from scenes.files.source_file import may_be_read, read_bytes
+from scenes.files.source_file import is_file, may_be_read, read_bytes
 from scenes.wavefront.lines import MAX_QUOTE, ObjLines, plain_text
 
 MAX_FILE_BYTES = 1 << 26
@@ -100,16 +100,8 @@ def found_file(folder: Path, name: str) -> Path | None:
     the one of the same last name in the folder, one that may be read before one that may not. None where there is
     neither."""
     clean = name.strip().strip('"').replace("\\", "/")
-    found = [path for path in (folder / clean, folder / clean.rpartition("/")[2]) if is_there(path)]
+    found = [path for path in (folder / clean, folder / clean.rpartition("/")[2]) if is_file(path)]
     return min(found, key=lambda path: not may_be_read(path), default=None)
-
-
-def is_there(path: Path) -> bool:
-    """Returns whether there is a file; False where the name can be none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def read_mtl(path: Path, notes: Notes) -> dict[str, Entry]:

@@ -19,7 +19,7 @@ from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.files.source_file import OutsideError, PixelsError
 from scenes.materials.mesh_materials import PLAIN
-from scenes.materials.microfacets import BLACK, DEFAULT_IOR, glass, metallic
+from scenes.materials.microfacets import BLACK, DEFAULT_IOR, WHITE, at_most_one, glass, metallic
 from scenes.materials.vertex_colors import with_vertex_colors
 from scenes.meshes.geometry import areas
 from scenes.model import Color, Doubles, Material, Mesh, Texture
@@ -29,7 +29,6 @@ from scenes.wavefront.mtl import Entry, MtlPicture, found_file
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
-WHITE: Color = (1.0, 1.0, 1.0)
 #: Numbers reach so far, so that float32 can square them.
 MAX_NUMBER = 1e9
 
@@ -64,13 +63,12 @@ class ObjSurfaces:
     """Adds materials and textures to a document, each once."""
 
     document: Document
-    _materials: dict[Material, int] = field(default_factory=dict)
     _textures: dict[tuple[Path, str, bool], int] = field(default_factory=dict)
 
     def dressed(self, mesh: Mesh, entry: Entry | None) -> Mesh:
         """Returns a mesh with the material of an entry, or a plain one."""
         if entry is None:
-            return replace(mesh, material=self.index_of(PLAIN))
+            return replace(mesh, material=self.document.material_index(PLAIN))
         self.note_unread(entry)
         material = surface(entry)
         if mesh.uvs is not None:
@@ -78,24 +76,19 @@ class ObjSurfaces:
             material = self.with_pictures(material, entry, mesh)
         elif entry.pictures:
             self.note(entry, entry.line, "pictures are left out where there are no texture coordinates")
-        return replace(mesh, material=self.index_of(material))
+        return replace(mesh, material=self.document.material_index(material))
 
     def colored(self, mesh: Mesh, colors: Doubles) -> Mesh:
         """Returns a mesh that is diffuse in the linear colours (n, 3, 3) of its corners."""
         mesh, texture = with_vertex_colors(mesh, colors)
         material = Material(name="colours", diffuse=WHITE, texture=self.document.add_texture(texture))
-        return replace(mesh, material=self.index_of(material))
+        return replace(mesh, material=self.document.material_index(material))
 
     def pictured(self, mesh: Mesh, texture: int) -> Mesh:
         """Returns a mesh that is diffuse as a texture says."""
-        return replace(mesh, material=self.index_of(Material(name="picture", diffuse=WHITE, texture=texture)))
-
-    def index_of(self, material: Material) -> int:
-        """Returns the index of a material in the document, added if it is new."""
-        if material not in self._materials:
-            self._materials[material] = len(self.document.materials)
-            self.document.materials.append(material)
-        return self._materials[material]
+        return replace(
+            mesh, material=self.document.material_index(Material(name="picture", diffuse=WHITE, texture=texture))
+        )
 
     def note(self, entry: Entry, line: int, message: str) -> None:
         """Notes what is not as an MTL file says."""
@@ -253,8 +246,7 @@ def number(entry: Entry, key: str, default: float) -> float:
 
 def reflectance(entry: Entry, key: str, default: Color) -> Color:
     """Returns a colour whose channels are at most 1."""
-    red, green, blue = color(entry, key, default)
-    return (min(red, 1.0), min(green, 1.0), min(blue, 1.0))
+    return at_most_one(color(entry, key, default))
 
 
 def color(entry: Entry, key: str, default: Color) -> Color:

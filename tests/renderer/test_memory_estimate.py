@@ -26,7 +26,7 @@ from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
-from scenes.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
+from scenes.files.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
@@ -137,7 +137,7 @@ def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):
 
 @pytest.mark.parametrize("where", [("--gpus", "2"), ("--cluster", "local:2")])
 def test_the_memory_of_all_processes_is_told_and_limited(where, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("scenes.memory.own_bytes", lambda: 0)  # other tests may have left much in this process
+    monkeypatch.setattr("scenes.files.memory.own_bytes", lambda: 0)  # other tests may have left much in this process
     words = ["render", "cornell", "--size", "64x48", "--driver", "ao", "--passes", "1", "--memory", "500MB"]
     words += ["-o", str(tmp_path / "a.png"), "--quiet"]
     assert cli.main([*words, *where, "--dry-run"]) == 0  # it tells, and refuses nothing
@@ -242,7 +242,7 @@ def test_a_scene_that_a_gpu_has_no_room_for_is_refused(tmp_path, capsys, cuda):
 
 
 def test_too_much_is_refused_before_anything_is_made(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("scenes.memory.own_bytes", lambda: 0)  # other tests may have left much in this process
+    monkeypatch.setattr("scenes.files.memory.own_bytes", lambda: 0)  # other tests may have left much in this process
     words = ["render", "cornell", "--size", "8000x8000", "--memory", "1GB", "-o", str(tmp_path / "a.png")]
     assert cli.main(words) == 2
     error = capsys.readouterr().err

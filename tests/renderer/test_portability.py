@@ -40,7 +40,7 @@ for package in ("renderer", "scenes", "shaders", "tracecore"):
             failed[one.name] = repr(error)
 from renderer.interrupts import interruptible
 from renderer.photons.store import new_words
-from scenes import memory
+from scenes.files import memory
 from scenes.files import source_file
 from scenes.files import written_file
 from tracecore import threads

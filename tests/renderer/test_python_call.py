@@ -22,7 +22,7 @@ from renderer.settings.manual import with_table
 from renderer.settings.measurement import Measurement
 from renderer.settings.setting import settings_of
 from scenes.keys.values import Key
-from scenes.toml_scene.keys.file import RENDER
+from scenes.toml_scene.keys import RENDER
 
 PAGE = Path(renderer.__file__).parents[1] / "docs" / "python.md"
 

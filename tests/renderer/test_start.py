@@ -40,7 +40,6 @@ USELESS = {
     "scenes.mesh_file",
     "scenes.pictures.texture_file",
     "scenes.pictures.environment_file",
-    "scenes.shipped.kitchen",
     "scenes.shipped.modelling",
     "scenes.shipped.museum",
 }

@@ -16,7 +16,7 @@ PACKAGES = ("renderer", "scenes", "shaders", "tracecore")
 #: What building reads beside the packages.
 READ = ("pyproject.toml", "README.md", "LICENSE")
 
-#: Folders that are no part of the program: scripts that made files of shipped scenes.
+#: What is no part of the program.
 LEFT_OUT = {".clang-format", "__pycache__", "scripts"}
 
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('built')"

@@ -7,9 +7,10 @@ import pytest
 import trimesh
 
 from scenes import Scene, SceneError, load
+from scenes.aff.decomposition import levels
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
-from scenes.export import WRITERS, export, gltf_header, looking_through, obj
-from scenes.export.decomposition import levels
+from scenes.export import WRITERS, export, looking_through
+from scenes.gltf import written_header
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.materials.microfacets import by_phong, phong_power
 from scenes.meshes.geometry import unit
@@ -18,6 +19,7 @@ from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 from scenes.motion.transforms import WORLD, compose, quaternion
 from scenes.playing.evaluator import scene_of
+from scenes.wavefront import writer
 
 TIMES = (-1.0, 0.0, 0.37, 1.0, 1.9, 2.5, 3.0, 9.0)
 ARRAYS = ("positions", "normals", "uvs")
@@ -180,6 +182,16 @@ def test_an_animated_hierarchy_is_read_as_it_was_written(suffix, tmp_path):
     assert len(counts) > 1  # some of it was hidden at times
 
 
+def test_long_tracks_are_arrays_and_are_read_as_they_were_written(monkeypatch, tmp_path):
+    monkeypatch.setattr("scenes.toml_scene.tracks.MOST_WRITTEN_KEYS", 1)
+    source = scene(with_all_lights())
+    copy = written(source, tmp_path, ".toml")
+    assert "degrees" not in (tmp_path / "copy.toml").read_text()
+    for time in TIMES:
+        assert_same_triangles(source.at(time), copy.at(time))
+        assert source.at(time).lights == copy.at(time).lights
+
+
 def test_aff_of_the_kitchen(kitchen_file, tmp_path):
     source = load(kitchen_file)
     copy = written(source, tmp_path, ".aff")
@@ -290,9 +302,9 @@ def test_lights_that_a_format_has_no_words_for_are_told():
         kind, has_size, strength = "globe", True, (1.0, 1.0, 1.0)
 
     seen = replace(scene(with_all_lights()).at(0.0), lights=(GlobeLight(), GlobeLight()))
-    assert list(obj.light_losses(seen)) == ["globe lights left out: 2"]
-    assert list(gltf_header.light_losses(seen)) == ["globe lights left out: 2"]
-    assert gltf_header.punctual_lights(seen) == []
+    assert list(writer.light_losses(seen)) == ["globe lights left out: 2"]
+    assert list(written_header.light_losses(seen)) == ["globe lights left out: 2"]
+    assert written_header.punctual_lights(seen) == []
 
 
 def test_glb_has_spots_and_distant_lights(tmp_path):

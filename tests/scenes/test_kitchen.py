@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from solids import corners, is_closed, volume
 
+import scenes
 from scenes.playing.evaluator import SceneEvaluator
-from scenes.shipped import kitchen
-from scenes.shipped.kitchen import car, room
-from scenes.shipped.kitchen.materials import of
-from scenes.shipped.kitchen.textures import noise
+from scenes.shipped.scripts.kitchen import car, room
+from scenes.shipped.scripts.kitchen.materials import of
+from scenes.shipped.scripts.kitchen.textures import noise
 
 TIMES = np.linspace(0.0, car.DURATION, 50)
 WHEEL_NAMES = [at.name for at in car.WHEELS]
@@ -16,7 +16,7 @@ WHEEL_NAMES = [at.name for at in car.WHEELS]
 
 @pytest.fixture(scope="module")
 def scene():
-    return kitchen.scene()
+    return scenes.load("kitchen")
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +35,12 @@ def test_what_stands_in_several_places_is_stored_once(scene):
     assert scene.document.stored_triangles < 0.6 * scene.document.triangles
     # Cushions and a curtain; tyres and the seat; legs, table, counter and shelves; kinds of glass.
     for name, places, shapes in (("gingham", 5, 2), ("rubber", 5, 2), ("oak", 7, 4), ("glass", 11, 6)):
-        shown = [part.shape for part in scene.document.parts if part.shape.material == of(name)]
+        shown = [part.shape for part in scene.document.parts if part.own_material == of(name)]
         assert (len(shown), len({id(shape) for shape in shown})) == (places, shapes), name
 
 
 def test_glass_is_closed_and_faces_outward(scene):
-    meshes = {id(part.shape): part.shape for part in scene.document.parts if part.shape.material == of("glass")}
+    meshes = {id(part.shape): part.shape for part in scene.document.parts if part.own_material == of("glass")}
     assert len(meshes) >= 5
     for mesh in meshes.values():
         assert is_closed(corners(mesh))

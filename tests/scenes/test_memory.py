@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenes import memory
 from scenes.document import Document, Part
 from scenes.errors import SceneError
+from scenes.files import memory
 from scenes.meshes.shapes import sphere
 from scenes.motion.transforms import WORLD, translation
 from scenes.playing.evaluator import scene_of

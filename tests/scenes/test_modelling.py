@@ -6,7 +6,8 @@ from solids import corners, is_closed, volume
 
 from scenes.meshes.geometry import areas, corner_arrays, double_area_normals, unit
 from scenes.meshes.shapes import arc, box, curve, lathe
-from scenes.shipped.modelling import frame, joined, level, loft, moved, pose, rounded, skin, tube, upright
+from scenes.shipped.modelling import loft, pose, skin, tube
+from scenes.shipped.scripts.surfaces import frame, joined, level, moved, rounded, upright
 
 BALL = lathe(arc((0.0, 0.0), 2.0, (-90.0, 90.0), 16), 32, 0)
 RING = lathe(arc((1.0, 0.0), 0.25, (0.0, 360.0), 32), 64, 0)

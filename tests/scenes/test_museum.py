@@ -7,7 +7,7 @@ from scenes import Scene
 from scenes.document import KeyedTriangles, triangle_count
 from scenes.model import Snapshot
 from scenes.shipped import museum
-from scenes.shipped.museum.sculpture import APART_TIME, KEY_TIMES, STRANDS, rope, strands, weave
+from scenes.shipped.museum import APART_TIME, KEY_TIMES, STRANDS, rope, strands, weave
 
 SIZE = 12_000
 

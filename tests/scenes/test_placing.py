@@ -13,8 +13,8 @@ from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import Material, Texture
 from scenes.motion.tracks import Track, VisibilityTrack
 from scenes.motion.transforms import WORLD, compose, quaternion
-from scenes.plain import plain
 from scenes.playing.evaluator import SceneEvaluator, scene_of
+from scenes.playing.plain import plain
 
 
 def some_places(count):

@@ -7,7 +7,7 @@ import pytest
 
 import scenes
 from scenes.lights import PointLight
-from scenes.plain import plain, point_lit
+from scenes.playing.plain import plain, point_lit
 
 
 @pytest.fixture(scope="module")

@@ -6,19 +6,21 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+import scenes
 from scenes import Scene
 from scenes.document import Part, triangle_count
 from scenes.model import Mesh
 from scenes.motion.transforms import Transform
-from scenes.shipped import robots
-from scenes.shipped.robots.walker import Body
+from scenes.shipped.scripts import robots
+from scenes.shipped.scripts.robots.materials import FIRST_PAINT
+from scenes.shipped.scripts.robots.walker import Body
 
 ROBOTS = 10
 
 
 @pytest.fixture(scope="module")
 def scene() -> Scene:
-    return robots.scene()
+    return scenes.load("robots")
 
 
 def names_of(transform: Transform | None) -> list[str]:
@@ -65,7 +67,7 @@ def test_walkers_share_their_meshes_and_differ_in_paint(scene):
     for part in scene.document.parts:
         if names := names_of(part.transform):
             shapes.setdefault(id(part.shape), Counter())[names[-1]] += 1
-            paints |= {(names[-1], part.material)} if part.material is not None else set()
+            paints |= {(names[-1], part.own_material)} if part.own_material >= FIRST_PAINT else set()
     assert len(shapes) == len(fields(Body))
     assert all(set(counts) == {f"robot{number}" for number in range(ROBOTS)} for counts in shapes.values())
     assert len(paints) == len({paint for _, paint in paints}) == ROBOTS

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 import renderer
+import scenes
 from scenes.colors.srgb import decoded
 from scenes.document import Scene
 from scenes.meshes.geometry import areas, double_area_normals
 from scenes.model import Camera, Snapshot
-from scenes.shipped import street
-from scenes.shipped.street import city
-from scenes.shipped.street.facades import FACADES
+from scenes.shipped.scripts import street
+from scenes.shipped.scripts.street import city
+from scenes.shipped.scripts.street.facades import FACADES
 
 
 @pytest.fixture(scope="module")
 def scene() -> Scene:
-    return street.scene()
+    return scenes.load("street")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ import zipfile
 import pytest
 import trimesh
 
-from scenes import SceneFileError, load, threemf
+from scenes import SceneFileError, load
+from scenes.mesh_file import threemf
 
 TETRAHEDRON = """<mesh><vertices><vertex x="0" y="0" z="0"/><vertex x="1" y="0" z="0"/><vertex x="0" y="1" z="0"/>
 <vertex x="0" y="0" z="1"/></vertices><triangles><triangle v1="0" v2="2" v3="1"/><triangle v1="0" v2="1" v3="3"/>

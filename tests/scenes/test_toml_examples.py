@@ -16,7 +16,7 @@ from scenes.keys.tables import Table, Triple
 from scenes.keys.values import Key
 from scenes.materials.metals import METALS
 from scenes.toml_scene import read
-from scenes.toml_scene.keys.materials import own_tables
+from scenes.toml_scene.keys import own_tables
 from scenes.toml_scene.manual import TABLES
 from scenes.toml_scene.writer import toml
 
@@ -583,6 +583,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "rotate": Example(corners(1.0), [[0, 0, 0], [0, 0, -1], [0, 1, 0]], TRACK),
             "scale": Example(bounds(1.0), [[0, 0, 0], [1, 2, 0]], TRACK),
             "visible": Example(count(0.4, 0.5), [1, 0], TRACK),
+            "file": Example(bounds(1.0), moved(0, 4, 0), TRACK),
         },
     ),
     "tracks.NAME.translate": (
@@ -685,6 +686,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corners, triangles = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], np.int32)
     meshes = {"12": 12.0, "other": 0.0}
     arrays = {f"{name}.vertices": corners + [0.0, 0.0, z] for name, z in meshes.items()}
+    np.savez(path / "robots-tracks.npz", **{"t.translate": np.array([[0.0] * 7, [1, 0, 4, 0, 0, 0, 0]])})
     np.savez(path / "meshes.npz", **arrays, **{f"{name}.triangles": triangles for name in meshes})  # type: ignore[arg-type]
     return path
 

@@ -24,9 +24,8 @@ from scenes.keys.values import Key
 from scenes.lights import SpotLight
 from scenes.model import PICTURES, Material
 from scenes.motion.tracks import VectorTrack
+from scenes.toml_scene import keys as tables
 from scenes.toml_scene import read
-from scenes.toml_scene.keys.file import SKY
-from scenes.toml_scene.keys.objects import OBJECT, SHAPES
 from scenes.toml_scene.manual import TABLES, with_tables
 from scenes.toml_scene.writer import write
 
@@ -103,7 +102,11 @@ def test_numbers_and_sizes_may_be_written_as_options_are(tmp_path: Path) -> None
 
 
 def test_every_key_is_in_the_test_of_every_key() -> None:
-    instead_of_others = {"color", "sky", *(key.name for key in SKY.keys)}  # of an environment's image
+    instead_of_others = {
+        "color",
+        "sky",
+        *(key.name for key in tables.TABLES["environment.sky"].keys),
+    }  # of an environment's image
     assert {key.name for table in TABLES for key in table.keys} <= (
         set(keys_in(tomllib.loads(EVERYTHING))) | instead_of_others
     )
@@ -415,7 +418,7 @@ def test_unknown_keys_list_all_that_there_are(read_text: Callable[[str], Scene])
         read_text(sphere_with("radios = 2"))
     message = str(caught.value)
     assert 'unknown key "radios" (did you mean "radius"?)' in message
-    for key in (*OBJECT.keys, *SHAPES["sphere"].keys):
+    for key in (*tables.TABLES["object"].keys, *tables.TABLES['object with shape = "sphere"'].keys):
         assert f'"{key.name}"' in message
 
 
@@ -500,6 +503,30 @@ def test_bad_arrays(read_text: Callable[[str], Scene], folder: Path, arrays: dic
     with pytest.raises(SceneFileError, match=expected) as caught:
         read_text(red("file = 'bad.npz'\nmaterial = 'red'"))
     assert str(caught.value).startswith(str(folder / "bad.npz"))
+
+
+@pytest.mark.parametrize(
+    ("table", "arrays", "expected"),
+    [
+        ("file = 't.npz'", {"t.translate": np.zeros((4, 7))}, ""),
+        ("file = 't.npz'", {"s.translate": np.zeros((4, 7))}, r'scene.toml: tracks.t.file: unknown track "t"'),
+        ("file = 't.npz'", {"t.turn": np.zeros((4, 7))}, r't.npz: t: unknown part of a track "turn"'),
+        ("file = 't.npz'", {"t.rotate": np.zeros((4, 7))}, r"t.npz: t.rotate: expected an array of shape \(n, 8\)"),
+        ("file = 't.npz'", {"t.scale": np.eye(2, 7)}, r"t.npz: t.scale\[1\].time: expected a time not before"),
+        ("file = 't.npz'\nscale = [{ time = 0, value = 1 }]", {}, r"tracks.t.file: expected no scale beside a file"),
+        ("file = 't.toml'", {}, r"tracks.t.file: expected a file that ends in one of .npz"),
+    ],
+)
+def test_tracks_of_a_file(
+    read_text: Callable[[str], Scene], folder: Path, table: str, arrays: dict, expected: str
+) -> None:
+    np.savez(folder / "t.npz", **arrays)
+    text = f"{OBJECT_OF_RED}track = 't'\n[tracks.t]\n{table}\n"
+    if not expected:
+        assert read_text(text).document.tracks["t"].transl is not None
+        return
+    with pytest.raises(SceneFileError, match=expected):
+        read_text(text)
 
 
 def test_arrays_that_claim_too_much(read_text: Callable[[str], Scene], folder: Path) -> None:

@@ -234,7 +234,7 @@ def test_packed_files(tmp_path, monkeypatch):
         path.write_bytes(data)
         with pytest.raises(SceneFileError, match=message):
             load(path)
-    monkeypatch.setattr("scenes.mesh_file.MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr("scenes.mesh_file.reader.MAX_FILE_BYTES", 1000)
     path.write_bytes(gzip.compress(b"#" * 2000))
     with pytest.raises(SceneFileError, match="unpack to more than the 1000 that are read"):
         load(path)
@@ -290,7 +290,7 @@ def test_any_mtl_is_read_or_refused(tmp_path, data):
 def test_a_byte_of_zero_is_found_before_all_is_read(tmp_path, monkeypatch):
     """Of a file of a terabyte that takes no room on the disk nothing is kept, and the line is told."""
     monkeypatch.setattr("scenes.wavefront.lines.PIECE", 64)
-    monkeypatch.setattr("scenes.mesh_file.MAX_FILE_BYTES", 1 << 50)
+    monkeypatch.setattr("scenes.mesh_file.reader.MAX_FILE_BYTES", 1 << 50)
     path = tmp_path / "a.obj"
     path.write_bytes(b"v 0 0 0\n" * 100)
     with path.open("ab") as file:

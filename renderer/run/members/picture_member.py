@@ -20,7 +20,7 @@ from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
 from renderer.scene.render_context import context_of
 from renderer.settings.picture import UNSHARED
-from scenes.memory import share_memory
+from scenes.files.memory import share_memory
 from tracecore.compilation.cached import begin_to_load
 from tracecore.dispatch.tracer import TracerStatistics
 

@@ -1,9 +1,9 @@
-"""This script makes the sky of the vases, a soft gradient: `python scenes/shipped/scripts/vases_sky.py` writes
-`vases-sky.npy` beside the scene."""
-
-from pathlib import Path
+"""This script makes the sky of the vases, a soft gradient: `python -m scenes.shipped.scripts.vases_sky` writes `vases-sky.npy`
+beside the scene."""
 
 import numpy as np
+
+from scenes.shipped import FOLDER
 
 #: Radiance overhead, at the horizon and below it, W/(m^2 sr), and the rows and columns of the image.
 ZENITH, HORIZON, GROUND = np.array([[0.22, 0.25, 0.30], [0.55, 0.52, 0.48], [0.10, 0.09, 0.08]])
@@ -13,4 +13,4 @@ height = np.cos(np.pi * (np.arange(ROWS) + 0.5) / ROWS)[:, None]
 above = HORIZON + (ZENITH - HORIZON) * np.sqrt(np.maximum(height, 0.0))
 gradient = np.where(height > 0.0, above, GROUND)
 sky = np.repeat(gradient[:, None, :], COLUMNS, axis=1).astype(np.float32)
-np.save(Path(__file__).parents[1] / "vases-sky.npy", sky)
+np.save(FOLDER / "vases-sky.npy", sky)
