@@ -686,7 +686,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corners, triangles = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], np.int32)
     meshes = {"12": 12.0, "other": 0.0}
     arrays = {f"{name}.vertices": corners + [0.0, 0.0, z] for name, z in meshes.items()}
-    np.savez(path / "robots-tracks.npz", **{"t.translate": np.array([[0.0] * 7, [1, 0, 4, 0, 0, 0, 0]])})
+    tracks = {"t.translate": np.array([[0.0] * 7, [1, 0, 4, 0, 0, 0, 0]])}
+    np.savez(path / "robots-tracks.npz", **tracks)  # type: ignore[arg-type]
     np.savez(path / "meshes.npz", **arrays, **{f"{name}.triangles": triangles for name in meshes})  # type: ignore[arg-type]
     return path
 

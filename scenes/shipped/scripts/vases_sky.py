@@ -1,5 +1,5 @@
-"""This script makes the sky of the vases, a soft gradient: `python -m scenes.shipped.scripts.vases_sky` writes `vases-sky.npy`
-beside the scene."""
+"""This script makes the sky of the vases, a soft gradient: `python -m scenes.shipped.scripts.vases_sky` writes
+`vases-sky.npy` beside the scene."""
 
 import numpy as np
 
