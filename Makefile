@@ -42,7 +42,7 @@ checked:
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/clang-format --dry-run --Werror $(CPP)
-	.venv-test/bin/mypy
+	.venv-test/bin/mypy renderer tracecore shaders scenes
 	.venv-test/bin/lint-imports
 	NO_MKDOCS_2_WARNING=1 .venv-test/bin/mkdocs build --strict
 
