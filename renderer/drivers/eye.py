@@ -149,7 +149,7 @@ class EyeDriver(Driver):
             return "as was asked for"
         if self.settings.is_logged:
             return "a timeline tells what threads of the CPU do"
-        from renderer.gpu.eye_waves import why_not
+        from renderer.gpu.waves import why_not
 
         reason = why_not(self.scene, self.tracer)
         if reason is None and not getattr(type(self).trace_pass, "is_in_waves", False):

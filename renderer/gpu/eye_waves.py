@@ -41,7 +41,6 @@ from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, with_loops
 from renderer.photons.searching import WARP_SEARCH
-from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
 from renderer.shading.scattering import LIGHT, SCATTER, SHOW
 from shaders.float32 import Doubles, Longs
@@ -104,15 +103,6 @@ class EyePasses(NamedTuple):
     counters: Longs
     seconds: float
     traced_seconds: float
-
-
-def why_not(scene: PackedScene, tracer: Any) -> str | None:
-    """Returns why eye paths cannot be shaded where a tracer traces, in words, or None where they can."""
-    if not isinstance(tracer, GpuTracer):
-        return "only the tracer of a GPU has one to shade on (--device gpu)"
-    if len(scene.bsdfs.shaders) > 0:
-        return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    return None
 
 
 class EyeWaves:

@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from numba import types
 
+from renderer.gpu import waves
 from renderer.gpu.photon_kernel import (
     BATCH_ROWS,
     SCRATCH_BYTES,
@@ -91,13 +92,10 @@ class StoredPhotons(NamedTuple):
 
 def why_not(scene: PackedScene, tracer: Any) -> str | None:
     """Returns why the photons of a scene cannot be shaded where a tracer traces, in words, or None where they can."""
-    if not isinstance(tracer, GpuTracer):
-        return "only the tracer of a GPU has one to shade on (--device gpu)"
-    if len(scene.bsdfs.shaders) > 0:
-        return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if len(scene.photon_scene.projection.targets) > MOST_GUIDES:
+    reason = waves.why_not(scene, tracer)
+    if reason is None and len(scene.photon_scene.projection.targets) > MOST_GUIDES:
         return f"photons are sent to more than {MOST_GUIDES} places, which only the CPU does"
-    return None
+    return reason
 
 
 def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:

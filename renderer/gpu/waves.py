@@ -142,6 +142,15 @@ class Waves:
         return self._host[name, array.shape]
 
 
+def why_not(scene: PackedScene, tracer: Any) -> str | None:
+    """Returns why a scene cannot be shaded where a tracer traces, in words, or None where it can."""
+    if not isinstance(tracer, GpuTracer):
+        return "only the tracer of a GPU has one to shade on (--device gpu)"
+    if len(scene.bsdfs.shaders) > 0:
+        return "the scene has functions of your own that look at each hit, which only the CPU calls"
+    return None
+
+
 def with_loops(
     scene: PackedScene, units: Mapping[int, tuple[Any, tuple[Any, ...]]], needs: frozenset[str] = frozenset()
 ) -> tuple[PackedScene, Parts]:

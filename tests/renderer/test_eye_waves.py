@@ -15,7 +15,7 @@ from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
-from renderer.gpu import eye_waves
+from renderer.gpu import eye_waves, waves
 from scenes import load
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import KernelError
@@ -141,7 +141,7 @@ class WavesOfLoops:
 
 @pytest.mark.parametrize("more", [{"layers": True}, {"crop": (2, 1, 5, 4)}, {"clamp": 0.5}])
 def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
-    monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
+    monkeypatch.setattr(waves, "why_not", lambda *about: None)
     monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
     monkeypatch.setattr(WavesOfLoops, "added", [])
     what = {"size": (8, 6), "driver": "path", "passes": 3, "device": "cpu", "quiet": True, "threads": 1}
@@ -157,7 +157,7 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
 
 
 def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch):
-    monkeypatch.setattr(eye_waves, "why_not", lambda *about: None)
+    monkeypatch.setattr(waves, "why_not", lambda *about: None)
     monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
     monkeypatch.setattr(WhittedDriver, "trace_pass", lambda *given: EyeDriver.trace_pass(*given))
     what = {"size": (8, 6), "driver": "whitted", "passes": 1, "device": "cpu", "quiet": True, "threads": 1}
@@ -178,7 +178,7 @@ def test_waves_that_fail_are_made_again_by_the_cpu(monkeypatch):
                 raise KernelError("lost")
             return super().trace(passes)
 
-    monkeypatch.setattr(eye_waves, "why_not", lambda scene, tracer: "it is a CPU" if tracer.device == "cpu" else None)
+    monkeypatch.setattr(waves, "why_not", lambda scene, tracer: "it is a CPU" if tracer.device == "cpu" else None)
     monkeypatch.setattr(eye_waves, "EyeWaves", Failing)
     what = {"size": (8, 6), "driver": "path", "passes": 3, "quiet": True, "threads": 1}
     failed = renderer.render("cornell", shading="gpu", device="emulator", fallback="cpu", **what)
