@@ -18,7 +18,7 @@ import time
 import uuid
 import zlib
 from collections import Counter
-from collections.abc import Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -215,7 +215,8 @@ class ClusterFleet:
                 security = Security.temporary()  # a certificate that nobody else has, and that ends with this process
                 scratch = self._stack.enter_context(_scratch_folder())
                 with _alone(scratch):
-                    cluster = LocalCluster(
+                    cluster = _patiently(
+                        LocalCluster,
                         n_workers=0,
                         host=LOOPBACK,
                         dashboard_address=f"{LOOPBACK}:0",
@@ -227,7 +228,8 @@ class ClusterFleet:
                 for _ in range(self._expected):
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address, scratch, security))
                 address = cluster.scheduler_address
-            return self._stack.enter_context(Client(address, timeout=PATIENCE, security=security))
+            client: Client = _patiently(Client, address, timeout=PATIENCE, security=security)
+            return self._stack.enter_context(client)
         except ImportError as error:
             raise UsageError(INSTALL) from error
         except (OSError, ValueError, TimeoutError, TypeError) as error:  # the last one where certificates are missing
@@ -380,6 +382,16 @@ def _alone(scratch: str) -> AbstractContextManager[Any]:
     import dask
 
     return dask.config.set({"distributed.scheduler.http.routes": [], "temporary-directory": scratch})
+
+
+def _patiently(make: Callable[..., Any], *words: Any, **named: Any) -> Any:
+    """Returns what is made, a client or a cluster. Dask waits 10 s for its thread to begin, too few on a busy host, and
+    then fails with an AssertionError; it is made again.
+    """
+    for _ in range(MOST_TRIES - 1):
+        with suppress(AssertionError):
+            return make(*words, **named)
+    return make(*words, **named)
 
 
 def _started_worker(scheduler: str, scratch: str, security: Security | None = None) -> subprocess.Popen[bytes]:

@@ -270,6 +270,21 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
             ClusterFleet(address, "cpu", 1)
 
 
+def test_what_begins_late_on_a_busy_host_is_made_again() -> None:
+    """Dask's client fails with an AssertionError where its thread does not begin in 10 s."""
+    late = iter([AssertionError, AssertionError])
+
+    def made(number: int, *, most: int) -> int:
+        for error in late:
+            raise error
+        return number * most
+
+    assert cluster._patiently(made, 6, most=7) == 42
+    late = iter([AssertionError] * MOST_TRIES)
+    with pytest.raises(AssertionError):
+        cluster._patiently(made, 6, most=7)
+
+
 def test_an_encrypted_cluster(tmp_path: Path) -> None:
     """Its certificates are named by options or in Dask's configuration."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
