@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from renderer.camera_paths.light_choice import choose_by_power, choose_by_tree, of_stratum, weigh_choice
 from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays, bounces_of, limit_ray
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
@@ -15,7 +16,7 @@ from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
+from renderer.shading.chunks import ALL_BITS, NO_BITS, Long, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, rows, set_column, three
@@ -25,12 +26,12 @@ from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
 from shaders.environment import EnvironmentArrays, Sky, sky_of
-from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.float32 import ONE, ZERO, Float32
 from shaders.lights.kind import Light, LightArrays, LightSample
-from shaders.lights.registry import kinds_with, sample_light
+from shaders.lights.registry import kinds_with, sample_one
 from shaders.lights.triangle import SHADOW_END
 from shaders.random import STREAM_LIGHT, unit32
-from shaders.sampling import interval, uniform_triangle
+from shaders.sampling import uniform_triangle
 from shaders.vector import Vec3, add, along, chosen, dot, in_double, in_single, largest, multiply, scale, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
@@ -39,9 +40,6 @@ from tracecore.compilation.vector import address
 
 #: Shadow rays per vertex: one for each light up to this many, then as many spread over all.
 MAX_LIGHT_SAMPLES = 8
-
-#: The greatest number below 1, which is also the greatest uniform number.
-BELOW_ONE = Float32(1.0 - 2.0**-24)
 
 #: Smaller squares of distances, and cosines, than this are raised to it where something is divided by them.
 LEAST = Float32(2.0**-80)
@@ -89,16 +87,15 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     """Choose a light for each vertex, and write what comes from a point of it if nothing is in between."""
     chunk, lights = vertices.chunk, scene.light_records
     stratum = (Float32(sample), vertices.rules.samples)
-    first = interval(lights.cumulative, stratum_point(stratum, ZERO))
-    left = interval(lights.cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
     is_plain = not lights.has_others and lights.kinds == 0
-    if left == 1 and is_plain:  # as for each half of a square lamp
-        each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
-        return
-    each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
-    while left > 1:
-        each(halve, whole(hits), (chunk, address(lights.cumulative), np.int32(left >> 1)))
-        left -= left >> 1
+    if lights.tree.levels > 0:
+        choose_by_tree(lights.tree, stratum, chunk, hits)
+    else:
+        first, count = of_stratum(lights.cumulative, stratum)
+        if count == 1 and is_plain:  # as for each half of a square lamp
+            each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
+            return
+        choose_by_power(lights.cumulative, (first, count), stratum, (chunk, hits))
     columns = (LIGHT_QUADS, address(chunk.light_position))
     gather_columns(address(lights.records), LIGHT_BYTES, address(chunk.light), whole(hits), columns)
     if lights.has_plain:
@@ -108,31 +105,8 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     if lights.has_others:
         others = list_indices(address(chunk.density), (ALL_BITS, ONE_BY_ONE_BITS), hits, address(chunk.rare))
         sample_others(scene.lamps, chunk, others)
-
-
-@inlined
-def stratum_point(stratum: tuple[float, float], u: float) -> float:
-    """Returns a number that chooses a light: each sample has a stratum of its own.
-    stratum: which sample, of how many. u: 0..1, where in the stratum."""
-    return min((stratum[0] + u) / stratum[1], BELOW_ONE)
-
-
-@inlined
-def pick_stratum(i: int, data: tuple[EyeChunk, tuple[float, float], np.int32]) -> None:
-    """Write the number that chooses a light, and the first light that it may be. data: also has the stratum."""
-    chunk, stratum, first = data
-    chunk.pick[i] = stratum_point(stratum, unit32(chunk.bits[2, i]))
-    chunk.light[i] = first
-
-
-@inlined
-def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
-    """Go on to the upper half of the lights that are left, where the number is not below the sums of the lower one.
-    data: also has the address of the running sums of the lights' probabilities, and how many lights a half has."""
-    chunk, cumulative, half = data
-    light = chunk.light[i]
-    above = chunk.pick[i] >= get(cumulative, Int(light + half - Int(1)))
-    chunk.light[i] = Int(light + half) if above else light
+    if lights.tree.levels > 0:
+        each(weigh_choice, whole(hits), chunk)
 
 
 @inlined
@@ -203,9 +177,9 @@ def arrive_by_kind(i: int, data: Arriving) -> None:
 
 
 @called
-def light_at(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
-    """Does what `sample_light` does, which is long: its code is there once."""
-    return sample_light(lights, point, u)
+def light_at(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Does what `sample_one` does, which is long: its code is there once."""
+    return sample_one(lights, index, point, u)
 
 
 @unit(types.none, need=LAMPS_ONE_BY_ONE)
@@ -219,8 +193,8 @@ def sample_other(k: int, data: tuple[LightArrays, EyeChunk]) -> None:
     """Write direction, irradiance and density of a light at vertex k of the list."""
     lights, chunk = data
     i = chunk.rare[k]
-    u = (chunk.pick[i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-    light = light_at(lights, in_double(column(chunk.position, i)), in_double(u))
+    u = (np.float64(unit32(chunk.bits[0, i])), np.float64(unit32(chunk.bits[1, i])))
+    light = light_at(lights, Long(chunk.light[i]), in_double(column(chunk.position, i)), u)
     set_column(chunk.to_light, i, in_single(light.direction))
     set_column(chunk.target, i, in_single(scale(light.direction, light.distance)))
     set_column(chunk.irradiance, i, in_single(light.irradiance))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from renderer.camera_paths.light_choice import chance_at
 from renderer.camera_paths.lighting import power_weight, record_at
 from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
@@ -41,12 +42,15 @@ from shaders.lights.registry import kinds_with, light_pdf
 from shaders.lights.row import LIGHT_KIND
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import Color, along, dot, in_double, largest, multiply, scale
+from shaders.vector import Color, along, dot, in_double, in_single, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS
+
+#: Lights outside of the scene are chosen with one chance at all points.
+ANYWHERE = (ZERO, ZERO, ZERO)
 
 
 class MetLight(NamedTuple):
@@ -64,7 +68,7 @@ for_each_meeting = for_each_way([(kind.meet, int(kind.number)) for kind in kinds
 
 
 class Meeting(NamedTuple):
-    """How rays meet a light. way: of its kind. samples: shadow rays per vertex."""
+    """How rays meet a light. way: of its kind. samples: shadow rays per vertex that choose it, on the mean."""
 
     way: Way
     light: Light
@@ -136,8 +140,11 @@ def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk
     lights = scene.lamps
     for light in lights.outer:
         if lights.rows[light, LIGHT_KIND] == number:
-            record = record_at(scene.light_records, light)
-            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples, chunk))
+            record, of_choice = (
+                record_at(scene.light_records, light),
+                chance_at(scene.light_records.tree, light, ANYWHERE),
+            )
+            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples * of_choice, chunk))
 
 
 @inlined
@@ -187,6 +194,7 @@ def add_glow_of(k: int, data: tuple[EyeJob, EyeChunk]) -> None:
             distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
             point = along(in_double(column(chunk.position, i)), direction, -distance)
             other_pdf = light_pdf(job.scene.lamps, emitter, point, direction, distance)
+            other_pdf *= np.float64(chance_at(job.scene.light_records.tree, emitter, in_single(point)))
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
