@@ -25,9 +25,12 @@ BELOW_ONE = Float32(1.0 - 2.0**-24)
 #: Levels of the tree after which a new number chooses: each level takes what it tells from the number.
 NUMBER_LASTS = 8
 
-#: Squares of distances are raised to it. Lights that turn away are chosen as if they shone by this cosine, so that
-#: rounding never hides one.
-LEAST_SQUARE, LEAST_FACING = Float32(2.0**-80), Float32(2.0**-10)
+#: Squares of distances are raised to it.
+LEAST_SQUARE = Float32(2.0**-80)
+
+#: The chance that a half with lights has at least, so that those which others outshine are found where the others are
+#: hidden.
+LEAST_CHANCE = Float32(2.0**-10)
 
 Stratum = tuple[float, float]
 
@@ -153,14 +156,15 @@ def first_chance(nodes: int, node: int, point: Vec3) -> float:
     first, second = Int(node + node), Int(node + node + Int(1))
     brought, other = importance(nodes, first, point), importance(nodes, second, point)
     power, other_power = word_of(nodes, first, POWER), word_of(nodes, second, POWER)
-    decides = brought + other > ZERO
-    own, whole_sum = (brought if decides else power), (brought + other if decides else power + other_power)
-    return own / whole_sum
+    is_told = brought + other > ZERO
+    chance = (brought if is_told else power) / (brought + other if is_told else power + other_power)
+    is_open = (power > ZERO) & (other_power > ZERO)
+    return min(max(chance, LEAST_CHANCE), ONE - LEAST_CHANCE) if is_open else chance
 
 
 @inlined
 def importance(nodes: int, node: int, point: Vec3) -> float:
-    """Returns what the lights of a node may bring to a point at most: their power over the square of the distance, times
+    """Returns what the lights of a node may bring to a point at most: power over the square of the distance, times
     the cosine at the light that is turned towards the point as far as any of them may be."""
     offset = subtract(point, vector_of(nodes, node, MIDDLE))
     square, radius = dot(offset, offset), word_of(nodes, node, RADIUS)
@@ -173,7 +177,7 @@ def importance(nodes: int, node: int, point: Vec3) -> float:
     across = min(radius * per_length, ONE)  # the sine of the angle that the sphere fills
     sphere = (math.sqrt(ONE - across * across), across)
     cosine, _ = less(less(angle, normals), sphere)
-    facing = greatest(cosine, LEAST_FACING) if is_outside else ONE
+    facing = greatest(cosine, ZERO) if is_outside else ONE
     return word_of(nodes, node, POWER) * facing / nearest
 
 

@@ -81,13 +81,18 @@ def levels_of(count: int) -> int:
 
 def in_halves(middles: Doubles, levels: int) -> Longs:
     """Returns the order (n,) of points (n, 3) in which the halves of each node lie apart along its longest side."""
-    order = np.arange(len(middles))
+    count = len(middles)
+    order, ranks = np.arange(count), np.empty((3, count), np.int64)
+    points = np.ascontiguousarray(middles.T)
+    for side, rank in zip(points, ranks, strict=True):
+        rank[np.argsort(side, kind="stable")] = order
     for level in range(levels):
-        begins = (np.arange(1 << level) * len(middles)) >> level
-        points, node = middles[order], np.repeat(np.arange(1 << level), np.diff(begins, append=len(middles)))
-        sides = np.maximum.reduceat(points, begins) - np.minimum.reduceat(points, begins)
-        along = np.take_along_axis(points, sides.argmax(axis=1)[node, None], axis=1)[:, 0]
-        order = order[np.lexsort((along, node))]
+        begins = (np.arange(1 << level) * count) >> level
+        sizes = np.diff(begins, append=count)
+        spans = np.maximum.reduceat(points, begins, axis=1) - np.minimum.reduceat(points, begins, axis=1)
+        numbers = np.choose(np.repeat(spans.argmax(axis=0), sizes), ranks)
+        moves = np.argsort(numbers + np.repeat(np.arange(1 << level) * count, sizes))
+        order, points, ranks = order[moves], points[:, moves], ranks[:, moves]
     return order
 
 
@@ -100,47 +105,58 @@ def leaves_of(order: Longs, levels: int) -> Longs:
 
 def nodes_of(lights: LightArrays, leaves: Longs) -> Floats:
     """Returns the nodes (2 k, NODE_WORDS) over leaves (k,), k a power of 2, of which those below 0 have no light."""
-    has_light, lit = leaves >= 0, leaves[leaves >= 0]
-    power, normals, cosines = np.zeros(len(leaves)), np.zeros((len(leaves), 3)), np.ones(len(leaves))
+    nodes, own = np.zeros((2 * len(leaves), NODE_WORDS), np.float32), ends_of(lights, leaves)
+    while True:
+        first, is_lit, half = len(own.power), own.power > 0.0, 0.5 * (own.upper - own.lower)
+        words = nodes[first : 2 * first]
+        words[is_lit, MIDDLE : MIDDLE + 3] = own.lower[is_lit] + half[is_lit]
+        words[is_lit, RADIUS] = np.sqrt(dots(half, half))[is_lit]
+        words[:, AXIS : AXIS + 3], words[:, POWER] = own.axis, own.power
+        words[:, COSINE], words[:, SINE] = own.cosine, np.sqrt(1.0 - own.cosine * own.cosine)
+        if first == 1:
+            return nodes
+        own = joined(own)
+
+
+class Bounds(NamedTuple):
+    """Bounds the lights of nodes: power (n,), box (n, 3), sums (n, 3) of their normals by power, and the cone around
+    these, of a unit axis (n, 3) and a cosine (n,), which is 1 where there is no light."""
+
+    power: Doubles
+    lower: Doubles
+    upper: Doubles
+    normal: Doubles
+    axis: Doubles
+    cosine: Doubles
+
+
+def ends_of(lights: LightArrays, leaves: Longs) -> Bounds:
+    """Returns the bounds of leaves."""
+    is_lit, lit = leaves >= 0, leaves[leaves >= 0]
+    power, normals, cosine = np.zeros(len(leaves)), np.zeros((len(leaves), 3)), np.ones(len(leaves))
     lower, upper = np.full((len(leaves), 3), np.inf), np.full((len(leaves), 3), -np.inf)
-    power[has_light] = lights.probability[lit]
-    lower[has_light], upper[has_light] = boxes_of(lights.rows[lit])
+    power[is_lit] = lights.probability[lit]
+    lower[is_lit], upper[is_lit] = boxes_of(lights.rows[lit])
     has_front = np.isin(lights.rows[lit, LIGHT_KIND], FRONTS)
-    normals[has_light] = lights.rows[lit, LIGHT_NORMAL : LIGHT_NORMAL + 3] * has_front[:, None]
-    cosines[has_light] = np.where(has_front, 1.0, -1.0)  # at most
-    nodes, weighted, first = np.zeros((2 * len(leaves), NODE_WORDS), np.float32), normals * power[:, None], len(leaves)
-    while first > 0:
-        own = nodes[first : 2 * first]
-        own[:, POWER] = power
-        put_spheres(own, lower, upper)
-        put_cones(own, weighted, (normals, cosines))
-        lower, upper = np.minimum(lower[::2], lower[1::2]), np.maximum(upper[::2], upper[1::2])
-        power, weighted, first = power[::2] + power[1::2], weighted[::2] + weighted[1::2], first // 2
-    return nodes
+    normals[is_lit] = lights.rows[lit, LIGHT_NORMAL : LIGHT_NORMAL + 3] * has_front[:, None]
+    cosine[is_lit] = np.where(has_front, 1.0 - ROUNDING, -1.0)
+    return Bounds(power, lower, upper, normals * power[:, None], normals, cosine)
 
 
-def put_spheres(nodes: Floats, lower: Doubles, upper: Doubles) -> None:
-    """Writes the spheres of nodes with lights from their boxes, (k, 3) each."""
-    some = nodes[:, POWER] > 0.0
-    half = 0.5 * (upper[some] - lower[some])
-    nodes[some, MIDDLE : MIDDLE + 3] = lower[some] + half
-    nodes[some, RADIUS] = np.sqrt(dots(half, half))
-
-
-def put_cones(nodes: Floats, weighted: Doubles, of_leaves: tuple[Doubles, Doubles]) -> None:
-    """Writes the cones of nodes.
-
-    weighted: (k, 3), the sums of their lights' normals by power.
-    of_leaves: the normals of all leaves, and the cosine that the cone of a leaf has at most.
-    """
-    normals, most = of_leaves
-    length = np.sqrt(dots(weighted, weighted))
-    axes = weighted / np.where(length > 0.0, length, 1.0)[:, None]
-    along = dots(np.repeat(axes, len(normals) // len(nodes), axis=0), normals)
-    cosines = np.where((normals != 0.0).any(axis=1), along, most).reshape(len(nodes), -1).min(axis=1)
-    cosines = np.clip(cosines - ROUNDING, -1.0, 1.0)
-    nodes[:, AXIS : AXIS + 3] = axes
-    nodes[:, COSINE], nodes[:, SINE] = cosines, np.sqrt(1.0 - cosines * cosines)
+def joined(halves: Bounds) -> Bounds:
+    """Returns the bounds of nodes of which every two of these are the halves."""
+    power, normal = halves.power[::2] + halves.power[1::2], halves.normal[::2] + halves.normal[1::2]
+    length = np.sqrt(dots(normal, normal))
+    axis = normal / np.where(length > 0.0, length, 1.0)[:, None]
+    along = np.clip(dots(np.repeat(axis, 2, axis=0), halves.axis), -1.0, 1.0)
+    sines = np.sqrt(1.0 - along * along), np.sqrt(1.0 - halves.cosine * halves.cosine)
+    farthest = np.where(along > -halves.cosine, along * halves.cosine - sines[0] * sines[1], -1.0)
+    cosine = np.where(halves.power > 0.0, farthest, 1.0).reshape(-1, 2).min(axis=1)
+    lower, upper = (
+        np.minimum(halves.lower[::2], halves.lower[1::2]),
+        np.maximum(halves.upper[::2], halves.upper[1::2]),
+    )
+    return Bounds(power, lower, upper, normal, axis, cosine)
 
 
 def dots(a: Doubles, b: Doubles) -> Doubles:

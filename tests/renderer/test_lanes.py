@@ -35,6 +35,7 @@ from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import SHEET
 from scenes import load
+from scenes.lights import PointLight
 from scenes.model import Material
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
@@ -288,21 +289,27 @@ def test_lanes_find_the_photons_that_the_loops_find(kind):
     assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
-def with_sheet(snapshot):
-    """Returns vases of which one lets light straight through."""
+def with_sheet_and_lamps(snapshot):
+    """Returns vases of which one lets light straight through, below lamps that a tree chooses among."""
+    lamps = [
+        PointLight(position=(x / 4.0, y / 4.0, 2.0), intensity=(9.0, 9.0, 9.0)) for x in range(8) for y in range(8)
+    ]
     clear = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.7, ior=1.0)
     first = next(k for k, material in enumerate(snapshot.materials) if material.kind == "plastic")
-    return replace(snapshot, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)])
+    return replace(
+        snapshot, lights=lamps, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)]
+    )
 
 
 @pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
 def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind):
-    snapshot = with_sheet(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
+    snapshot = with_sheet_and_lamps(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = kind(snapshot, tracer, settings)
         assert bool(driver.scene.photon_scene.flags & SHEET) == (kind is PathDriver)
+        assert driver.scene.light_records.tree.levels > 0
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()
