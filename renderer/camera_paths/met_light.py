@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.light_choice import chance_at
 from renderer.camera_paths.lighting import power_weight, record_at
 from renderer.camera_paths.media import absorb_endless_ray
 from renderer.camera_paths.paths import (
@@ -27,6 +26,7 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.scene.light_tree import chance_at
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -42,7 +42,7 @@ from shaders.lights.registry import kinds_with, light_pdf
 from shaders.lights.row import LIGHT_KIND
 from shaders.sampling import power_heuristic
 from shaders.surface import backdrop_at, emission_at
-from shaders.vector import Color, along, dot, in_double, in_single, largest, multiply, scale
+from shaders.vector import Color, along, dot, in_double, largest, multiply, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -191,10 +191,10 @@ def add_glow_of(k: int, data: tuple[EyeJob, EyeChunk]) -> None:
     if largest(emission) > 0.0:
         emitter, pdf, weight = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i]), 1.0
         if pdf > 0.0 and job.task.light_samples > 0:  # shadow rays might have brought it too
+            begin = along(column(chunk.origin, i), column(chunk.ray, i), -chunk.behind[i])
             distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
-            point = along(in_double(column(chunk.position, i)), direction, -distance)
-            other_pdf = light_pdf(job.scene.lamps, emitter, point, direction, distance)
-            other_pdf *= np.float64(chance_at(job.scene.light_records.tree, emitter, in_single(point)))
+            other_pdf = light_pdf(job.scene.lamps, emitter, in_double(begin), direction, distance)
+            other_pdf *= np.float64(chance_at(job.scene.light_records.tree, emitter, begin))
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)

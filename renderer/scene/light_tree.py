@@ -10,23 +10,44 @@ Lights outside of the scene are as near to one point as to another. They have a 
 which power decides alone, as it does between the two halves.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from shaders.float32 import Doubles, Floats, Ints, Longs
+from scenes.meshes.geometry import areas
+from shaders.elementary import greatest
+from shaders.float32 import ONE, ZERO, Doubles, Float32, Floats, Int, Ints, Longs
 from shaders.lights.kind import Extent, LightArrays
 from shaders.lights.registry import FRONTS, boxes_of, numbers_of
 from shaders.lights.row import LIGHT_KIND, LIGHT_NORMAL
+from shaders.vector import Vec3, dot, subtract
+from tracecore.arrays import pieces
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import address, get
 
-#: So many lights of the same power vary as much as those of a scene, at least, where a tree is worth its time.
+#: So many lights of the same power vary as much as those of a scene, at least, where a tree is thought of.
 LEAST_LIGHTS = 16.0
+
+#: What a level of the tree takes, over what a shadow ray does that light is chosen for by power.
+LEVEL_COST = 0.4
+
+#: Points of surfaces at which it is found out whether the tree is worth that, and choices at each.
+POINTS, CHOICES = 64, 64
 
 #: Words of a node. middle, radius: of the sphere around the box of its lights, whose radius is infinite where power
 #: decides alone. axis, cosine, sine: of the cone around their normals; the cone is all directions where a light has
 #: none. power: as a share of that of all lights; 0 of a node without lights.
 MIDDLE, RADIUS, AXIS, COSINE, SINE, POWER, NODE_WORDS = 0, 3, 4, 7, 8, 9, 10
 
+
+#: Squares of distances are raised to it.
+LEAST_SQUARE = Float32(2.0**-80)
+
+#: The chance that a half with lights has at least, so that those which others outshine are found where the others are
+#: hidden.
+LEAST_CHANCE = Float32(2.0**-10)
 
 #: Cosines of cones are made smaller by this, as axes are rounded to float32.
 ROUNDING = 1e-6
@@ -51,8 +72,9 @@ class LightTree(NamedTuple):
 NO_TREE = LightTree(0, np.zeros((2, NODE_WORDS), np.float32), np.zeros(1, np.int32), np.zeros(1, np.int32))
 
 
-def pack_light_tree(lights: LightArrays) -> LightTree:
-    """Returns the tree of lights, or `NO_TREE` where these are few, or a few of them have most of the power."""
+def pack_light_tree(lights: LightArrays, positions: Floats) -> LightTree:
+    """Returns the tree of lights, or `NO_TREE` where these are few, a few of them have most of the power, or it is not
+    worth its time. positions: (n, 3, 3), triangles of the surfaces."""
     power = lights.probability
     is_outer = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
     outer, inner = np.flatnonzero((power > 0.0) & is_outer), np.flatnonzero((power > 0.0) & ~is_outer)
@@ -71,7 +93,44 @@ def pack_light_tree(lights: LightArrays) -> LightTree:
     found = np.flatnonzero(leaves >= 0)
     numbers = np.zeros(len(power), np.int32)
     numbers[leaves[found]] = found
-    return LightTree(levels, nodes, np.maximum(leaves, 0).astype(np.int32), numbers)
+    tree = LightTree(levels, nodes, np.maximum(leaves, 0).astype(np.int32), numbers)
+    gains = gains_of(tree, some_points(positions), CHOICES)
+    return tree if len(gains) and np.median(gains) > 1.0 + LEVEL_COST * levels else NO_TREE
+
+
+def some_points(positions: Floats) -> Floats:
+    """Returns points (POINTS, 3) of triangles (n, 3, 3), spread over their area; none where there is no area."""
+    sums = np.cumsum(np.concatenate([areas(positions[piece]) for piece in pieces(len(positions))]))
+    if len(sums) == 0 or not 0.0 < sums[-1] < np.inf:
+        return np.zeros((0, 3), np.float32)
+    u, v, w = np.random.default_rng(0).random((3, POINTS))
+    a, b, c = positions[np.searchsorted(sums, (np.arange(POINTS) + u) / POINTS * sums[-1])].transpose(1, 0, 2)
+    along, across = np.sqrt(v)[:, None], w[:, None]
+    return (a + along * ((b - a) + across * (c - b))).astype(np.float32)
+
+
+@compiled
+def gains_of(tree: LightTree, points: Floats, choices: int) -> Doubles:
+    """Returns for each point (n, 3) the mean square of what a sample brings by power over that by the tree, if nothing
+    hides lights. choices: of lights, at each point."""
+    tree, gains = borrowed(tree), np.ones(len(points))
+    nodes = address(tree.nodes)
+    for k in range(len(points)):
+        point, by_power, by_tree = (points[k, 0], points[k, 1], points[k, 2]), 0.0, 0.0
+        for choice in range(choices):
+            node, chance, pick = Int(1), ONE, Float32((choice + 0.5) / choices)
+            for _ in range(tree.levels):
+                first = first_chance(nodes, node, point)
+                is_first = pick < first
+                own = first if is_first else ONE - first
+                pick = (pick if is_first else pick - first) / own
+                node, chance = Int(node + node) if is_first else Int(node + node + Int(1)), chance * own
+            brought = np.float64(importance(nodes, node, point) / chance)
+            by_power += brought * importance(nodes, node, point) / word_of(nodes, node, POWER)
+            by_tree += brought * brought
+        if by_tree > 0.0:
+            gains[k] = by_power / by_tree
+    return gains
 
 
 def levels_of(count: int) -> int:
@@ -174,3 +233,68 @@ def side_by_side(outer: Floats, inner: Floats) -> Floats:
         nodes[2 * first : 4 * first] = np.concatenate([outer[own], inner[own]])
         first *= 2
     return nodes
+
+
+@inlined
+def chance_at(tree: LightTree, light: int, point: Vec3) -> float:
+    """Returns the chance with which the tree chooses a light at a point; 1 where there is no tree, as the densities of
+    lights have it then."""
+    chance, node = ONE, Int(1)
+    for level in range(tree.levels):
+        is_first = (tree.leaves[light] >> (tree.levels - 1 - level)) & 1 == 0
+        first = first_chance(address(tree.nodes), node, point)
+        chance = chance * (first if is_first else ONE - first)
+        node = Int(node + node) if is_first else Int(node + node + Int(1))
+    return chance
+
+
+@inlined
+def first_chance(nodes: int, node: int, point: Vec3) -> float:
+    """Returns the chance of the first half of a node: by what both may bring, or else by power."""
+    first, second = Int(node + node), Int(node + node + Int(1))
+    brought, other = importance(nodes, first, point), importance(nodes, second, point)
+    power, other_power = word_of(nodes, first, POWER), word_of(nodes, second, POWER)
+    is_told = brought + other > ZERO
+    chance = (brought if is_told else power) / (brought + other if is_told else power + other_power)
+    is_open = (power > ZERO) & (other_power > ZERO)
+    return min(max(chance, LEAST_CHANCE), ONE - LEAST_CHANCE) if is_open else chance
+
+
+@inlined
+def importance(nodes: int, node: int, point: Vec3) -> float:
+    """Returns what the lights of a node may bring to a point at most: power over the square of the distance, times
+    the cosine at the light that is turned towards the point as far as any of them may be."""
+    offset = subtract(point, vector_of(nodes, node, MIDDLE))
+    square, radius = dot(offset, offset), word_of(nodes, node, RADIUS)
+    is_outside = square > radius * radius
+    nearest = greatest(greatest(square, radius * radius), LEAST_SQUARE)
+    per_length = ONE / math.sqrt(nearest)
+    ahead = min(max(dot(vector_of(nodes, node, AXIS), offset) * per_length, -ONE), ONE)
+    angle = (ahead, math.sqrt(ONE - ahead * ahead))
+    normals = (word_of(nodes, node, COSINE), word_of(nodes, node, SINE))
+    across = min(radius * per_length, ONE)  # the sine of the angle that the sphere fills
+    sphere = (math.sqrt(ONE - across * across), across)
+    cosine, _ = less(less(angle, normals), sphere)
+    facing = greatest(cosine, ZERO) if is_outside else ONE
+    return word_of(nodes, node, POWER) * facing / nearest
+
+
+@inlined
+def less(angle: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Returns the cosine and sine of the difference of two angles in 0..pi, or of 0 where the other is greater."""
+    (cosine, sine), (other_cosine, other_sine) = angle, other
+    is_within = cosine >= other_cosine
+    difference = cosine * other_cosine + sine * other_sine
+    return ONE if is_within else difference, ZERO if is_within else sine * other_cosine - cosine * other_sine
+
+
+@inlined
+def word_of(nodes: int, node: int, word: int) -> float:
+    """Returns a word of a node."""
+    return get(nodes, Int(node * Int(NODE_WORDS) + Int(word)))
+
+
+@inlined
+def vector_of(nodes: int, node: int, word: int) -> Vec3:
+    """Returns three words of a node."""
+    return (word_of(nodes, node, word), word_of(nodes, node, word + 1), word_of(nodes, node, word + 2))

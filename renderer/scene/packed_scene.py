@@ -140,7 +140,7 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
     lights = lights_of(snapshot, emitters, textures)
     lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
-    tree = pack_light_tree(lamps)
+    tree = pack_light_tree(lamps, snapshot.positions)
     if tree.levels > 0:  # which has the probabilities of the choice
         lamps = lamps._replace(probability=(lamps.probability > 0.0).astype(np.float64))
     surfaces = SurfaceArrays(

@@ -7,8 +7,8 @@ import pytest
 from driver_passes import deviation, passes, sidak_bound, z_scores
 from small_scenes import closed_box, flat_snapshot, quad
 
-from renderer.camera_paths.light_choice import chance_at
 from renderer.scene import light_tree
+from renderer.scene.light_tree import chance_at
 from renderer.scene.packed_scene import pack_scene
 from scenes.lights import DistantLight, PointLight
 from scenes.model import Camera, Environment, Material, Texture
@@ -24,7 +24,7 @@ PLACES = np.array([(x, y, 0.5) for x in ROW for y in ROW])
 
 
 def points_over_a_floor():
-    lamps = [PointLight(position=tuple(map(float, place)), intensity=(1.0, 2.0, 3.0)) for place in PLACES]
+    lamps = [PointLight(position=(x, y, 0.5), intensity=(1.0, 2.0, 3.0)) for x in ROW.tolist() for y in ROW.tolist()]
     return flat_snapshot(FLOOR, [GREY], camera=ABOVE, lights=lamps)
 
 
@@ -90,20 +90,23 @@ def test_some_light_is_chosen_at_each_point(has_sky):
 def test_lights_that_turn_away_are_hardly_chosen():
     """Of panels in two rows, back to back, those that shine upward are chosen from above."""
     down = panels_over_a_floor()
-    up = down.positions[len(FLOOR) :, ::-1] + np.float32([0.0, 0.0, 0.01])
+    up = down.positions[len(FLOOR) :, ::-1] + np.array([0.0, 0.0, 0.01], np.float32)
     scene = flat_snapshot(np.concatenate([down.positions, up]), [GREY, GLOW], material_ids=[0, 0, *[1] * 2 * len(up)])
     tree = pack_scene(scene).light_records.tree
     found = chances(tree, 2 * len(up), np.array([[0.0, 0.0, 9.0]], np.float32))[0]
     assert 1e-6 < found[: len(up)].sum() < 0.02
 
 
-def test_few_lights_or_few_strong_ones_are_chosen_by_power():
+def test_a_tree_is_taken_where_it_pays():
+    """Not among few lights, nor few strong ones, nor where all are as far from what is lit."""
     scene = points_over_a_floor()
+    above = [replace(light, position=(*light.position[:2], 90.0)) for light in scene.lights]
+    assert pack_scene(replace(scene, lights=above)).light_records.tree is light_tree.NO_TREE
     few = replace(scene, lights=scene.lights[:15])
     strong = replace(scene.lights[0], intensity=(1e3, 1e3, 1e3))
     for lights in (few.lights, (strong, *scene.lights)):
         assert pack_scene(replace(scene, lights=lights)).light_records.tree is light_tree.NO_TREE
-    assert pack_scene(replace(scene, lights=scene.lights[:16])).light_records.tree.levels == 4
+    assert pack_scene(scene).light_records.tree.levels == 7
 
 
 @pytest.mark.parametrize("driver", ["path", "whitted", "photon"])
@@ -123,8 +126,9 @@ def test_a_floor_below_a_hundred_points(driver, monkeypatch):
 
 
 @pytest.mark.parametrize("max_bounces", [1, 60])
-def test_a_closed_box_of_many_lamps_is_a_furnace(max_bounces):
+def test_a_closed_box_of_many_lamps_is_a_furnace(max_bounces, monkeypatch):
     """Light that shadow rays bring and light that paths meet have weights that add up, whatever light is chosen."""
+    monkeypatch.setattr(light_tree, "LEVEL_COST", 0.0)
     scene = glowing_box()
     assert pack_scene(scene).light_records.tree.levels == 8
     made = passes(scene, "path", 100, max_bounces=max_bounces).mean(axis=(1, 2))
