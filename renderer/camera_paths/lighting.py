@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.media import Inside, stack_towards
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_ONE, LightRecords
-from renderer.scene.light_tree import LightTree, first_chance
+from renderer.scene.light_tree import LIGHTS_BY_TREE, LightTree, first_chance
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -141,9 +141,10 @@ def choose_by_power(
         left -= left >> 1
 
 
-@inlined
+@unit(types.none, need=LIGHTS_BY_TREE)
 def choose_by_tree(tree: LightTree, stratum: Stratum, chunk: EyeChunk, hits: int) -> None:
     """Choose a light for each of the first `hits` vertices, and write with which chance."""
+    tree = borrowed(tree)
     each(pick_stratum, whole(hits), (chunk, stratum, np.int32(1)))
     each(begin_choice, whole(hits), chunk)
     for level in range(tree.levels):

@@ -25,10 +25,14 @@ from shaders.vector import Vec3, dot, subtract
 from tracecore.arrays import pieces
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.unit_calls import need
 from tracecore.compilation.vector import address, get
 
 #: So many lights of the same power vary as much as those of a scene, at least, where a tree is thought of.
 LEAST_LIGHTS = 16.0
+
+#: What units are for that choose by it (`tracecore.compilation.unit_calls.need`).
+LIGHTS_BY_TREE = "lights that a tree chooses among"
 
 #: What a level of the tree takes, over what a shadow ray does that light is chosen for by power.
 LEVEL_COST = 0.4
@@ -95,7 +99,10 @@ def pack_light_tree(lights: LightArrays, positions: Floats) -> LightTree:
     numbers[leaves[found]] = found
     tree = LightTree(levels, nodes, np.maximum(leaves, 0).astype(np.int32), numbers)
     gains = gains_of(tree, some_points(positions), CHOICES)
-    return tree if len(gains) and np.median(gains) > 1.0 + LEVEL_COST * levels else NO_TREE
+    if len(gains) == 0 or np.median(gains) <= 1.0 + LEVEL_COST * levels:
+        return NO_TREE
+    need(LIGHTS_BY_TREE)
+    return tree
 
 
 def some_points(positions: Floats) -> Floats:
