@@ -121,11 +121,11 @@ triangles = [[0, 1, 2], [0, 2, 3]]
 uvs = [[0, 1], [1, 1], [1, 0], [0, 0]]
 """
 
-#: Lanterns a hand above the ground, which turn from red to blue from left to right.
+#: Lanterns above the ground, which turn from red to blue from left to right.
 LANTERNS = "".join(
-    f'[[light]]\nkind = "point"\nposition = [{x}, 0.15, {z}]\nintensity = [{red}, {0.25}, {0.5 - red}]\n'
+    f'[[light]]\nkind = "point"\nposition = [{x:.1f}, 0.7, {z:.1f}]\nintensity = [{red}, {0.25}, {0.5 - red}]\n'
     for x, red in zip((-3.0 + 0.3 * k for k in range(21)), (round(0.5 - 0.02 * k, 2) for k in range(21)), strict=True)
-    for z in (-1.9 + 0.3 * k for k in range(20))
+    for z in (-1.4 + 0.3 * k for k in range(20))
 )
 
 #: What lights the room.
