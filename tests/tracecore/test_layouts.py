@@ -173,7 +173,7 @@ def test_children_to_spare_have_boxes_that_no_ray_hits(name: str) -> None:
     assert spare or name == "wide2"
     for child in spare:
         assert child.link == ~0
-        assert ((child.lower, child.upper) == np.array(WAYS[name].spare)[:, None]).all()
+        assert np.all(np.array([child.lower, child.upper]) == np.array(WAYS[name].spare)[:, None])
 
 
 @pytest.mark.parametrize("name", [name for name, way in WAYS.items() if way.is_sorted])
