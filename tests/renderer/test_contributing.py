@@ -78,18 +78,13 @@ def applied(lines: list[str], text: str) -> str:
 
 @pytest.fixture(scope="module")
 def contributed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the program with what the page adds, but for tracecore: that is the program's own, whose loops are
-    compiled already."""
+    """A copy of the program with all that the page adds."""
     root = tmp_path_factory.mktemp("contributed")
     for package in ("renderer", "scenes", "shaders", "tracecore"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     for path, lines in changes().items():
-        before = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else ""
-        after = applied(lines, before)
-        if not path.startswith("tracecore/"):
-            (root / path).write_text(after, encoding="utf-8")
-        elif path.endswith(".py"):
-            compile(after, path, "exec")
+        before = (root / path).read_text(encoding="utf-8") if (root / path).exists() else ""
+        (root / path).write_text(applied(lines, before), encoding="utf-8")
     return root
 
 
