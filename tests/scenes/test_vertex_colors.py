@@ -62,6 +62,17 @@ def ply(path):
     return path
 
 
+def faces_ply(path):
+    """The floor as squares with a colour each, that of their left corner below."""
+    header = ["ply", "format ascii 1.0", "element vertex 18", *(f"property float {name}" for name in "xyz")]
+    header += ["element face 8", "property list uchar int vertex_indices"]
+    header += [*(f"property uchar {name}" for name in ("red", "green", "blue")), "end_header"]
+    rows = [f"{x} {y} 0" for x, y in zip(X, Y, strict=True)]
+    faces = [f"4 {k} {k + 2} {k + 3} {k + 1} {BYTES[k, 0]} {BYTES[k, 1]} {BYTES[k, 2]}" for k in range(0, 16, 2)]
+    path.write_text("\n".join([*header, *rows, *faces, ""]))
+    return path
+
+
 def obj(path):
     rows = [f"v {x} {y} 0 {r} {g} {b}" for x, y, (r, g, b) in zip(X, Y, BYTES / 255.0, strict=True)]
     path.write_text("\n".join(rows + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in FLOOR]))
@@ -91,13 +102,25 @@ FILES = {
 }
 
 
+def lit_from_above(file):
+    """The floor of a file, of which each pixel shows the colour, seen so that a square is 4 pixels wide."""
+    camera = Camera(eye=(4.0, 0.5, 1.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0, height=1.0)
+    light = DistantLight(direction=(0.0, 0.0, -1.0), irradiance=(np.pi, np.pi, np.pi))
+    return replace(load(file).at(0), camera=camera, lights=(light,), environment=None, background=(0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_faces_of_a_ply_file_have_colours_of_their_own(tmp_path, driver):
+    snapshot = lit_from_above(faces_ply(tmp_path / "faces.ply"))
+    picture = independent_pictures(snapshot, driver, 1, width=32, height=4)[0]
+    expected = np.repeat(decoded(BYTES[:16:2].astype(np.uint8)), 4, axis=0)
+    np.testing.assert_allclose(picture[1:-1, 1:-1], np.tile(expected[1:-1], (2, 1, 1)), atol=2e-5)
+
+
 @pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
 @pytest.mark.parametrize("name", FILES)
 def test_every_driver_shows_a_linear_ramp(tmp_path, name, driver):
-    camera = Camera(eye=(4.0, 0.5, 1.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0, height=1.0)
-    light = DistantLight(direction=(0.0, 0.0, -1.0), irradiance=(np.pi, np.pi, np.pi))
-    lit = {"lights": (light,), "environment": None, "background": (0.0, 0.0, 0.0)}
-    snapshot = replace(load(FILES[name](tmp_path / name)).at(0), camera=camera, **lit)
+    snapshot = lit_from_above(FILES[name](tmp_path / name))
     usual = {"radius": 0.1, "max_bounces": 2} if driver == "photons-only" else {}
     pictures = independent_pictures(snapshot, driver, 12, width=32, height=4, **usual)
     columns = decoded(BYTES[::2].astype(np.uint8))
