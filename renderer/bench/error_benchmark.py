@@ -38,21 +38,13 @@ Picture = npt.NDArray[np.float32]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moments:
-    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time,
-    up to `last`.
+def moment_after(seconds: float, first: float) -> float:
+    """Returns the first moment after so many seconds of those at which pictures are compared: `first`, twice as late,
+    and so on.
     """
-
-    first: float
-    last: float
-
-    def after(self, seconds: float) -> float:
-        """Returns the next moment after so many seconds."""
-        moment = self.first
-        while moment <= seconds:
-            moment *= 2.0
-        return moment
+    while first <= seconds:
+        first *= 2.0
+    return first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +69,10 @@ def error_of(picture: Picture, reference: Picture) -> float:
 
 
 def pictures(
-    context: RenderContext, name: str, settings: RenderSettings, moments: Moments
+    context: RenderContext, name: str, settings: RenderSettings, last: float, first: float = 1.0
 ) -> Iterator[tuple[float, Film]]:
-    """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
-    then.
+    """Yields the picture of a driver after `first` seconds, after twice as many each time, and after `last`, or as soon
+    as a pass is finished then, with the seconds until then.
 
     As in renders several passes are under way at once; those that are so after the last moment are given up. A pass
     beforehand, which does not count, has everything compiled.
@@ -89,33 +81,32 @@ def pictures(
         driver.render_pass(0)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        film, moment = Film(settings.width, settings.height), moments.first
+        film, moment = Film(settings.width, settings.height), first
         with closing(driver.passes(count())) as passes:
             for made in passes:
                 film.add(made.values)
                 seconds = time.perf_counter() - start
-                if seconds >= min(moment, moments.last):
+                if seconds >= min(moment, last):
                     yield seconds, film
-                    moment = moments.after(seconds)
-                if seconds >= moments.last:
+                    moment = moment_after(seconds, first)
+                if seconds >= last:
                     return
 
 
 def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
     """Returns a picture that was rendered for so many seconds."""
-    moments = Moments(first=seconds, last=seconds)
-    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), moments)
+    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), seconds, seconds)
     return film.linear
 
 
 def rows(
-    context: RenderContext, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture
+    context: RenderContext, names: list[str], settings: RenderSettings, last: float, reference: Picture
 ) -> list[Row]:
-    """Returns a row of errors for each driver and moment."""
+    """Returns a row of errors for each driver and moment, the last of which is after so many seconds."""
     return [
         {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
         for name in names
-        for seconds, film in pictures(context, name, settings, moments)
+        for seconds, film in pictures(context, name, settings, last)
     ]
 
 

@@ -1,8 +1,10 @@
-"""The rays of a comparison come from a plan, the run of a driver, or a file. Each source has `sets` and `origin`."""
+"""The rays of a comparison come from a plan, the run of a driver, or a file. Each source has `origin`, how its rays are
+made, for a file, and `sets`, those of the kinds asked for, without empty ones; a tracer finds the hits that it takes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from renderer.bench.ray_file import RayFile
 from renderer.bench.ray_generators import RayPlan, RaySets, query_of
@@ -15,19 +17,6 @@ from tracecore.dispatch.tracer import Tracer
 
 #: Kinds whose rays do not depend on the view point.
 LIGHT_KINDS = ("photon", "photon-shuffled")
-
-
-class RaySource(Protocol):
-    """Lists what every source of rays has."""
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """Returns how the rays are made, for a file."""
-
-    def sets(self, tracer: Tracer) -> Sequence[RaySet]:
-        """Returns the sets of the kinds asked for, without empty ones. The tracer finds the hits that it takes to make
-        them.
-        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,3 +91,6 @@ class FileRays:
     def sets(self, _tracer: Tracer) -> list[RaySet]:
         """Returns the sets in the order of the file."""
         return [one for one in self.file.sets if one.kind in self.kinds]
+
+
+RaySource = PlannedRays | DriverRays | FileRays

@@ -13,8 +13,8 @@ from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
-from tracecore.analysis.bound import StepCosts, bound
-from tracecore.analysis.instruction_counts import step_instructions
+from tracecore.analysis.bound import bound
+from tracecore.analysis.instruction_counts import StepInstructions, step_instructions
 from tracecore.analysis.simulator import Lanes, Organisation, Queues, SimulatedWork, fits, own_organisation, simulate
 from tracecore.analysis.steps import StepSequences, StepsPerRay
 from tracecore.cuda.gpus import Gpu
@@ -87,7 +87,7 @@ class Costs:
         self.arch = arch
         self.missing = ""
 
-    def __call__(self, strategy: KernelStrategy, query: Query) -> StepCosts | None:
+    def __call__(self, strategy: KernelStrategy, query: Query) -> StepInstructions | None:
         """Returns the instructions of each step, or None where they cannot be counted."""
         try:
             return step_instructions(strategy, self.arch, query)

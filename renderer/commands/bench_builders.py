@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         seen.append(snapshot)
         rows += tree_rows(arguments, snapshot)
         times += time_rows(arguments, snapshot) if device == "gpu" else []
-        rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
+        rates += rates_of(arguments, snapshot, device, kernels) if kernels else []
         triangles = sum(len(one.positions) for one in seen)
         about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
         figures = {"rows": rows, "times": times, "rates": rates}
@@ -114,9 +114,9 @@ def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
     return [about_scene(snapshot) | time_row(found)]
 
 
-def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
+def rates_of(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
     """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
-    from renderer.bench.builder_benchmark import KINDS, rate_table, tree_rates
+    from renderer.bench.builder_benchmark import KINDS, rate_rows, rate_table, tree_rates
     from renderer.bench.kernel_benchmark import compare
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.ray_sources import PlannedRays
@@ -129,7 +129,7 @@ def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device,
     rounds = {"repeats": arguments.repeat, "threads": arguments.threads}
     rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
     print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)
-    return [about_scene(snapshot) | asdict(one) for one in rates]
+    return [about_scene(snapshot) | row for row in rate_rows(rates)]
 
 
 def heading(snapshot: Snapshot) -> str:

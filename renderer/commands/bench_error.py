@@ -114,15 +114,7 @@ def _measured(
     arguments: argparse.Namespace, context: RenderContext, drivers: list[str], settings: RenderSettings
 ) -> tuple[str, str, list[Row]]:
     """Returns what the table shows, the table and its rows."""
-    from renderer.bench.error_benchmark import (
-        Moments,
-        Reference,
-        noise_rows,
-        noise_table,
-        reference_picture,
-        rows,
-        table,
-    )
+    from renderer.bench.error_benchmark import Reference, noise_rows, noise_table, reference_picture, rows, table
 
     if arguments.estimates:
         found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
@@ -131,7 +123,7 @@ def _measured(
         path=arguments.reference, driver=arguments.reference_driver, seconds=arguments.reference_seconds
     )
     reference = reference_picture(context, settings, made_by)
-    found = rows(context, drivers, settings, Moments(first=1.0, last=arguments.seconds), reference)
+    found = rows(context, drivers, settings, arguments.seconds, reference)
     return "relative error (passes)", table(found), found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from functools import partial
 
 from renderer.bench import figure_keys
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.bench.gather_benchmark import gather_settings, measure
+    from renderer.bench.gather_benchmark import cost_in_words, gather_settings, measure
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     check_request(arguments)
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
         )
         cost = measure(snapshot, context.tracer, settings)
-    print(f"{snapshot.name}: {cost.text()}")
+    print(f"{snapshot.name}: {cost_in_words(cost)}")
     about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    write_figures(arguments.json, about, asdict(cost))
+    write_figures(arguments.json, about, cost)
     return 0
