@@ -2,7 +2,6 @@
 describes the machine to those who read them.
 """
 
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -20,7 +19,7 @@ from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
-from renderer.version import SOFTWARE, __version__
+from renderer.version import SOFTWARE, __version__, version_of
 
 #: What files may end in, and the packages that make them, by the option that names them.
 SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
@@ -111,7 +110,7 @@ def machine_facts() -> dict[str, str]:
         **gpu_facts(),
         "tracecore": __version__,
         "Python": platform.python_version(),
-        **{name: version for name in REPORTED_PACKAGES if (version := package_version(name))},
+        **{name: version for name in REPORTED_PACKAGES if (version := version_of(name))},
     }
 
 
@@ -134,11 +133,3 @@ def gpu_facts() -> dict[str, str]:
         return {}
     driver, runtime = cuda_versions()
     return {"GPU": f"{gpu_name()} ({device_architecture()})", "CUDA": f"{runtime}; driver for up to {driver}"}
-
-
-def package_version(name: str) -> str | None:
-    """Returns the version of a package, or None where it is not installed."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

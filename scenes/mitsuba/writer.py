@@ -18,8 +18,7 @@ from scenes.export.still import Group, distinct, groups, surface_losses
 from scenes.export.text import OTHERS, words
 from scenes.files.marks import WRITTEN_BY
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.mitsuba.written_surfaces import SurfaceWriter, material_losses
-from scenes.mitsuba.written_xml import children, color, matrix, named, node
+from scenes.mitsuba.written_surfaces import SurfaceWriter, children, color, material_losses, matrix, named, node
 from scenes.model import Camera, Doubles, Environment, Light, Snapshot, fov_extent
 from scenes.pictures.environment_file import write_exr
 
