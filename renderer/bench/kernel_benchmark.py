@@ -12,7 +12,7 @@ from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device, device_and_index
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.benchmarks.kernel_time import timed_rounds
+from tracecore.benchmarks.kernel_rates import timed_rounds
 from tracecore.cuda.device import choose_gpu
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.strategies import find_strategy, strategy_names

@@ -25,7 +25,7 @@ from renderer.scene.render_context import TracerChoice, chosen_kernel, context_o
 from renderer.scene.tuned_kernels import TunedGpu, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer
-from tracecore.benchmarks.ring_rate import RingRate
+from tracecore.benchmarks.kernel_rates import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
 from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, KernelChoice, RateFacts, RayClass, RayWay
