@@ -42,8 +42,8 @@ def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) ->
 
 
 def check_request(arguments: Namespace) -> None:
-    """Checks --json, --plot, --html and the scene, or scenes, before anything is measured, where a command has them,
-    and makes the default folder.
+    """Checks the files of `check_files` and the scene, or scenes, before anything is measured, where a command has
+    them, and makes the default folder.
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
@@ -54,11 +54,11 @@ def check_request(arguments: Namespace) -> None:
 
 
 def check_files(arguments: Namespace) -> list[Path]:
-    """Returns the files that --json, --plot, --html and --heatmap ask for, where a command has them.
+    """Returns the files that --json, --markdown, --plot, --html and --heatmap ask for, where a command has them.
 
     Raises `UsageError` for one that could not be written later.
     """
-    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", *SUFFIXES)}
+    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", "--markdown", *SUFFIXES)}
     files = {option: path for option, path in asked.items() if path}
     for option, path in files.items():
         if option in SUFFIXES:
@@ -78,11 +78,20 @@ def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
 
 
 def write_results(
-    arguments: Namespace, about: Circumstances, figures: Mapping[str, Any], draw: Callable[[str], bytes]
+    arguments: Namespace,
+    scene: str,
+    triangles: int,
+    figures: Mapping[str, Any],
+    draw: Callable[[str], bytes] | None = None,
 ) -> None:
-    """Writes the figures that --json asks for, and the plot of --plot. draw: returns the plot's file, by its suffix."""
+    """Writes the figures that --json asks for, with how they were measured, and the plot of --plot.
+
+    scene, triangles: its name and how many triangles it has.
+    draw: returns the plot's file, by its suffix; None where there is no --plot.
+    """
+    about = circumstances_of(arguments.command_line, scene, triangles)
     writes: list[Callable[[], object]] = [partial(write_figures, arguments.json, about, figures)]
-    if arguments.plot:
+    if draw is not None and arguments.plot:
         writes.append(lambda: write_whole(arguments.plot, draw(arguments.plot.suffix.lower())))
     write_each(*writes)
 

@@ -2,14 +2,15 @@
 made, for a file, and `sets`, those of the kinds asked for, without empty ones; a tracer finds the hits that it takes.
 """
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from renderer.bench.ray_file import RayFile
 from renderer.bench.ray_generators import RayPlan, RaySets, query_of
 from renderer.bench.ray_recorder import driver_rays
-from renderer.bench.view_points import ViewPoint
+from renderer.bench.view_points import ViewPoint, chosen_views
 from renderer.bench.workload import NO_VIEW, RaySet
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
@@ -27,6 +28,14 @@ class PlannedRays:
     views: Sequence[ViewPoint]
     plan: RayPlan
     kinds: Sequence[str]
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace, snapshot: Snapshot, kinds: Sequence[str]) -> Self:
+        """Returns the rays of some kinds that options of `add_rays` and `add_views` in `renderer.commands.arguments`
+        ask for.
+        """
+        plan = RayPlan.chosen(arguments, snapshot.positions)
+        return cls(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=kinds)
 
     @property
     def origin(self) -> dict[str, Any]:

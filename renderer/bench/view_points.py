@@ -78,13 +78,14 @@ class Views:
 
 
 def chosen_views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
-    """Returns the view points that --views names; without it the camera alone.
+    """Returns the view points that --views names; without it, or where a command does not have it, the camera alone.
 
     arguments: --seed and --threads are used as by `view_points`, which says what it raises.
     """
-    if arguments.views is None:
+    views = getattr(arguments, "views", None)
+    if views is None:
         return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
-    cameras, drawn = arguments.views
+    cameras, drawn = views
     return view_points(snapshot, Views(cameras=cameras, drawn=drawn), seed=arguments.seed, threads=arguments.threads)
 
 

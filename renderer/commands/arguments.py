@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
 from renderer.settings.picture import TRACING, UNSHARED, Settings
 from renderer.settings.setting import (
     FRAME_KINDS,
@@ -206,6 +207,18 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
 def add_plot(container: argparse._ActionsContainer) -> None:
     """Adds --plot, the file of a plot of all figures."""
     container.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
+
+
+def add_figures(container: argparse._ActionsContainer, *, repeat: int | None = None, is_drawn: bool = False) -> None:
+    """Adds the options of a benchmark's figures: --repeat where there is a default of it, --json with --force and
+    --no-clobber, and --plot if they are drawn.
+    """
+    if repeat is not None:
+        add_settings(container, Measurement, "repeat", repeat=repeat)
+    add_settings(container, Measurement, "json")
+    add_replacing(container)
+    if is_drawn:
+        add_plot(container)
 
 
 def add_page(container: argparse._ActionsContainer) -> None:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from renderer.bench import figure_keys
 from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
+    add_figures,
     add_page,
-    add_plot,
     add_rays,
-    add_replacing,
     add_scene,
     add_setting,
     add_settings,
@@ -149,9 +148,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
-    add_settings(group, Measurement, "json")
-    add_replacing(group)
-    add_plot(group)
+    add_figures(group, is_drawn=True)
     add_page(group)
     group.add_argument(
         "--heatmap",

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import (
-    add_plot,
+    add_figures,
     add_rays,
-    add_replacing,
     add_scenes,
     add_settings,
     add_views,
     check_views,
     names,
 )
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
@@ -55,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_scenes(parser)
     add_settings(parser, Settings, "define", "device", "threads")
-    add_settings(parser, Measurement, "repeat", "json", repeat=9)
-    add_replacing(parser)
-    add_plot(parser)
+    add_figures(parser, repeat=9, is_drawn=True)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: none)")
     add_views(add_rays(parser))
 
@@ -66,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints its tables, and writes what is asked for after each; returns 1 where the hits
     of a kernel are wrong.
     """
-    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.kernel_benchmark import device_of, kernel_names
     from renderer.bench.plot import plot_builders
     from renderer.scene.render_context import SceneView, load_for
@@ -88,9 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         times += time_rows(arguments, snapshot) if device == "gpu" else []
         rates += rates_of(arguments, snapshot, device, kernels) if kernels else []
         triangles = sum(len(one.positions) for one in seen)
-        about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
+        scenes = ", ".join(one.name for one in seen)
         figures = {"rows": rows, "times": times, "rates": rates}
-        write_results(arguments, about, figures, partial(plot_builders, rows))
+        write_results(arguments, scenes, triangles, figures, partial(plot_builders, rows))
     return 1 if any(row["wrong"] for row in rates) else 0
 
 
@@ -118,14 +114,10 @@ def rates_of(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, 
     """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
     from renderer.bench.builder_benchmark import KINDS, rate_rows, rate_table, tree_rates
     from renderer.bench.kernel_benchmark import compare
-    from renderer.bench.ray_generators import RayPlan
     from renderer.bench.ray_sources import PlannedRays
-    from renderer.bench.view_points import chosen_views
     from renderer.bench.workload import Workload
 
-    plan = RayPlan.chosen(arguments, snapshot.positions)
-    rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
-    workload = Workload(rays.sets)
+    workload = Workload(PlannedRays.chosen(arguments, snapshot, KINDS).sets)
     rounds = {"repeats": arguments.repeat, "threads": arguments.threads}
     rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
     print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import (
-    add_plot,
+    add_figures,
     add_reference_maker,
-    add_replacing,
     add_scene,
     add_settings,
     argument_type,
@@ -19,7 +18,6 @@ from renderer.commands.arguments import (
     whole,
 )
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from scenes.keys.values import Number
 
@@ -63,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
     )
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
-    add_plot(parser)
+    add_figures(parser, is_drawn=True)
     _add_reference(parser.add_argument_group("reference"))
 
 
@@ -81,7 +77,7 @@ def _passes(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.plot import plot_errors
     from renderer.drivers import DRIVERS
     from renderer.drivers.driver import RenderSettings
@@ -105,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         title = f"{scene.name}, {width} x {height}, {tracer.name}, {tracer.threads} threads"
         heading, text, found = _measured(arguments, context, drivers, settings)
     print(f"{title}: {heading}\n{text}")
-    about = circumstances_of(arguments.command_line, scene.name, len(scene.positions))
-    write_results(arguments, about, {"rows": found}, partial(plot_errors, found, title))
+    write_results(arguments, scene.name, len(scene.positions), {"rows": found}, partial(plot_errors, found, title))
     return 0
 
 

@@ -6,8 +6,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_scene, add_settings, number, whole
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_scene, add_settings, number, whole
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -37,13 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="photons within the radius, about, where they lie evenly (default: %(default)s)",
     )
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.gather_benchmark import cost_in_words, gather_settings, measure
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
@@ -60,6 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
         )
         cost = measure(snapshot, context.tracer, settings)
     print(f"{snapshot.name}: {cost_in_words(cost)}")
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    write_figures(arguments.json, about, cost)
+    write_results(arguments, snapshot.name, len(snapshot.positions), cost)
     return 0

@@ -82,19 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.atomic_file import write_each, write_whole
     from renderer.bench.comparison import Effort
-    from renderer.bench.figure_file import write_figures
+    from renderer.bench.figure_file import check_request, write_figures
     from renderer.bench.reproduction import reproduce
-    from renderer.film.image_file import check_folder, make_default_folder
-    from renderer.scene.render_context import check_scene
 
     paper = PAPERS[arguments.table]
     check_views(arguments)
     device = _device(arguments.device)
-    files = [path for path in (arguments.json, arguments.markdown) if path]
-    for path in files:
-        check_folder(path, arguments.replace)
-    check_scene(arguments.scene)
-    make_default_folder(files)
+    check_request(arguments)
     job = _job(arguments, paper, device)
     default_photons = GPU_PHOTONS if device == "gpu" else EMULATED_PHOTONS
     effort = Effort(

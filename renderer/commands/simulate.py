@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_rays, add_replacing, add_scene, add_settings, names, number, whole
+from renderer.commands.arguments import add_figures, add_rays, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 
@@ -74,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )
     add_settings(parser, Settings, "threads")
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
     parser.add_argument(
         "--dump",
         type=Path,
@@ -139,10 +137,9 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
     Raises `UsageError` for a name that there is not, before anything is read.
     """
-    from renderer.bench.ray_generators import KINDS, RayPlan
+    from renderer.bench.ray_generators import KINDS
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
-    from renderer.bench.view_points import ViewPoint
     from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.analysis.bound import MOVE_INSTRUCTIONS
     from tracecore.cuda.gpus import GPUS
@@ -159,11 +156,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     _check_files(arguments)
     check_scene(arguments.scene)
     snapshot = scene_seen(arguments)
-    plan = RayPlan.chosen(arguments, snapshot.positions)
-    rays = PlannedRays(
-        snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds
-    )
-    sets = samples(rays, arguments.rays_at_most, arguments.threads)
+    sets = samples(PlannedRays.chosen(arguments, snapshot, kinds), arguments.rays_at_most, arguments.threads)
     cost_of = Costs(machine.gpu.arch)
     found: list[Simulated] = []
     for kernel in kernels:
