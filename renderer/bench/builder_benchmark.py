@@ -49,37 +49,22 @@ class BuildWay:
     beyond: str = ""
 
 
-def _exact(triangles: Floats, _threads: int | None) -> BinaryTree:
-    return sweep_sah.build(triangles)
-
-
-def _binned(triangles: Floats, threads: int | None) -> BinaryTree:
-    return binned_sah.build(triangles, threads=threads)
-
-
-def _fast(triangles: Floats, threads: int | None) -> BinaryTree:
-    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
-
-
-def _ploc(triangles: Floats, threads: int | None) -> BinaryTree:
-    return ploc.build(triangles, threads=threads)
-
-
-def _lbvh(triangles: Floats, _threads: int | None) -> BinaryTree:
-    return lbvh.build(triangles)
-
-
-def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
-    return reinserted(_binned(triangles, threads), threads=threads)
-
-
 WAYS: Mapping[str, BuildWay] = {
-    EXACT: BuildWay(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
-    "binned": BuildWay(build=_binned),
-    "fast": BuildWay(build=_fast),
-    "ploc": BuildWay(build=_ploc),
-    "lbvh": BuildWay(build=_lbvh, uses_threads=False),
-    "reinserted": BuildWay(build=_reinserted),
+    EXACT: BuildWay(
+        build=lambda triangles, _: sweep_sah.build(triangles),
+        uses_threads=False,
+        most=4_000_000,
+        beyond="it takes minutes",
+    ),
+    "binned": BuildWay(build=lambda triangles, threads: binned_sah.build(triangles, threads=threads)),
+    "fast": BuildWay(
+        build=lambda triangles, threads: binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
+    ),
+    "ploc": BuildWay(build=lambda triangles, threads: ploc.build(triangles, threads=threads)),
+    "lbvh": BuildWay(build=lambda triangles, _: lbvh.build(triangles), uses_threads=False),
+    "reinserted": BuildWay(
+        build=lambda triangles, threads: reinserted(binned_sah.build(triangles, threads=threads), threads=threads)
+    ),
 }
 
 

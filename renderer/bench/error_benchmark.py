@@ -93,12 +93,6 @@ def pictures(
                     return
 
 
-def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
-    """Returns a picture that was rendered for so many seconds."""
-    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), seconds, seconds)
-    return film.linear
-
-
 def rows(
     context: RenderContext, names: list[str], settings: RenderSettings, last: float, reference: Picture
 ) -> list[Row]:
@@ -199,7 +193,8 @@ def reference_picture(context: RenderContext, settings: RenderSettings, referenc
             wanted = f"{settings.width}x{settings.height}"
             raise UsageError(f"the reference '{reference.path}' is of {size} pixels; expected {wanted}")
         return kept
-    made = reference_of(context, reference.driver, settings, reference.seconds)
+    own, seconds = replace(settings, seed=REFERENCE_SEED), reference.seconds
+    ((_, film),) = pictures(context, reference.driver, own, seconds, seconds)
     if reference.path is not None:
-        write_array(reference.path, made)
-    return made
+        write_array(reference.path, film.linear)
+    return film.linear

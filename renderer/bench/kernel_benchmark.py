@@ -16,7 +16,7 @@ from tracecore.benchmarks.kernel_rates import timed_rounds
 from tracecore.cuda.device import choose_gpu
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.strategies import find_strategy, strategy_names
-from tracecore.rays import Floats, Query
+from tracecore.rays import Query
 from tracecore.tracers.cpu import CpuTracer
 from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
@@ -203,9 +203,10 @@ def measure(tracer: Tracer, rays: RaySet, repeats: int) -> KernelMeasurement:
     """Measures the rate of a kernel on some rays, whether its hits are right, and then what it does for them."""
     rounds = timed_rounds(tracer, rays.rays, rays.query, repeats)
     measured = replace(measurement(tracer.name, rays, rounds.seconds), wrong=rays.wrong_ray(rounds.hits))
-    if measured.wrong:
+    if measured.wrong or not isinstance(tracer, GpuTracer):  # which alone counts its steps
         return measured
-    return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
+    counts = tracer.count_steps(sample(rays.rays, COUNTED_RAYS), rays.query)
+    return replace(measured, steps=counts.per_ray(find_strategy(tracer.name)))
 
 
 def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeasurement:
@@ -222,13 +223,6 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeas
         most=max(rates),
         seconds=tuple(seconds),
     )
-
-
-def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
-    """Returns the steps that a GPU counted, per ray; None where the tracer is not on a GPU."""
-    if isinstance(tracer, GpuTracer):
-        return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
-    return None
 
 
 def over_baseline(measurements: Sequence[KernelMeasurement], baseline: str) -> list[KernelMeasurement]:

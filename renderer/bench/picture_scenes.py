@@ -241,13 +241,11 @@ def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference:
     figures: Row = {key: middle.figures[of] for key, of in FIGURES.items()}
     size = {"width": plan.settings.width, "height": plan.settings.height, "photons": plan.settings.photons}
     times = {"seconds": median(seconds), "least": min(seconds), "most": max(seconds)}
-    errors = [error_row(*film, reference) for film in middle.films]
+    errors = [
+        {"passes": film.passes, "seconds": until, "error": error_of(film.linear, reference)}
+        for until, film in middle.films
+    ]
     return figures | size | times | {"errors": errors}
-
-
-def error_row(seconds: float, film: Film, reference: Picture) -> Row:
-    """Returns the error of a film that took so many seconds."""
-    return {"passes": film.passes, "seconds": seconds, "error": error_of(film.linear, reference)}
 
 
 def render_timed(context: RenderContext, name: str, settings: RenderSettings, passes: int) -> TimedPicture:

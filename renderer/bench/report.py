@@ -194,18 +194,15 @@ def fitted(pictures: Pictures, most: int) -> Pictures:
     most: bytes of views and heat maps together; they may have more where the last of `SHRINKS` does not suffice.
     """
     for shrink in SHRINKS:
-        views, heats = (_compressed(figures, shrink) for figures in (pictures.views, pictures.heat_maps))
+        views, heats = ([_webp(one, shrink) for one in figures] for figures in (pictures.views, pictures.heat_maps))
         if sum(len(figure.content) for figure in (*views, *heats)) <= most:
             break
     return replace(pictures, views=views, heat_maps=heats)
 
 
-def _compressed(figures: Sequence[Figure], shrink: int) -> list[Figure]:
-    return [replace(figure, content=_webp(figure.content, shrink), media_type="image/webp") for figure in figures]
-
-
-def _webp(content: bytes, shrink: int) -> bytes:
+def _webp(figure: Figure, shrink: int) -> Figure:
+    """Returns a figure compressed, whose sides are so many times as short."""
     file = io.BytesIO()
-    with Image.open(io.BytesIO(content)) as image:
+    with Image.open(io.BytesIO(figure.content)) as image:
         image.convert("RGB").reduce(shrink).save(file, "WEBP", quality=QUALITY)
-    return file.getvalue()
+    return replace(figure, content=file.getvalue(), media_type="image/webp")

@@ -132,7 +132,8 @@ def simulations(
             costs, rays = cost_of(strategy, one.query), len(one.rays)
             for width, loop in product(machine.widths, machine.loops):
                 if fits(width, sequences.lanes):
-                    schedule = simulate(sequences, organisation_of(loop, strategy), width)
+                    organisation = own_organisation(strategy) if loop == OWN else LOOPS[loop]
+                    schedule = simulate(sequences, organisation, width)
                     yield Simulated(
                         kernel=kernel,
                         kind=one.kind,
@@ -159,8 +160,3 @@ def simulated_bound(
     costs = cost_of(strategy, query)
     rays = sequences.items * sequences.rays
     return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
-
-
-def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
-    """Returns the organisation of one of `LOOPS`, or the one that the kernel has."""
-    return own_organisation(strategy) if loop == OWN else LOOPS[loop]

@@ -165,20 +165,20 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.comparison import Effort, measured
     from renderer.bench.files import BenchFiles, Run
     from renderer.bench.kernel_benchmark import device_of, kernel_names
-    from renderer.bench.ray_file import check_ray_path
+    from renderer.bench.ray_file import check_ray_path, read_rays
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.table import table
     from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
     from renderer.run.members.open_fleet import open_fleet
-    from renderer.scene.render_context import check_scene
+    from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.peers import PEERS
 
     chosen = Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
     peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
-    replayed = _replayed(arguments)
+    replayed = read_rays(arguments.replay) if arguments.replay else None
     kinds = _kinds(arguments, replayed)
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])
     check_scene(arguments.scene)
-    snapshot = _snapshot(arguments)
+    snapshot = scene_seen(arguments)
     if replayed:
         _check_triangles(arguments.replay, replayed, snapshot)
     job = Run(
@@ -234,19 +234,6 @@ def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequen
         raise UsageError("--views does nothing with --driver and --replay; leave it out")
     if arguments.heatmap_kernels and not arguments.heatmap:
         raise UsageError("--heatmap-kernels does nothing without --heatmap")
-
-
-def _snapshot(arguments: argparse.Namespace) -> Snapshot:
-    from renderer.scene.render_context import scene_seen
-
-    return scene_seen(arguments)
-
-
-def _replayed(arguments: argparse.Namespace) -> RayFile | None:
-    """Returns the file of rays that --replay names, or None."""
-    from renderer.bench.ray_file import read_rays
-
-    return read_rays(arguments.replay) if arguments.replay else None
 
 
 def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:

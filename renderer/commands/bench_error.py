@@ -62,10 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
     )
     add_figures(parser, is_drawn=True)
-    _add_reference(parser.add_argument_group("reference"))
-
-
-def _add_reference(group: argparse._ArgumentGroup) -> None:
+    group = parser.add_argument_group("reference")
     group.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; a .npy is made if it is not there")
     add_reference_maker(group, driver="path", seconds=300.0)
 

@@ -43,7 +43,7 @@ def index(element: XmlElement, reading: Reading) -> Color:
 def seen(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     """Returns a colour, not below 0. observer: makes one of a spectrum."""
     if element.tag == "blackbody":
-        return observer(hot(element))
+        return observer(glow(element, element.need("temperature"), element.attributes.get("scale", "1")))
     if element.tag == "spectrum" and "type" in element.attributes:
         return plugin(element, observer)
     if "filename" in element.attributes:
@@ -115,13 +115,8 @@ def of_file(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     return observer(spectrum(element, np.array(rows).reshape(-1, 2).T))
 
 
-def hot(element: XmlElement) -> Doubles:
-    """Returns the radiance of a <blackbody>, W/(m^2 sr nm) times its scale, as 0.6 has it."""
-    return glow(element, element.need("temperature"), element.attributes.get("scale", "1"))
-
-
 def glow(element: XmlElement, temperature: str, scale: str) -> Doubles:
-    """Returns what a black body of some kelvin radiates, times a scale."""
+    """Returns what a black body of some kelvin radiates, W/(m^2 sr nm), times a scale, as 0.6 has it."""
     kelvin = numbers(element, temperature.strip().removesuffix("K"), 1)[0]
     factor = numbers(element, scale, 1)[0]
     if not (0.0 < kelvin <= MAX_TEMPERATURE and factor >= 0.0):
