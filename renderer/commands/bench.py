@@ -106,7 +106,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = f"{OTHERS}\n{NOTES}\n{EXAMPLES}\n{figure_keys.explain(figure_keys.BENCH)}\n"
     in_two_levels(parser, USUAL, f"{EXAMPLES}\n{OTHERS}")
     add_scene(parser, default=DEFAULT_SCENE)

@@ -49,7 +49,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scenes(parser)
     add_settings(parser, Settings, "define", "device", "threads")

@@ -26,7 +26,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_plain(parser)

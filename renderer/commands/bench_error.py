@@ -47,7 +47,6 @@ _seconds = argument_type(Number(1e-3, 1e9))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     parser.add_argument(

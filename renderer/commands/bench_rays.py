@@ -36,7 +36,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scenes(parser, count="*")
     folder = parser.add_mutually_exclusive_group(required=True)

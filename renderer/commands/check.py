@@ -40,7 +40,6 @@ PROGRAM = "from renderer.commands.check import answer_cases; answer_cases()"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_plugin(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: those that plugins bring)")

@@ -71,7 +71,6 @@ keys of the statistics:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = f"{EXAMPLES}\n{NOTES}"
     in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)

@@ -50,7 +50,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     tables = parser.add_subparsers(dest="table", metavar="TABLE", required=True)
     for paper in PAPERS.values():

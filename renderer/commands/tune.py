@@ -41,7 +41,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "threads")

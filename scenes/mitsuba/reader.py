@@ -175,7 +175,7 @@ class MitsubaReader:
         properties.finish("sampling_weight")
         emission = radiance.mean if radiance.texture is None else radiance.color
         lit = replace(surface, material=replace(surface.material, emission=emission))
-        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, properties)
+        return with_map(lit, "emission_map", radiance, properties)
 
     def radiance(self, properties: Properties) -> Pattern:
         """Returns the radiance of an <emitter>, which may be a texture."""

@@ -158,10 +158,15 @@ def coated_diffuse(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a diffuse surface under a coat, which is a plastic."""
     look = looks.dyed(Material(name="coateddiffuse", kind="plastic"), parameters, GREY)
     look = replace(look, material=replace(look.material, ior=index_of(looks, parameters)))
+    skip_coat(looks, parameters)
+    return looks.roughened(look, parameters)
+
+
+def skip_coat(looks: Looks, parameters: Parameters) -> None:
+    """Takes what is said of the inside of a coat, which is clear here."""
     parameters.skip("thickness", "g", "maxdepth", "nsamples", "twosided")
     if max(looks.textures.color(parameters, "albedo", BLACK).mean) > 0.0:
         looks.files.tell(parameters.place, "a coat is clear: its albedo counts for nothing")
-    return looks.roughened(look, parameters)
 
 
 def conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
@@ -176,9 +181,7 @@ def coated_conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
         looks.files.tell(parameters.place, f"the coat of a coatedconductor has the index {DEFAULT_IOR}")
     if coat.pictures:
         looks.files.tell(parameters.place, "the coat of a coatedconductor is smooth: its texture is left out")
-    parameters.skip("thickness", "g", "maxdepth", "nsamples", "twosided")
-    if max(looks.textures.color(parameters, "albedo", BLACK).mean) > 0.0:
-        looks.files.tell(parameters.place, "a coat is clear: its albedo counts for nothing")
+    skip_coat(looks, parameters)
     look = metal(looks, parameters, "conductor.")
     below = look.material
     own = {"coat": 1.0, "coat_roughness": 0.0 if coat.pictures else coat.material.roughness}
