@@ -70,14 +70,7 @@ WAYS: Mapping[str, BuildWay] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltTree:
-    """Holds what was measured of a builder on a scene.
-
-    seconds, least, most: median and range over rounds, processor time of one thread, sorting included.
-    thread_seconds: median wall time of all threads; None where one thread builds.
-    bytes: the most that arrays took while it was built, for each triangle, the tree included.
-    nodes: how many nodes the binary tree has.
-    sah_cost: expected cost of a ray by the surface area heuristic.
-    """
+    """Holds what was measured of a builder on a scene, as `figure_keys.BUILDERS` explains it."""
 
     builder: str
     seconds: float

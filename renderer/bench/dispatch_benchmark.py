@@ -114,11 +114,8 @@ def table(found: list[Row]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EndToEnd:
-    """Holds what was measured of a photon run with one kernel and one way of dispatch.
-
-    rate, least, most: millions of rays per second of wall time, median and range of the runs; 0 where hits are wrong.
-    busy: share of the time in which the co-processor had something to trace.
-    wrong: the first wrong hit in words, for which the kernel was not timed; None where all were right.
+    """Holds what was measured of a photon run with one kernel and one way of dispatch, as `figure_keys.COMPARISON`
+    explains it; rates are 0 where hits are wrong.
     """
 
     kernel: str

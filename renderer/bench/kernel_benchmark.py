@@ -29,17 +29,11 @@ COUNTED_RAYS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class KernelMeasurement:
-    """Holds what was measured of a kernel on a kind of rays.
+    """Holds what was measured of a kernel or peer on a kind of rays, as `figure_keys.COMPARISON` explains it.
 
-    rate, least, most: median and range of rounds, in millions of rays per second.
-    seconds: of each round; of several view points, of all their rays.
-    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
-    relative: the rate over that of the baseline; None where the hits of one of them are wrong.
-    bound: what the device could reach if memory took no time, by the simulator, in millions of rays per second.
-    agreement: of a peer, the share of rays that it answers as our kernels do.
-    compared: how many rays had their hits compared with the CPU's.
-    wrong: the first of them that is wrong; the rate counts for nothing then. None where all are right, or, of a peer,
-    all but so few as `workload` says.
+    seconds: of several view points, of all their rays.
+    view: may be NO_VIEW, or MEAN_VIEW, see `over_views`.
+    wrong: the rate counts for nothing then. None where all are right, or, of a peer, all but so few as `workload` says.
     """
 
     kernel: str
@@ -65,13 +59,7 @@ class KernelMeasurement:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
-    """Holds what is known of a kernel and its tree.
-
-    build_seconds: time to make the tree ready; for the first tracer in a process it includes loading machine code.
-    is_tree_cached: whether the tree was not built then, but read (`tracecore.bvh.tree_cache`).
-    registers, occupancy, rays_at_once: on a GPU, registers of a thread, occupancy, and how many rays there is room for;
-    of closest and any hit.
-    """
+    """Holds what is known of a kernel and its tree, as `figure_keys.COMPARISON` explains it."""
 
     kernel: str
     nodes: int

@@ -57,12 +57,8 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
-
-    compared: how many rays had their hits compared with the CPU's.
-    wrong: the first of them that is wrong, for which the figures count for nothing; None where all are right.
-    efficiency: SIMD efficiency of visits and tests together.
-    bound: millions of rays per second, None where instructions cannot be counted.
+    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width, as `figure_keys.SIMULATE`
+    explains it. Where hits are wrong, the figures count for nothing.
     """
 
     kernel: str

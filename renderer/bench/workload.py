@@ -34,13 +34,7 @@ MOST_DIFFERING, FEW_DIFFERING = 1e-3, 4
 
 @dataclass(frozen=True, kw_only=True)
 class WrongRay:
-    """Holds the first ray of a set whose hit is not the CPU's.
-
-    ray: its number in the set, from 0.
-    origin, direction: of the ray, world units.
-    expected, found: what the CPU hits, and what was hit instead, in words.
-    differing: how many of the rays that were compared differ.
-    """
+    """Holds the first ray of a set whose hit is not the CPU's, as `figure_keys.COMPARISON` explains it."""
 
     ray: int
     origin: tuple[float, ...]
