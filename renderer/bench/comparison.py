@@ -214,7 +214,6 @@ class Kernel:
     name: str
 
     def __str__(self) -> str:
-        """Returns its name in words."""
         return f"kernel {self.name}"
 
 

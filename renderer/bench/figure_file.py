@@ -124,7 +124,6 @@ def machine_facts() -> dict[str, str]:
 
 
 def processor_name() -> str:
-    """Returns the name of the processor as the system gives it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         for line in listing.read_text(errors="replace").splitlines():

@@ -44,7 +44,6 @@ class WrongRay:
     differing: int
 
     def __str__(self) -> str:
-        """Returns all in words."""
         places = ("(" + ", ".join(f"{x:.9g}" for x in vector) + ")" for vector in (self.origin, self.direction))
         return "ray {} from {} along {} {}, by the CPU it {}; {} rays differ".format(
             self.ray, *places, self.found, self.expected, self.differing

@@ -65,7 +65,6 @@ def positive(text: str) -> float:
 
 
 def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False) -> None:
-    """Adds --frames."""
     parser.add_argument(
         "--frames",
         type=argument_type(FRAME_KINDS["frames"]),

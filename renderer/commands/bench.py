@@ -262,7 +262,6 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
 
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
-    """Returns where rays come from."""
     from renderer.bench.ray_sources import DriverRays, FileRays, PlannedRays
     from renderer.drivers.driver import RenderSettings
 

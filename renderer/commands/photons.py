@@ -267,7 +267,6 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
-    """Returns the files that are to be written."""
     paths = (arguments.save_photons, arguments.json, arguments.timeline)
     return [path for path in paths if path is not None]
 

@@ -82,7 +82,6 @@ def print_list(_arguments: argparse.Namespace) -> None:
 
 
 def loaded(arguments: argparse.Namespace) -> Scene:
-    """Returns the scene of the command."""
     import scenes
 
     parameters = Definitions().read(arguments.define or {})

@@ -88,7 +88,6 @@ class GltfDressing(Dressing):
         self._surfaces: dict[int, GltfSurface] = {}
 
     def mesh(self, primitive: Primitive) -> Mesh:
-        """Returns the mesh of a primitive."""
         primitive.note_attributes()
         triangles, normals = primitive.triangles, primitive.normals
         mesh = Mesh(
@@ -117,7 +116,6 @@ class GltfDressing(Dressing):
         return replace(mesh, material=self.material(surface, Layout()))
 
     def surface(self, primitive: Primitive) -> GltfSurface:
-        """Returns the surface of a primitive."""
         number = primitive.item.index("material", self.file.rows("materials"), "materials")
         if number is None:
             return GltfSurface(PLAIN if primitive.colors is None else COLORED)

@@ -30,7 +30,6 @@ class Item:
     values: dict[str, Any]
 
     def has(self, name: str) -> bool:
-        """Returns whether there is a property of a name."""
         return name in self.values
 
     def error(self, name: str, expected: str) -> SceneFileError:
@@ -62,7 +61,6 @@ class Item:
         return self.checked_index(name, self.values[name], rows, what) if name in self.values else None
 
     def checked_index(self, name: str, value: Any, rows: Sequence[Any], what: str) -> int:
-        """Returns a value as the index of one of some rows."""
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < len(rows):
             message = f"expected the number of one of the {len(rows)} {what}, got {shown_json(value)}"
             raise self.place.inside(name).error(message)
@@ -90,7 +88,6 @@ class Item:
         return (red, green, blue)
 
     def text(self, name: str, default: str = "") -> str:
-        """Returns a text."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise self.error(name, "a text")
@@ -118,7 +115,6 @@ class Item:
         return Item(self.place.inside(name), value)
 
     def children(self, name: str) -> list["Item"]:
-        """Returns the objects of a list."""
         place = self.place.inside(name)
         rows = []
         for number, value in enumerate(self.list_of(name)):

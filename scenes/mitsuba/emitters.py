@@ -198,7 +198,6 @@ def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
 
 
 def sky_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> EnvironmentSource:
-    """Returns the sky as an environment."""
     scale = properties.number("sky_scale", 1.0) * properties.number("scale", 1.0)
     check_scale(properties, scale)
     properties.note("the sky is that of Preetham, Shirley and Smits, over ground that is black")
@@ -206,7 +205,6 @@ def sky_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: f
 
 
 def sun_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> DistantSource:
-    """Returns the sun as a distant light."""
     scale = properties.number("sun_scale", 1.0) * properties.number("scale", 1.0)
     check_scale(properties, scale)
     radius = SUN_RADIUS * properties.number("sun_radius_scale", 1.0)

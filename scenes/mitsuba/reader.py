@@ -83,7 +83,6 @@ class MitsubaReader:
         return self.document
 
     def read_objects(self) -> None:
-        """Reads all objects."""
         properties = Properties(self.reading.scene, self.reading)
         adders: dict[str, Callable[[XmlElement], None]] = {
             "sensor": self.add_sensor,

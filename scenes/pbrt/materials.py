@@ -118,7 +118,6 @@ class Looks:
     def roughness_picture(
         self, look: MappedMaterial, pattern: Pattern, remapped: bool, parameters: Parameters
     ) -> MappedMaterial:
-        """Returns a look with a picture of roughness."""
         roots = root_of(pattern.values.mean(axis=-1, keepdims=True), remapped)
         pixels = np.repeat(np.rint(OPAQUE * roots).astype(np.uint8), 3, axis=2)
         assert pattern.texture is not None

@@ -133,7 +133,6 @@ class Layers:
         return True
 
     def file_of(self, name: str) -> Path:
-        """Returns the path of the file that has a layer."""
         return Path(Ar.SplitPackageRelativePathOuter(name)[0]) if self.opened else self.path
 
     def try_out(self, names: Sequence[str]) -> None:
@@ -166,7 +165,6 @@ class Layers:
         return layer
 
     def named_by(self, layer: Sdf.Layer) -> list[str]:
-        """Returns the names of the layers that a layer names."""
         assets = layer.GetCompositionAssetDependencies()
         return [place_of(layer, asset) for asset in assets if asset]
 

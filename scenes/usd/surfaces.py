@@ -227,7 +227,6 @@ class Preview:
         return min(number, most)
 
     def look(self) -> Look:
-        """Returns the look."""
         color = self.term("diffuseColor", (0.18, 0.18, 0.18))
         base = at_most_one(color.number)
         if color.primvar:

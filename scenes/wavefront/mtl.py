@@ -63,7 +63,6 @@ class Entry:
     given: dict[str, str] = field(default_factory=dict)
 
     def error(self, line: int, message: str) -> SceneFileError:
-        """Returns the error to raise about a line."""
         return SceneFileError(self.path, line, message)
 
 
@@ -91,7 +90,6 @@ def read_libraries(path: Path, named: list[tuple[int, str]], notes: Notes) -> di
 
 
 def without_comment(name: str) -> str:
-    """Returns a name without a comment behind it."""
     return COMMENT.sub("", name).strip()
 
 
@@ -149,7 +147,6 @@ def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def is_number(word: str) -> bool:
-    """Returns whether a word is a number."""
     try:
         float(word)
     except ValueError:
