@@ -1,14 +1,12 @@
-"""Triangles and rays that try a tracer, and what brute force answers."""
+"""Triangles and rays that try a tracer."""
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.rays import MISS, make_rays
-from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.rays import make_rays
 from tracecore.tracers.cpu import CpuTracer
 
 Floats = npt.NDArray[np.float32]
@@ -271,25 +269,3 @@ CASES: dict[str, Callable[[int], Case]] = {
     "denormal-directions": lambda n: (soup(300), scaled_directions(-40, n // 3)),
     "denormal-distances": lambda n: (soup(300, 1e-4), scaled_directions(32, n // 3, scale=1e-4)),
 }
-
-
-class Answers(NamedTuple):
-    """What brute force answers to both queries."""
-
-    triangles: Floats
-    rays: Floats
-    closest: Floats
-    occlusion: Floats
-
-
-@functools.cache
-def answers(name: str, count: int) -> Answers:
-    """Of so many rays of a case."""
-    triangles, rays = CASES[name](count)
-    closest = BruteForceTracer(triangles).closest_hit(rays)
-    return Answers(triangles, rays, closest, occlusion_of(closest))
-
-
-def occlusion_of(closest: Floats) -> Floats:
-    """What an any-hit query answers for the same rays: zeros where there is a hit."""
-    return np.where(closest.view(np.uint32)[:, 3:] == MISS, closest, np.float32(0.0))
