@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from renderer.bench import figure_keys
 from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
+    add_count,
     add_figures,
     add_page,
     add_rays,
@@ -20,7 +21,6 @@ from renderer.commands.arguments import (
     add_views,
     check_views,
     names,
-    whole,
 )
 from renderer.commands.parser import in_two_levels
 from renderer.errors import UsageError
@@ -136,13 +136,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
     add_setting(made, replace(settings_of(Settings)["driver"], fallback=none))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
-    rays.add_argument(
-        "--record-rays",
-        type=whole(1, 1 << 26),
-        default=1 << 20,
-        metavar="N",
-        help="of a driver's rays, at most so many of each kind (default: %(default)s)",
-    )
+    add_count(rays, "--record-rays", 1 << 26, 1 << 20, "of a driver's rays, at most so many of each kind")
     add_views(rays)
 
 

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_figures, add_scene, add_settings, number, whole
+from renderer.commands.arguments import add_count, add_figures, add_scene, add_settings, number
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -25,9 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Settings, "photons", "threads", photons=10_000_000)
-    parser.add_argument(
-        "--points", type=whole(1, 1 << 26), default=1_000_000, metavar="N", help="looked at (default: %(default)s)"
-    )
+    add_count(parser, "--points", 1 << 26, 1_000_000, "looked at")
     parser.add_argument(
         "--found",
         type=number(0.01, 1e6),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_figures, add_rays, add_scene, add_settings, names, number, whole
+from renderer.commands.arguments import add_count, add_figures, add_rays, add_scene, add_settings, names, number
 from renderer.errors import UsageError
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
@@ -80,13 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the steps of all rays in FILE.npz: for each KERNEL/KIND the arrays kinds (0 node, 1 leaf, 2 "
         "triangle, 3 inside of its edges), useful (lanes with work) and starts (where each ray or packet begins)",
     )
-    add_rays(parser).add_argument(
-        "--rays-at-most",
-        type=whole(1, 1 << 26),
-        default=8192,
-        metavar="N",
-        help="of a kind: a sample, 64 side by side at a time (default: %(default)s)",
-    )
+    add_count(add_rays(parser), "--rays-at-most", 1 << 26, 8192, "of a kind: a sample, 64 side by side at a time")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, whole
+from renderer.commands.arguments import add_count, add_rays, add_scene, add_settings, names
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -46,13 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Settings, "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: those that lead anywhere)")
     add_settings(parser, Measurement, "repeat", repeat=5)
-    parser.add_argument(
-        "--ring-rays",
-        type=whole(1, 1 << 32),
-        default=1 << 26,
-        metavar="N",
-        help="rays of a round in the ring (default: %(default)s)",
-    )
+    add_count(parser, "--ring-rays", 1 << 32, 1 << 26, "rays of a round in the ring")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="tell what would be measured, and measure nothing")
     what.add_argument(
