@@ -1,15 +1,10 @@
-"""This module measures the error of drivers at equal time, and how honest their pictures are about their noise.
+"""This module measures the error of drivers at equal time, and how honest their pictures are about their noise, as the
+help of `renderer.commands.bench_error` says.
 
-Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a reference
-of many samples, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
-channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
-the root of the mean square over the pixels, of which the worst hundredth is left out, so that a few bright specks do
-not stand for the whole.
-
-A reference is noisy too: it should run ten times as long as what is compared with it.
-
-The noise that pictures estimate of themselves (`Film.relative_noise`) is compared with the true one over pictures that
-differ by their seeds alone: their estimate over their error against the mean of all the others.
+The error is relative: of a pixel the root of the mean square over the channels, over its brightness in the reference
+(plus a hundredth of the mean brightness, for dark pixels); of a picture the root of the mean square over the pixels, of
+which the worst hundredth is left out, so that a few bright specks do not stand for the whole. The noise that pictures
+estimate of themselves is `Film.relative_noise`.
 """
 
 import time

@@ -156,7 +156,7 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.bench.comparison import Effort, measured
-    from renderer.bench.files import BenchFiles, Run
+    from renderer.bench.files import Run, check_bench_files, write_bench_files
     from renderer.bench.kernel_benchmark import device_of, kernel_names
     from renderer.bench.ray_file import check_ray_path, read_rays
     from renderer.bench.ray_generators import RayPlan
@@ -176,7 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
-    files = BenchFiles.checked(arguments, device, heat_kernels)
+    check_bench_files(arguments, device, heat_kernels)
     if arguments.record:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])
@@ -200,7 +200,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     _conclude(found, arguments)
-    files.write(found, job)
+    write_bench_files(arguments, heat_kernels, found, job)
     if not found.finished:
         print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
         return 130
