@@ -10,7 +10,7 @@ estimate of themselves is `Film.relative_noise`.
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,6 @@ def moment_after(seconds: float, first: float) -> float:
     while first <= seconds:
         first *= 2.0
     return first
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """Says where the reference comes from.
-
-    path: its file, `.npy` or `.exr`, which is made if it is not there; None keeps none.
-    driver, seconds: what makes it, and for how long.
-    """
-
-    path: Path | None
-    driver: str
-    seconds: float
 
 
 def error_of(picture: Picture, reference: Picture) -> float:
@@ -177,19 +164,24 @@ def table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:
-    """Returns the reference picture if its file is there; otherwise makes one and keeps it in that file, if it has a
-    name. Raises `UsageError` where the file's picture has another size.
+def reference_picture(
+    context: RenderContext, settings: RenderSettings, path: Path | None, driver: str, seconds: float
+) -> Picture:
+    """Returns the reference picture if its file is there; otherwise has a driver make one for so many seconds, and
+    keeps it in that file, if it has a name.
+
+    path: `.npy` or `.exr`.
+
+    Raises `UsageError` where the file's picture has another size.
     """
-    if reference.path is not None and reference.path.is_file():
-        kept = read_picture(reference.path).image
+    if path is not None and path.is_file():
+        kept = read_picture(path).image
         if kept.shape != (settings.height, settings.width, 3):
             size = f"{kept.shape[1]}x{kept.shape[0]}"
             wanted = f"{settings.width}x{settings.height}"
-            raise UsageError(f"the reference '{reference.path}' is of {size} pixels; expected {wanted}")
+            raise UsageError(f"the reference '{path}' is of {size} pixels; expected {wanted}")
         return kept
-    own, seconds = replace(settings, seed=REFERENCE_SEED), reference.seconds
-    ((_, film),) = pictures(context, reference.driver, own, seconds, seconds)
-    if reference.path is not None:
-        write_array(reference.path, film.linear)
+    ((_, film),) = pictures(context, driver, replace(settings, seed=REFERENCE_SEED), seconds, seconds)
+    if path is not None:
+        write_array(path, film.linear)
     return film.linear

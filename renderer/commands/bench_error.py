@@ -105,15 +105,13 @@ def _measured(
     arguments: argparse.Namespace, context: RenderContext, drivers: list[str], settings: RenderSettings
 ) -> tuple[str, str, list[Row]]:
     """Returns what the table shows, the table and its rows."""
-    from renderer.bench.error_benchmark import Reference, noise_rows, noise_table, reference_picture, rows, table
+    from renderer.bench.error_benchmark import noise_rows, noise_table, reference_picture, rows, table
 
     if arguments.estimates:
         found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
         return "passes: relative error, estimated over true (range)", noise_table(found), found
-    made_by = Reference(
-        path=arguments.reference, driver=arguments.reference_driver, seconds=arguments.reference_seconds
-    )
-    reference = reference_picture(context, settings, made_by)
+    path, made_by = arguments.reference, (arguments.reference_driver, arguments.reference_seconds)
+    reference = reference_picture(context, settings, path, *made_by)
     found = rows(context, drivers, settings, arguments.seconds, reference)
     return "relative error (passes)", table(found), found
 

@@ -52,15 +52,14 @@ def words_of_render(command_line: list[str]) -> list[str]:
 def run(arguments: argparse.Namespace) -> int:
     """Measures device after device, prints what was found, and writes what is asked for after each."""
     from renderer.bench.figure_file import check_request, write_results
-    from renderer.bench.film_benchmark import FilmOrder, film_row, table
+    from renderer.bench.film_benchmark import film_row, table
     from renderer.bench.picture_scenes import devices_here
 
     devices = names(arguments.devices, devices_here(), "device here")
     check_request(arguments)
     words = words_of_render(arguments.command_line[2:])
-    order = FilmOrder(words=words, frames=arguments.frames, repeats=arguments.repeat)
     found = []
-    for row in map(partial(film_row, order), devices):
+    for row in map(partial(film_row, words, arguments.frames, arguments.repeat), devices):
         print(table([row]), flush=True)
         found.append(row)
         write_results(arguments, row["scene"], row["triangles"], {"films": found})
