@@ -71,11 +71,7 @@ class Effort:
 
 
 def measured(
-    run: Run,
-    kernels: Sequence[str],
-    workload: Workload,
-    effort: Effort,
-    peers: Sequence[str] = (),
+    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
 ) -> Comparison:
     """Measures all kernels, then the peers, on the same rays, then photon runs and bounds of kernels whose hits are
     right.

@@ -6,13 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from renderer.bench.comparison import Parts, compare_peers
-from renderer.bench.kernel_benchmark import (
-    Comparison,
-    KernelMeasurement,
-    facts_of,
-    measure,
-    measurement,
-)
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, facts_of, measure, measurement
 from renderer.bench.ray_folder import RecordedScene, RecordedSet
 from renderer.bench.ray_sources import RaySource
 from renderer.bench.workload import RaySet, Workload

@@ -102,11 +102,7 @@ class Tuned:
     def facts(self, architecture: str, source: str) -> RateFacts:
         """Returns the medians, as a choice is made by them. There must be one at least."""
         return RateFacts(
-            architecture=architecture,
-            way=self.contest.way,
-            rays=self.contest.rays,
-            rates=self.rates,
-            source=source,
+            architecture=architecture, way=self.contest.way, rays=self.contest.rays, rates=self.rates, source=source
         )
 
 

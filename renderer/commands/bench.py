@@ -284,8 +284,7 @@ def _workload(arguments: argparse.Namespace, job: Run, source: RaySource) -> Wor
         if arguments.record and sets:
             triangles = digest(job.snapshot.positions)
             write_rays(
-                arguments.record,
-                RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets),
+                arguments.record, RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets)
             )
         return sets
 

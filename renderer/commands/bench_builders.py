@@ -9,15 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import (
-    add_figures,
-    add_rays,
-    add_scenes,
-    add_settings,
-    add_views,
-    check_views,
-    names,
-)
+from renderer.commands.arguments import add_figures, add_rays, add_scenes, add_settings, add_views, check_views, names
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:

@@ -52,11 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     found: list[Row] = []
     for dispatch in DISPATCHES if device == "gpu" else (None,):
         choice = TracerChoice(
-            device=device,
-            kernel=arguments.kernel,
-            ray_class=RAY_CLASS,
-            dispatch=dispatch,
-            threads=arguments.threads,
+            device=device, kernel=arguments.kernel, ray_class=RAY_CLASS, dispatch=dispatch, threads=arguments.threads
         )
         on_cpu = TracerChoice(device="cpu", threads=1)
         with (

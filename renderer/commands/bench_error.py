@@ -85,11 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_request(arguments)
     width, height = arguments.size
     settings = RenderSettings(
-        width=width,
-        height=height,
-        photons=arguments.photons,
-        sampler=arguments.sampler,
-        threads=arguments.threads,
+        width=width, height=height, photons=arguments.photons, sampler=arguments.sampler, threads=arguments.threads
     )
     choice = TracerChoice(device=arguments.device, threads=arguments.threads)
     with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:

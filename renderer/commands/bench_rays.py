@@ -42,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     folder.add_argument("--write", type=Path, metavar="FOLDER", help="keep rays of these scenes in FOLDER")
     folder.add_argument("--read", type=Path, metavar="FOLDER", help="trace the rays of FOLDER")
     parser.add_argument(
-        "--rays",
-        metavar="KINDS",
-        help=f"kinds of rays, separated by commas (default: {DEFAULT_RAYS}; with --read all)",
+        "--rays", metavar="KINDS", help=f"kinds of rays, separated by commas (default: {DEFAULT_RAYS}; with --read all)"
     )
     add_settings(parser, Settings, "define", "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")

@@ -108,11 +108,7 @@ def _check(kernel: KernelStrategy, arguments: argparse.Namespace, environment: d
     plugins = [str(path) for path in loaded_files()]
     order = {"plugins": plugins, "kernel": kernel.name, "device": arguments.device, "seconds": arguments.timeout / 2}
     return Check(
-        program=PROGRAM,
-        order=order,
-        source=kernel.source.name,
-        environment=environment,
-        seconds=arguments.timeout,
+        program=PROGRAM, order=order, source=kernel.source.name, environment=environment, seconds=arguments.timeout
     )
 
 
