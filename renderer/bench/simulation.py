@@ -10,6 +10,7 @@ import numpy as np
 
 from renderer.bench.ray_generators import sample
 from renderer.bench.ray_sources import PlannedRays
+from renderer.bench.table import MISSING, STRUCK_OUT, aligned, share
 from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
@@ -156,3 +157,34 @@ def simulated_bound(
     costs = cost_of(strategy, query)
     rays = sequences.items * sequences.rays
     return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
+
+
+def table(found: Sequence[Simulated]) -> str:
+    """Returns a row for each kernel, loop and width, in a block for each kind of rays; then how many rays were compared
+    with the CPU, and whose hits are wrong.
+    """
+    blocks = []
+    for kind in dict.fromkeys(one.kind for one in found):
+        own = [one for one in found if one.kind == kind]
+        heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
+        blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
+    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in found}
+    wrong = {(one.kernel, one.kind): one.wrong for one in found if one.wrong}
+    lines = [f"Struck out: {kernel} on {kind}, whose hits are wrong: {ray}." for (kernel, kind), ray in wrong.items()]
+    return "\n\n".join([*blocks, "\n".join([f"compared with the CPU: {', '.join(counts.values())} rays", *lines])])
+
+
+def _row(one: Simulated) -> list[str]:
+    if one.wrong:
+        return [one.kernel, one.loop, str(one.width), STRUCK_OUT, *[MISSING] * 5]
+    steps = one.steps
+    shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
+    return [
+        one.kernel,
+        one.loop,
+        str(one.width),
+        f"{steps.nodes:.1f}",
+        f"{steps.triangles:.1f}",
+        *map(share, shares),
+        MISSING if one.bound is None else f"{one.bound:.0f}",
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulates, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.atomic_file import write_each, write_whole
+    from renderer.bench.simulation import table
 
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)
@@ -158,38 +159,3 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     if cost_of.missing:
         print(f"tracecore: no bounds: {cost_of.missing}", file=sys.stderr)
     return machine.gpu, found
-
-
-def table(found: Sequence[Simulated]) -> str:
-    """Returns a row for each kernel, loop and width, in a block for each kind of rays; then how many rays were compared
-    with the CPU, and whose hits are wrong.
-    """
-    from renderer.bench.table import aligned
-
-    blocks = []
-    for kind in dict.fromkeys(one.kind for one in found):
-        own = [one for one in found if one.kind == kind]
-        heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
-        blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
-    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in found}
-    wrong = {(one.kernel, one.kind): one.wrong for one in found if one.wrong}
-    lines = [f"Struck out: {kernel} on {kind}, whose hits are wrong: {ray}." for (kernel, kind), ray in wrong.items()]
-    return "\n\n".join([*blocks, "\n".join([f"compared with the CPU: {', '.join(counts.values())} rays", *lines])])
-
-
-def _row(one: Simulated) -> list[str]:
-    from renderer.bench.table import MISSING, STRUCK_OUT, share
-
-    if one.wrong:
-        return [one.kernel, one.loop, str(one.width), STRUCK_OUT, *[MISSING] * 5]
-    steps = one.steps
-    shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
-    return [
-        one.kernel,
-        one.loop,
-        str(one.width),
-        f"{steps.nodes:.1f}",
-        f"{steps.triangles:.1f}",
-        *map(share, shares),
-        MISSING if one.bound is None else f"{one.bound:.0f}",
-    ]

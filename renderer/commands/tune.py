@@ -11,9 +11,7 @@ from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from renderer.bench.tuning import Tuned, TuningPlan
+    from renderer.bench.tuning import TuningPlan
     from renderer.scene.tuned_kernels import TunedGpu
     from tracecore import Device
 
@@ -115,19 +113,14 @@ def _gpu() -> TunedGpu:
 def _measure(plan: TuningPlan) -> int:
     """Measures, prints, and remembers what is of a GPU; returns the exit status."""
     from renderer.bench.tuning import table, tune
+    from renderer.scene.tuned_kernels import remember
 
     found = tune(plan)
     print(f"{plan.snapshot.name}, {len(plan.snapshot.positions)} triangles, median of {plan.repeats}; * is chosen")
     print(table(found))
     if plan.device == "gpu":
-        _keep(plan, found)
+        gpu, source = _gpu(), f"tracecore tune, {plan.snapshot.name}, medians of {plan.repeats}"
+        remember(gpu, [one.facts(gpu.architecture, source) for one in found if one.rates])
     any_is_right = any(one.rates for one in found)
     print(_keeping(plan.device) if any_is_right else "nothing is kept: no kernel has the right hits")
     return 1 if any(one.wrong for one in found) else 0
-
-
-def _keep(plan: TuningPlan, found: Sequence[Tuned]) -> None:
-    from renderer.scene.tuned_kernels import remember
-
-    gpu, source = _gpu(), f"tracecore tune, {plan.snapshot.name}, medians of {plan.repeats}"
-    remember(gpu, [one.facts(gpu.architecture, source) for one in found if one.rates])

@@ -183,7 +183,7 @@ class Cursor:
         """Takes so many numbers of a kind. Nothing is allocated before the words are seen to exist."""
         words = self.words[self.position : self.position + count]
         try:
-            values = np.array([kind.read(word) for word in words], kind.dtype)
+            values: npt.NDArray[Any] = np.array([kind.read(word) for word in words], kind.dtype)
         except (ValueError, OverflowError):
             raise self._array_error(count, expected, kind) from None
         if len(words) < count or b"_" in b"".join(words) or not np.all(np.abs(values) <= MAX_NUMBER):
