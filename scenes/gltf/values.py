@@ -38,15 +38,13 @@ class Item:
             return self.place.error(f"the key {name!r} is missing")
         return self.place.inside(name).error(f"expected {expected}, got {shown_json(self.values[name])}")
 
-    def number(
-        self, name: str, default: float | None = None, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
-    ) -> float:
-        """Returns a finite number within bounds, or the default where it is left out; None for one that is needed."""
+    def number(self, name: str, default: float | None = None, least: float = -MAX_NUMBER) -> float:
+        """Returns a finite number from a bound on, or the default where it is left out; None for one that is needed."""
         if name not in self.values and default is not None:
             return default
         value: Any = self.values.get(name)
-        if not is_number(value) or not least <= value <= most:
-            raise self.error(name, f"a finite number from {least:g} to {most:g}")
+        if not is_number(value) or not least <= value <= MAX_NUMBER:
+            raise self.error(name, f"a finite number from {least:g} to {MAX_NUMBER:g}")
         return float(value)
 
     def whole(self, name: str, default: int | None = None) -> int:

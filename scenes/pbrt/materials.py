@@ -133,18 +133,18 @@ def root_of(roughness: Doubles, remapped: bool) -> Doubles:
     return bounded**0.25 if remapped else bounded**0.5
 
 
-def index_of(looks: Looks, parameters: Parameters, name: str = "eta", default: float = DEFAULT_IOR) -> float:
+def index_of(looks: Looks, parameters: Parameters, name: str = "eta") -> float:
     """Takes an index of refraction; of a spectrum it is that of green light."""
     item = parameters.find(name, "float", "spectrum", "rgb", "texture")
     if item is None:
-        return default
+        return DEFAULT_IOR
     if item.type == "texture":
-        return looks.textures.number(parameters, name, default).mean[1]
+        return looks.textures.number(parameters, name, DEFAULT_IOR).mean[1]
     if isinstance(item.value, str) and item.value in INDICES:
         return INDICES[item.value]
     found = color(parameters, looks.files, name, INDEX)
     if found is None:
-        return default
+        return DEFAULT_IOR
     return parameters.between(item, found[1], 1.0 / MAX_IOR, MAX_IOR)
 
 

@@ -23,9 +23,9 @@ def masks() -> list[np.ndarray]:
     return made
 
 
-def random_cutouts(triangles: Floats, seed: int = 0) -> Cutouts:
+def random_cutouts(triangles: Floats) -> Cutouts:
     """Half of the triangles, with coordinates of all sizes and signs, some of them at the edges of texels."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     count = len(triangles)
     mask_ids = np.where(random.random(count) < 0.5, random.integers(len(SHAPES), size=count), -1)
     uvs = random.uniform(-3, 3, (count, 3, 2)) * 10.0 ** random.choice(EXPONENTS, (count, 1, 1))
