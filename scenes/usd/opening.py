@@ -96,7 +96,6 @@ class Layers:
     def __init__(self, path: Path, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self.opened: dict[str, Sdf.Layer] = {}
-        self.is_composed = False
 
     @property
     def root(self) -> Sdf.Layer:
