@@ -3,21 +3,25 @@ GPU with BVH-based Packet Traversal, 2007, table 1. Then kernels are measured on
 can choose, with the same rays, and the builder that a GPU runs is timed step by step, beside the CPU.
 """
 
+import argparse
 import gc
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
 
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, compare, over_views
+from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import MISSING, aligned, number, rate_cell, share
+from renderer.bench.workload import Workload
 from renderer.plain_text import rounded
+from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.benchmarks.tree_time import TreeTime
+from tracecore.benchmarks.tree_time import TreeTime, tree_time
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
 from tracecore.bvh.builders import BUILDERS
 from tracecore.bvh.reinsertion import reinserted
@@ -29,6 +33,9 @@ EXACT = "exact"
 
 #: Triangles that are built before anything is measured, so that no time is spent on loading machine code.
 FIRST_TRIANGLES = 1000
+
+#: A row of a file of figures, by its keys in `figure_keys.BUILDERS`.
+Row = dict[str, Any]
 
 #: Builds a tree with so many threads, None for all cores.
 Build = Callable[[Floats, int | None], BinaryTree]
@@ -80,6 +87,35 @@ class BuiltTree:
     bytes: float
     nodes: int
     sah_cost: float
+
+
+def scene_figures(
+    arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]
+) -> dict[str, list[Row]]:
+    """Measures the builders on a scene, the one that a GPU has of its own, and kernels on their trees; prints the
+    tables, and returns the rows of each list of `figure_keys.BUILDERS`.
+
+    arguments: those of `renderer.commands.bench_builders`.
+    kernels: names, none where no rays are traced.
+    """
+    triangles, repeats, threads = snapshot.positions, arguments.repeat, arguments.threads
+    heading = f"{snapshot.name}, {len(triangles)} triangles"
+    trees = built_trees(triangles, repeats, threads)
+    print(f"{heading}\n{table(trees)}", flush=True)
+    print("".join(f"{line}\n" for line in left_out(len(triangles))), end="", flush=True)
+    found: dict[str, list[Row]] = {"rows": [asdict(one) | {"quality": quality(trees, one.builder)} for one in trees]}
+    if device == "gpu":
+        times = tree_time(triangles, repeats)
+        print(f"{heading}\n{time_table(times)}", flush=True)
+        found["times"] = [time_row(times)]
+    if kernels:
+        workload = Workload(PlannedRays.chosen(arguments, snapshot, KINDS).sets)
+        rounds = {"repeats": repeats, "threads": threads}
+        rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
+        print(f"{heading}, on the {device}\n{rate_table(rates)}", flush=True)
+        found["rates"] = rate_rows(rates)
+    about = {"scene": snapshot.name, "triangles": len(triangles)}
+    return {key: [about | row for row in rows] for key, rows in found.items()}
 
 
 def builders_for(triangles: int) -> list[str]:
@@ -185,7 +221,7 @@ def time_table(found: TreeTime) -> str:
     return aligned(rows)
 
 
-def time_row(found: TreeTime) -> dict[str, Any]:
+def time_row(found: TreeTime) -> Row:
     """Returns the figures for a file, by their keys in `figure_keys.BUILDERS`."""
     return {
         "gpu": dict(found.gpu),
@@ -226,7 +262,7 @@ def _compared(device: Device, steps: Steps) -> Comparison:
     return over_views(Comparison(device=device, baseline=facts[0].kernel, kernels=facts, measurements=every))
 
 
-def rate_rows(found: Mapping[str, Comparison]) -> list[dict[str, Any]]:
+def rate_rows(found: Mapping[str, Comparison]) -> list[Row]:
     """Returns the figures of `tree_rates` for a file, by their keys in `figure_keys.BUILDERS`."""
     names = ("kernel", "kind", "rays", "rate", "least", "most", "relative")
     return [
