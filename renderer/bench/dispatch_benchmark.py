@@ -7,7 +7,7 @@ CPU's. Kernels are measured likewise, each in each way of dispatch, in photon ru
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -88,6 +88,18 @@ def rows(tracer: Tracer, judge: Judge, scene: PackedScene, photons: int, repeats
                 "in_flight": batches,
                 "rays_per_second": found,
             }
+
+
+def rows_of_ways(snapshot: Snapshot, choice: TracerChoice, photons: int, repeats: int) -> tuple[list[Row], str]:
+    """Returns the rows of each way of dispatch that a device has, and what traced, in words."""
+    scene, found, tracer = pack_scene(snapshot), list[Row](), ""
+    with context_of(snapshot, TracerChoice(device="cpu", threads=1), load_seconds=0.0) as right:
+        judge = Judge(right.tracer, len(snapshot.positions), share=1.0)
+        for dispatch in DISPATCHES if choice.device == "gpu" else (None,):
+            with context_of(snapshot, replace(choice, dispatch=dispatch), load_seconds=0.0) as context:
+                found += rows(context.tracer, judge, scene, photons, repeats)
+                tracer = f"{context.tracer.name} ({context.kernel_choice}), {context.tracer.threads} threads"
+    return found, tracer
 
 
 def dispatches(found: list[Row]) -> list[str]:
