@@ -13,7 +13,6 @@ from renderer.errors import UsageError
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
-    from renderer.bench.ray_folder import RayFolder
     from renderer.bench.ray_set_benchmark import Tracing
 
 EXAMPLES = f"""\
@@ -110,7 +109,8 @@ def _read(arguments: argparse.Namespace) -> int:
     folder = RayFolder(arguments.read)
     rows: list[dict[str, Any]] = []
     triangles, has_wrong = 0, False
-    for scene in folder.scenes(_kinds(arguments, folder)):
+    kinds = names(arguments.rays, folder.kinds, f"kind of rays of {arguments.read}")
+    for scene in folder.scenes(kinds):
         found = measured_scene(scene, tracing)
         rows += result_rows(scene, found)
         triangles += len(scene.triangles)
@@ -121,10 +121,6 @@ def _read(arguments: argparse.Namespace) -> int:
         figures = {"format": FORMAT, "device": tracing.device, "measurements": rows}
         write_results(arguments, scenes, triangles, figures)
     return 1 if has_wrong else 0
-
-
-def _kinds(arguments: argparse.Namespace, folder: RayFolder) -> list[str]:
-    return names(arguments.rays, folder.kinds, f"kind of rays of {arguments.read}")
 
 
 def _tracing(arguments: argparse.Namespace) -> Tracing:
