@@ -165,16 +165,11 @@ def end_to_end(
                     try:
                         check_photons(context.tracer, judge, scene, task, photons, threads=threads)
                     except WrongHitError as error:
-                        yield _wrong_run(context.tracer, error)
+                        none = dict.fromkeys(("rate", "least", "most", "busy"), 0.0)
+                        name, way = context.tracer.name, context.tracer.dispatch
+                        yield EndToEnd(kernel=name, dispatch=way, **none, wrong=str(error))
                     else:
                         yield _timed_run(context, settings, photons, repeats)
-
-
-def _wrong_run(tracer: Tracer, error: WrongHitError) -> EndToEnd:
-    """Returns what is told of a kernel whose hits are wrong."""
-    return EndToEnd(
-        kernel=tracer.name, dispatch=tracer.dispatch, rate=0.0, least=0.0, most=0.0, busy=0.0, wrong=str(error)
-    )
 
 
 def _timed_run(context: RenderContext, settings: RenderSettings, photons: int, repeats: int) -> EndToEnd:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from PIL import Image
 
 from renderer.bench.answer import answer
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_views
 from renderer.bench.page import MISSING, Circumstances, Figure, Page, PageCell, PageTable, Row, Section
 from renderer.bench.plot import colors_of, family
 from renderer.bench.table import (
@@ -155,19 +155,18 @@ def _photon_cell(text: str) -> PageCell:
 def _kernels(found: Comparison) -> PageTable:
     """Returns a row of each kernel and its tree. `BEST_FACTS` goes by this order of columns."""
     head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
-    rows = [_kernel(facts) for facts in found.kernels]
-    return PageTable(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
-
-
-def _kernel(facts: KernelFacts) -> Row:
-    return [
-        facts.kernel,
-        PageCell(text=f"{facts.nodes:,}", value=facts.nodes),
-        PageCell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
-        _figure_cell(number(facts.sah_cost)),
-        PageCell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
-        PageCell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+    rows: list[Row] = [
+        [
+            facts.kernel,
+            PageCell(text=f"{facts.nodes:,}", value=facts.nodes),
+            PageCell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
+            _figure_cell(number(facts.sah_cost)),
+            PageCell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
+            PageCell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+        ]
+        for facts in found.kernels
     ]
+    return PageTable(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
 
 
 def _all(found: Comparison) -> PageTable:

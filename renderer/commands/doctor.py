@@ -128,15 +128,17 @@ def machine() -> list[Finding]:
 
 def packages() -> list[Finding]:
     """Examines the packages that every install has."""
-    return [_package(name) for name in REQUIRED]
-
-
-def _package(name: str) -> Finding:
-    version = version_of(name)
-    if version is not None:
-        return Finding(name=name, text=version, needed=True)
-    remedy = f"install it with: pip install {name}"
-    return Finding(name=name, text="not installed", fine=False, needed=True, remedy=remedy)
+    found = {name: version_of(name) for name in REQUIRED}
+    return [
+        Finding(
+            name=name,
+            text=version or "not installed",
+            fine=version is not None,
+            needed=True,
+            remedy=f"install it with: pip install {name}",
+        )
+        for name, version in found.items()
+    ]
 
 
 def compile_cache() -> list[Finding]:
@@ -217,15 +219,14 @@ def kernels() -> list[Finding]:
 
 def extras() -> list[Finding]:
     """Returns a finding for each extra: whether its packages are there."""
-    return [_extra(name, *row) for name, row in EXTRAS.items()]
-
-
-def _extra(name: str, purpose: str, packages: tuple[str, ...]) -> Finding:
     not_made = {*NOT_MADE_FOR.get(platform.machine(), ()), *NOT_MADE_FOR.get(platform.system(), ())}
-    missing = [package for package in packages if package not in not_made and version_of(package) is None]
-    text = f"{purpose}: {', '.join(missing)} not installed" if missing else purpose
-    remedy = f"install it with: pip install {' '.join(missing)}"
-    return Finding(name=f"[{name}]", text=text, fine=not missing, remedy=remedy)
+    found = []
+    for name, (purpose, packages) in EXTRAS.items():
+        missing = [package for package in packages if package not in not_made and version_of(package) is None]
+        text = f"{purpose}: {', '.join(missing)} not installed" if missing else purpose
+        remedy = f"install it with: pip install {' '.join(missing)}"
+        found.append(Finding(name=f"[{name}]", text=text, fine=not missing, remedy=remedy))
+    return found
 
 
 EXAMINATIONS: tuple[Callable[[], list[Finding]], ...] = (

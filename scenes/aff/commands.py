@@ -111,7 +111,10 @@ def flat(kind: str, width: int, what: str) -> Command:
     def command(parser: AffParser, cursor: Cursor) -> None:
         origin, has_uvs = cursor.origin, width in (5, 8)
         texture = parser.texture_id(cursor) if has_uvs else -1
-        rows = cursor.points(3 if has_uvs else corner_count(cursor, kind), width, f"{what} of a {kind}")
+        count = 3 if has_uvs else cursor.count(f"the number of corners of a {kind}", 3)
+        if count > MAX_CORNERS:
+            raise cursor.error(f"expected at most {MAX_CORNERS} corners of a {kind}, got {count}", cursor.position - 1)
+        rows = cursor.points(count, width, f"{what} of a {kind}")
         triangles, crosses = polygon_triangles(rows[:, :3])
         if crosses:
             parser.document.notes.add("a polygon that crosses itself is cut somehow", origin.path, origin.line)
@@ -123,14 +126,6 @@ def flat(kind: str, width: int, what: str) -> Command:
         parser.add_mesh(mesh, origin, loose=True)
 
     return command
-
-
-def corner_count(cursor: Cursor, kind: str) -> int:
-    """Takes the number of corners of a polygon of a kind."""
-    count = cursor.count(f"the number of corners of a {kind}", 3)
-    if count > MAX_CORNERS:
-        raise cursor.error(f"expected at most {MAX_CORNERS} corners of a {kind}, got {count}", cursor.position - 1)
-    return count
 
 
 def animated_triangle(parser: AffParser, cursor: Cursor) -> None:

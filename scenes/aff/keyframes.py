@@ -4,7 +4,6 @@ import numpy as np
 
 from scenes.aff.lexer import Cursor, quote
 from scenes.meshes.geometry import MAX_COORDINATE
-from scenes.model import Doubles
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 
 #: A spline needs a key before and one after each segment.
@@ -50,16 +49,11 @@ def read_block(cursor: Cursor, block: str) -> VectorTrack | RotationTrack | Visi
         wrong, message = np.abs(rows[:, 1:4]).max(axis=1) > MAX_COORDINATE, f"values of at most {MAX_COORDINATE:g}"
     if wrong.any():
         raise cursor.error(f"expected {message}", start + width * int(np.argmax(wrong)) + 1)
-    check_shapes(cursor, rows, start)
-    return RotationTrack.of(rows) if is_turn else VectorTrack.of(rows)
-
-
-def check_shapes(cursor: Cursor, rows: Doubles, start: int) -> None:
-    """Raises unless tension, continuity and bias, the last three of each row from a word on, make some sense."""
-    wild = np.flatnonzero(np.abs(rows[:, -3:]).max(axis=1) > MAX_SHAPE)
-    if len(wild):
+    wild = np.abs(rows[:, -3:]).max(axis=1) > MAX_SHAPE
+    if wild.any():
         message = f"expected tension, continuity and bias of at most {MAX_SHAPE:g} in size"
-        raise cursor.error(message, start + rows.shape[1] * (int(wild[0]) + 1) - 3)
+        raise cursor.error(message, start + width * (int(np.argmax(wild)) + 1) - 3)
+    return RotationTrack.of(rows) if is_turn else VectorTrack.of(rows)
 
 
 def read_visibility(cursor: Cursor) -> VisibilityTrack:

@@ -49,7 +49,11 @@ def seen(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     if "filename" in element.attributes:
         return of_file(element, reading, observer)
     text = element.need("value").strip()
-    return observer(listed_spectrum(element, text)) if ":" in text else of_numbers(element)
+    if ":" not in text:
+        return of_numbers(element)
+    pairs = text.replace(",", " ").split()  # wavelengths in nanometres and values, as in `400:0.1, 700:0.3`
+    rows = [numbers(element, pair.replace(":", " "), 2) for pair in pairs]
+    return observer(spectrum(element, np.array(rows).T))
 
 
 def of_numbers(element: XmlElement) -> Color:
@@ -82,13 +86,6 @@ def decoded(encoded: Color) -> Color:
 
 
 # --- spectra ----------------------------------------------------------------------------------------------------------
-
-
-def listed_spectrum(element: XmlElement, text: str) -> Doubles:
-    """Returns the spectrum of a list of wavelengths in nanometres and values, as in `400:0.1, 700:0.3`."""
-    pairs = text.replace(",", " ").split()
-    rows = [numbers(element, pair.replace(":", " "), 2) for pair in pairs]
-    return spectrum(element, np.array(rows).T)
 
 
 def spectrum(element: XmlElement, rows: Doubles) -> Doubles:

@@ -114,18 +114,12 @@ def read_mtl(path: Path, notes: Notes) -> dict[str, Entry]:
             name = without_comment(rest)
             entry = entries[name] = Entry(name, path, number)
         elif key in PICTURES or key.startswith("map_"):
-            add_picture(entry, word, rest, number)
+            options, name = options_and_name(without_comment(rest))
+            entry.pictures[PICTURES.get(key, key)] = MtlPicture(name, number, word, options)
         else:
             entry.words[key] = (without_comment(rest).split(), number)
             entry.given[key] = word
     return entries
-
-
-def add_picture(entry: Entry, word: str, rest: str, line: int) -> None:
-    """Takes in a line that names a picture."""
-    key = PICTURES.get(word.lower(), word.lower())
-    options, name = options_and_name(without_comment(rest))
-    entry.pictures[key] = MtlPicture(name, line, word, options)
 
 
 def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:
