@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from glob import escape
 from pathlib import Path
+from typing import Self
 
 from PIL import Image
 
@@ -22,7 +23,7 @@ from renderer.bench.page import Circumstances, Figure
 from renderer.bench.plot import plot_kernels
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Pictures, fitted, page
-from renderer.bench.view_points import ViewPoint
+from renderer.bench.view_points import ViewPoint, chosen_views
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
@@ -100,6 +101,19 @@ class Run:
     device: Device
     baseline: str
     threads: int | None
+
+    @classmethod
+    def chosen(cls, arguments: Namespace, snapshot: Snapshot, device: Device, baseline: str) -> Self:
+        """Returns what the options of a command ask for, on the scene that it has read."""
+        return cls(
+            command_line=tuple(arguments.command_line),
+            snapshot=snapshot,
+            views=chosen_views(arguments, snapshot),
+            plan=RayPlan.chosen(arguments, snapshot.positions),
+            device=device,
+            baseline=baseline,
+            threads=arguments.threads,
+        )
 
     @cached_property
     def circumstances(self) -> Circumstances:

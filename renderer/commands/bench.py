@@ -159,15 +159,12 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.files import Run, check_bench_files, write_bench_files
     from renderer.bench.kernel_benchmark import device_of, kernel_names
     from renderer.bench.ray_file import check_ray_path, read_rays
-    from renderer.bench.ray_generators import RayPlan
     from renderer.bench.table import table
-    from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
     from renderer.run.members.open_fleet import open_fleet
     from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.peers import PEERS
 
-    chosen = Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
     peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
@@ -184,18 +181,10 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = scene_seen(arguments)
     if replayed:
         _check_triangles(arguments.replay, replayed, snapshot)
-    job = Run(
-        command_line=tuple(arguments.command_line),
-        snapshot=snapshot,
-        views=chosen_views(arguments, snapshot),
-        plan=RayPlan.chosen(arguments, snapshot.positions),
-        device=device,
-        baseline=baseline,
-        threads=arguments.threads,
-    )
+    job = Run.chosen(arguments, snapshot, device, baseline)
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed))
     photons = arguments.store if arguments.end_to_end else 0
-    with open_fleet(chosen) as fleet:
+    with open_fleet(Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)) as fleet:
         effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
         found = measured(job, kernels, workload, effort, peers)
     print(table(found))

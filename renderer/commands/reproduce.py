@@ -119,8 +119,6 @@ def _device(choice: str) -> Device:
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     """Returns what is measured."""
     from renderer.bench.files import Run
-    from renderer.bench.ray_generators import RayPlan
-    from renderer.bench.view_points import chosen_views
     from renderer.scene.render_context import scene_seen
     from scenes.playing.plain import plain, point_lit
 
@@ -129,12 +127,4 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
         snapshot = plain(snapshot)
     if paper.has_construction:
         snapshot = point_lit(snapshot)
-    return Run(
-        command_line=tuple(arguments.command_line),
-        snapshot=snapshot,
-        views=chosen_views(arguments, snapshot),
-        plan=RayPlan.chosen(arguments, snapshot.positions),
-        device=device,
-        baseline=next(iter(paper.rows.values())),
-        threads=arguments.threads,
-    )
+    return Run.chosen(arguments, snapshot, device, next(iter(paper.rows.values())))
