@@ -247,12 +247,15 @@ def tree_rates(device: Device, measured: Callable[[str], Steps]) -> dict[str, Co
     found = {builder: _compared(device, measured(builder)) for builder in BUILDERS}
     right = (one for one in found[next(iter(BUILDERS))].measurements if not one.wrong)
     defaults = {(one.kernel, one.kind): one.rate for one in right}
-    for builder, compared in found.items():
-        relative = (None if one.wrong else defaults.get((one.kernel, one.kind)) for one in compared.measurements)
-        pairs = zip(compared.measurements, relative, strict=True)
-        over = tuple(replace(one, relative=None if of is None else one.rate / of) for one, of in pairs)
-        found[builder] = replace(compared, measurements=over)
-    return found
+
+    def over_default(one: KernelMeasurement) -> KernelMeasurement:
+        default = None if one.wrong else defaults.get((one.kernel, one.kind))
+        return replace(one, relative=None if default is None else one.rate / default)
+
+    return {
+        builder: replace(compared, measurements=tuple(map(over_default, compared.measurements)))
+        for builder, compared in found.items()
+    }
 
 
 def _compared(device: Device, steps: Steps) -> Comparison:
