@@ -121,6 +121,13 @@ triangles = [[0, 1, 2], [0, 2, 3]]
 uvs = [[0, 1], [1, 1], [1, 0], [0, 0]]
 """
 
+#: Lanterns above the ground, which turn from red to blue from left to right.
+LANTERNS = "".join(
+    f'[[light]]\nkind = "point"\nposition = [{x:.1f}, 0.7, {z:.1f}]\nintensity = [{red}, {0.25}, {0.5 - red}]\n'
+    for x, red in zip((-3.0 + 0.3 * k for k in range(21)), (round(0.5 - 0.02 * k, 2) for k in range(21)), strict=True)
+    for z in (-1.4 + 0.3 * k for k in range(20))
+)
+
 #: What lights the room.
 LIGHTS = {
     "point": '[[light]]\nkind = "point"\nposition = [-1.6, 2.6, 2.2]\nintensity = 20\n',
@@ -131,6 +138,7 @@ LIGHTS = {
     "triangle": PANEL.replace("EMISSION", ""),
     "sphere": BULB,
     "picture": WINDOW,
+    "many": LANTERNS,
     "sky": '[environment]\nimage = "sky.npy"\n',
 }
 

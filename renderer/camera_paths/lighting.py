@@ -12,22 +12,23 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.media import Inside, stack_towards
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_ONE, LightRecords
+from renderer.scene.light_tree import LIGHTS_BY_TREE, LightTree, first_chance
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, NO_BITS, ray_columns
+from renderer.shading.chunks import ALL_BITS, NO_BITS, Long, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
-from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, rows, set_column, three
+from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, get_word, rows, set_column, three
 from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.packing import list_indices, pack_columns
 from renderer.simd.rows import gather_columns
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.compilation import called
 from shaders.environment import EnvironmentArrays, Sky, sky_of
-from shaders.float32 import ONE, ZERO, Float32, Int
+from shaders.float32 import ONE, ZERO, Float32, Floats, Int
 from shaders.lights.kind import Light, LightArrays, LightSample
-from shaders.lights.registry import kinds_with, sample_light
+from shaders.lights.registry import kinds_with, sample_one
 from shaders.lights.triangle import SHADOW_END
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
@@ -42,6 +43,12 @@ MAX_LIGHT_SAMPLES = 8
 
 #: The greatest number below 1, which is also the greatest uniform number.
 BELOW_ONE = Float32(1.0 - 2.0**-24)
+
+#: Levels of the tree after which a new number chooses: each level takes what it tells from the number.
+NUMBER_LASTS = 8
+
+#: Which sample of a vertex, of how many.
+Stratum = tuple[float, float]
 
 #: Smaller squares of distances, and cosines, than this are raised to it where something is divided by them.
 LEAST = Float32(2.0**-80)
@@ -89,16 +96,15 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     """Choose a light for each vertex, and write what comes from a point of it if nothing is in between."""
     chunk, lights = vertices.chunk, scene.light_records
     stratum = (Float32(sample), vertices.rules.samples)
-    first = interval(lights.cumulative, stratum_point(stratum, ZERO))
-    left = interval(lights.cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
     is_plain = not lights.has_others and lights.kinds == 0
-    if left == 1 and is_plain:  # as for each half of a square lamp
-        each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
-        return
-    each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
-    while left > 1:
-        each(halve, whole(hits), (chunk, address(lights.cumulative), np.int32(left >> 1)))
-        left -= left >> 1
+    if lights.tree.levels > 0:
+        choose_by_tree(lights.tree, stratum, chunk, hits)
+    else:
+        first, count = of_stratum(lights.cumulative, stratum)
+        if count == 1 and is_plain:  # as for each half of a square lamp
+            each(arrive_from, whole(hits), (chunk, record_at(lights, first)))
+            return
+        choose_by_power(lights.cumulative, (first, count), stratum, (chunk, hits))
     columns = (LIGHT_QUADS, address(chunk.light_position))
     gather_columns(address(lights.records), LIGHT_BYTES, address(chunk.light), whole(hits), columns)
     if lights.has_plain:
@@ -108,18 +114,57 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     if lights.has_others:
         others = list_indices(address(chunk.density), (ALL_BITS, ONE_BY_ONE_BITS), hits, address(chunk.rare))
         sample_others(scene.lamps, chunk, others)
+    if lights.tree.levels > 0:
+        each(weigh_choice, whole(hits), chunk)
 
 
 @inlined
-def stratum_point(stratum: tuple[float, float], u: float) -> float:
+def of_stratum(cumulative: Floats, stratum: Stratum) -> tuple[int, int]:
+    """Returns the first light that a sample may choose by power, and how many they are.
+
+    cumulative: (n,) float32, running sums of the lights' probabilities.
+    stratum: which sample, of how many.
+    """
+    first = interval(cumulative, stratum_point(stratum, ZERO))
+    return first, interval(cumulative, stratum_point(stratum, BELOW_ONE)) + 1 - first
+
+
+@inlined
+def choose_by_power(
+    cumulative: Floats, lights: tuple[int, int], stratum: Stratum, vertices: tuple[EyeChunk, int]
+) -> None:
+    """Choose a light for each vertex. lights: of the stratum, see `of_stratum`. vertices: a chunk, and how many."""
+    (first, left), (chunk, hits) = lights, vertices
+    each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
+    while left > 1:
+        each(halve, whole(hits), (chunk, address(cumulative), np.int32(left >> 1)))
+        left -= left >> 1
+
+
+@unit(types.none, need=LIGHTS_BY_TREE)
+def choose_by_tree(tree: LightTree, stratum: Stratum, chunk: EyeChunk, hits: int) -> None:
+    """Choose a light for each of the first `hits` vertices, and write with which chance."""
+    tree = borrowed(tree)
+    each(pick_stratum, whole(hits), (chunk, stratum, np.int32(1)))
+    each(begin_choice, whole(hits), chunk)
+    for level in range(tree.levels):
+        if level == NUMBER_LASTS:
+            each(pick_anew, whole(hits), chunk)
+        each(descend, whole(hits), (chunk, address(tree.nodes)))
+    each(take_light, whole(hits), (chunk, address(tree.lights), Int(len(tree.lights))))
+
+
+@inlined
+def stratum_point(stratum: Stratum, u: float) -> float:
     """Returns a number that chooses a light: each sample has a stratum of its own.
     stratum: which sample, of how many. u: 0..1, where in the stratum."""
     return min((stratum[0] + u) / stratum[1], BELOW_ONE)
 
 
 @inlined
-def pick_stratum(i: int, data: tuple[EyeChunk, tuple[float, float], np.int32]) -> None:
-    """Write the number that chooses a light, and the first light that it may be. data: also has the stratum."""
+def pick_stratum(i: int, data: tuple[EyeChunk, Stratum, np.int32]) -> None:
+    """Write the number that chooses a light, and the first light that it may be, or the node of all lights.
+    data: also has the stratum."""
     chunk, stratum, first = data
     chunk.pick[i] = stratum_point(stratum, unit32(chunk.bits[2, i]))
     chunk.light[i] = first
@@ -133,6 +178,47 @@ def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
     light = chunk.light[i]
     above = chunk.pick[i] >= get(cumulative, Int(light + half - Int(1)))
     chunk.light[i] = Int(light + half) if above else light
+
+
+@inlined
+def begin_choice(i: int, chunk: EyeChunk) -> None:
+    """Write that the chance of what is chosen so far is 1."""
+    chunk.chance[i] = ONE
+
+
+@inlined
+def pick_anew(i: int, chunk: EyeChunk) -> None:
+    """Write a new number, as that of the stratum has been used up."""
+    chunk.pick[i] = unit32(chunk.bits[3, i])
+
+
+@inlined
+def descend(i: int, data: tuple[EyeChunk, int]) -> None:
+    """Go on to a half of a node. data: also has the address of the nodes."""
+    chunk, nodes = data
+    node, pick = chunk.light[i], chunk.pick[i]
+    first = first_chance(nodes, node, column(chunk.position, i))
+    is_first = pick < first
+    chance, rest = (first if is_first else ONE - first), (pick if is_first else pick - first)
+    chunk.light[i] = Int(node + node) if is_first else Int(node + node + Int(1))
+    chunk.pick[i] = min(rest / chance, BELOW_ONE)
+    chunk.chance[i] = chunk.chance[i] * chance
+
+
+@inlined
+def take_light(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
+    """Write the light of a leaf. data: also has the address of the leaves' lights, and the number of leaves, which is
+    that of the first leaf's node."""
+    chunk, lights, leaves = data
+    chunk.light[i] = Int(get_word(lights, Int(chunk.light[i] - leaves)))
+
+
+@inlined
+def weigh_choice(i: int, chunk: EyeChunk) -> None:
+    """Have what a light brings stand for all lights, and its density be that of all."""
+    chance = chunk.chance[i]
+    set_column(chunk.irradiance, i, scale(column(chunk.irradiance, i), ONE / chance))
+    chunk.light_pdf[i] = chunk.light_pdf[i] * chance
 
 
 @inlined
@@ -203,9 +289,9 @@ def arrive_by_kind(i: int, data: Arriving) -> None:
 
 
 @called
-def light_at(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
-    """Does what `sample_light` does, which is long: its code is there once."""
-    return sample_light(lights, point, u)
+def light_at(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Does what `sample_one` does, which is long: its code is there once."""
+    return sample_one(lights, index, point, u)
 
 
 @unit(types.none, need=LAMPS_ONE_BY_ONE)
@@ -219,8 +305,8 @@ def sample_other(k: int, data: tuple[LightArrays, EyeChunk]) -> None:
     """Write direction, irradiance and density of a light at vertex k of the list."""
     lights, chunk = data
     i = chunk.rare[k]
-    u = (chunk.pick[i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
-    light = light_at(lights, in_double(column(chunk.position, i)), in_double(u))
+    u = (np.float64(unit32(chunk.bits[0, i])), np.float64(unit32(chunk.bits[1, i])))
+    light = light_at(lights, Long(chunk.light[i]), in_double(column(chunk.position, i)), u)
     set_column(chunk.to_light, i, in_single(light.direction))
     set_column(chunk.target, i, in_single(scale(light.direction, light.distance)))
     set_column(chunk.irradiance, i, in_single(light.irradiance))

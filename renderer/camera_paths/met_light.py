@@ -26,6 +26,7 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.vertices import EDGE, width_at
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.scene.light_tree import chance_at
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -48,6 +49,9 @@ from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import MISS
 
+#: Lights outside of the scene are chosen with one chance at all points.
+ANYWHERE = (ZERO, ZERO, ZERO)
+
 
 class MetLight(NamedTuple):
     """What the light that a path meets is weighed with."""
@@ -64,7 +68,7 @@ for_each_meeting = for_each_way([(kind.meet, int(kind.number)) for kind in kinds
 
 
 class Meeting(NamedTuple):
-    """How rays meet a light. way: of its kind. samples: shadow rays per vertex."""
+    """How rays meet a light. way: of its kind. samples: shadow rays per vertex that choose it, on the mean."""
 
     way: Way
     light: Light
@@ -136,8 +140,11 @@ def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk
     lights = scene.lamps
     for light in lights.outer:
         if lights.rows[light, LIGHT_KIND] == number:
-            record = record_at(scene.light_records, light)
-            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples, chunk))
+            record, of_choice = (
+                record_at(scene.light_records, light),
+                chance_at(scene.light_records.tree, light, ANYWHERE),
+            )
+            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples * of_choice, chunk))
 
 
 @inlined
@@ -184,9 +191,10 @@ def add_glow_of(k: int, data: tuple[EyeJob, EyeChunk]) -> None:
     if largest(emission) > 0.0:
         emitter, pdf, weight = job.scene.surfaces.emitter_ids[triangle], np.float64(chunk.pdf[i]), 1.0
         if pdf > 0.0 and job.task.light_samples > 0:  # shadow rays might have brought it too
+            begin = along(column(chunk.origin, i), column(chunk.ray, i), -chunk.behind[i])
             distance = np.float64(chunk.behind[i]) + np.float64(chunk.distance[i])
-            point = along(in_double(column(chunk.position, i)), direction, -distance)
-            other_pdf = light_pdf(job.scene.lamps, emitter, point, direction, distance)
+            other_pdf = light_pdf(job.scene.lamps, emitter, in_double(begin), direction, distance)
+            other_pdf *= np.float64(chance_at(job.scene.light_records.tree, emitter, begin))
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
         met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)

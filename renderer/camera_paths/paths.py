@@ -58,10 +58,10 @@ SHARED = (
 #: the reflectance towards the eye of what photons are stored on, where these are looked up. pixel to behind: of the
 #: path that came; next_*: of the one that goes on where goes is not 0, and lobe is what it goes on by, which reports
 #: of paths tell. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
-#: rays follow diffuse reflection, else 0. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset
-#: of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle.
-#: start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. rare: a list
-#: of indices.
+#: rays follow diffuse reflection, else 0. pick, chance, light: of the light that is chosen, then LIGHT_RECORD. target:
+#: offset of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf:
+#: pdf_solid_angle. start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be
+#: traced. rare: a list of indices.
 EYE_COLUMNS = np.dtype(
     [(name, HIT_COLUMNS[name]) for name in SHARED]
     + fields("<u4", "pixel state")
@@ -72,7 +72,7 @@ EYE_COLUMNS = np.dtype(
     + fields("<i4", "is_far")
     + fields("<f4", "follow weight:3")
     + fields("<i4", "lobe")
-    + fields("<f4", "pick")
+    + fields("<f4", "pick chance")
     + fields("<i4", "light")
     + fields("<f4", "light_position:3 edge_1:3 edge_2:3 light_normal:3 light_flux:3 density")
     + fields("<f4", "target:3 to_light:3 irradiance:3 light_pdf start:3 shadow_direction:3 radiance:3")

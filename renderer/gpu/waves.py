@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE
+from renderer.scene.light_tree import LIGHTS_BY_TREE
 from renderer.scene.materials import MAPPED_SURFACES
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MAPPED, SHEET, STRAIGHT_THROUGH_SHEETS
@@ -176,5 +177,6 @@ def needs_of(scene: PackedScene) -> frozenset[str]:
         MAPPED_SURFACES: flags & MAPPED,
         STRAIGHT_THROUGH_SHEETS: flags & SHEET,
         LAMPS_ONE_BY_ONE: scene.light_records.has_others,
+        LIGHTS_BY_TREE: scene.light_records.tree.levels > 0,
     }
     return frozenset(name for name, there in is_there.items() if there)

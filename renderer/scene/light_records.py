@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.light_tree import NO_TREE, LightTree
 from renderer.scene.photon_scene import STRENGTHS, Records, in_lines, light_corners
 from shaders.float32 import Doubles, Ints
 from shaders.lights.kind import LightArrays
@@ -71,6 +72,7 @@ class LightRecords(NamedTuple):
     has_plain: whether some light that may be chosen is a point or a triangle.
     has_others: whether some is ONE_BY_ONE.
     kinds: the kinds with an `arrive` of which some light may be chosen: for each the bit of its number.
+    tree: by which they are chosen where they are many.
     """
 
     records: Records
@@ -78,10 +80,11 @@ class LightRecords(NamedTuple):
     has_plain: bool
     has_others: bool
     kinds: int
+    tree: LightTree
 
 
-def pack_light_records(lights: LightArrays) -> LightRecords:
-    """Returns the records of lights, of which balls are one."""
+def pack_light_records(lights: LightArrays, tree: LightTree = NO_TREE) -> LightRecords:
+    """Returns the records of lights, of which balls are one; those of lights with a tree do not have its chances."""
     records = in_lines(len(lights.rows), LIGHT_RECORD)
     for piece in pieces(len(records)):
         some, rows, probability = records[piece], lights.rows[piece], lights.probability[piece]
@@ -111,6 +114,7 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
         has_plain=bool((densities >= 0.0).any()),
         has_others=has_others,
         kinds=sum(1 << int(kind.number) for kind in kinds_with("arrive") if (densities == -kind.number).any()),
+        tree=tree,
     )
 
 

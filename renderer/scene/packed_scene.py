@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, join_spheres, pack_light_records
+from renderer.scene.light_tree import pack_light_tree
 from renderer.scene.materials import (
     BsdfTable,
     MapRecords,
@@ -76,7 +77,8 @@ class PackedScene(NamedTuple):
         comes through it comes straight from a light.
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
-    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.light_records`).
+    lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.light_records`). Where
+        there is a tree each has the probability 1, as the tree has that of the choice.
     light_records: what shadow rays read of the lamps.
     """
 
@@ -138,6 +140,9 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
     lights = lights_of(snapshot, emitters, textures)
     lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
+    tree = pack_light_tree(lamps, snapshot.positions)
+    if tree.levels > 0:  # which has the probabilities of the choice
+        lamps = lamps._replace(probability=(lamps.probability > 0.0).astype(np.float64))
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
@@ -163,7 +168,7 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         background=background,
         photon_scene=photon_scene,
         lamps=lamps,
-        light_records=pack_light_records(lamps),
+        light_records=pack_light_records(lamps, tree),
     )
 
 

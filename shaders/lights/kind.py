@@ -11,7 +11,7 @@ from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import EnvironmentArrays, Sky
 from shaders.float32 import Bools, Doubles, Longs
-from shaders.lights.row import LIGHT_AREA, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL, Row, Sphere
+from shaders.lights.row import LIGHT_AREA, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL, LIGHT_POSITION, Row, Sphere
 from shaders.random import Bits2, Bits4
 from shaders.textures import TextureArrays
 from shaders.vector import Color, Vec3, dot
@@ -117,6 +117,12 @@ def cosine_density(_lights: LightArrays, source: Source, direction: Vec3) -> flo
     return greatest(dot(direction, source.axis), 0.0) / math.pi
 
 
+def box_of_place(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns the box of a light that has a position and no size."""
+    positions = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
+    return positions, positions
+
+
 @dataclass(frozen=True, kw_only=True)
 class LightKind:
     """This is a row of the registry. Functions that loops call are `compiled`; index is that of a light's row.
@@ -143,6 +149,9 @@ class LightKind:
     reach: (lights, source), the cosine of the angle from the axis up to which it shines; -inf where that is everywhere,
         None of a surface, which shines up to its plane.
     is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows; None where none can.
+    box: from rows to the least and the greatest coordinates of what each fills, (n, 3) each; of a light outside of the
+        scene anything.
+    has_front: whether it shines to the side of its normal alone.
     brightest: from rows to the power (n, 3) in W of lights that were everywhere as bright as they are at most; None
         where that is their power.
     """
@@ -162,4 +171,6 @@ class LightKind:
     photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
     reach: Callable[[LightArrays, Source], float] | None = None
     is_met: Callable[[Doubles], Bools] | None = None
+    box: Callable[[Doubles], tuple[Doubles, Doubles]] = box_of_place
+    has_front: bool = False
     brightest: Callable[[Doubles], Doubles] | None = None

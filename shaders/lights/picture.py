@@ -107,5 +107,7 @@ KIND = LightKind(
     sample=sample,
     emit=emit,
     density=triangle.density,
+    box=triangle.box,
+    has_front=True,
     brightest=lambda rows: math.pi * rows[:, LIGHT_AREA, None] * rows[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3],  # white
 )

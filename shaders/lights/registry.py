@@ -35,6 +35,9 @@ MODULES = (point, triangle, spot, distant, sky, picture, sphere)
 KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
 
 
+#: The numbers of those that shine to the side of their normal alone.
+FRONTS = tuple(kind.number for kind in KINDS if kind.has_front)
+
 #: The image of no sky, and that image packed.
 NO_SKY = np.zeros((0, 0, 3), np.float32)
 NO_ENVIRONMENT = pack_environment(NO_SKY)
@@ -62,13 +65,21 @@ def light_row(light: Any, sphere: Sphere) -> Row:
     raise UnknownLightError(f"unknown kind of light {light.kind!r}; registered: {names}")
 
 
-def functions_of(rows: Doubles, field: str) -> Iterator[tuple[Callable[[Doubles], Doubles], Bools]]:
+def functions_of(rows: Doubles, field: str) -> Iterator[tuple[Callable[[Doubles], Any], Bools]]:
     """Yields what each kind of these lights has in a field of `LightKind`, unless that is None, and which rows, (n,)
     bool, are of the kind."""
     for kind in kinds_with(field):
         own = rows[:, LIGHT_KIND] == kind.number
         if own.any():
             yield getattr(kind, field), own
+
+
+def boxes_of(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns the least and the greatest coordinates of what lights fill, (n, 3) each."""
+    lower, upper = np.zeros((2, len(rows), 3))
+    for box, own in functions_of(rows, "box"):
+        lower[own], upper[own] = box(rows[own])
+    return lower, upper
 
 
 def powers_per_strength(rows: Doubles) -> Doubles:
@@ -170,8 +181,13 @@ def choose(lights: LightArrays, u: float) -> int:
 @compiled
 def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
     """Samples the light of one light, chosen by u[0], at a point."""
-    index = choose(lights, u[0])
-    return sample_of_kind(lights.rows[index, LIGHT_KIND], lights, index, point, (u[1], u[2]))
+    return sample_one(lights, choose(lights, u[0]), point, (u[1], u[2]))
+
+
+@compiled
+def sample_one(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Samples the light of light `index` at a point."""
+    return sample_of_kind(lights.rows[index, LIGHT_KIND], lights, index, point, u)
 
 
 @compiled

@@ -10,6 +10,8 @@ radii: of the sphere that has this area, and of that of the corners.
 
 import math
 
+import numpy as np
+
 from shaders.compilation import compiled
 from shaders.elementary import greatest
 from shaders.environment import Sky
@@ -30,6 +32,12 @@ def sphere_row(middle: Vec3, radius: float, area: float, radiance: Color) -> Row
     row[LIGHT_AREA] = area
     row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 2] = area / (4.0 * math.pi), radius * radius
     return row
+
+
+def box(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns the boxes of spheres."""
+    middles, radii = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3], np.sqrt(rows[:, LIGHT_EDGE_1 + 1, None])
+    return middles - radii, middles + radii
 
 
 def record(rows: Doubles, probability: Doubles) -> dict[str, Doubles]:
@@ -99,4 +107,5 @@ KIND = LightKind(
     arrive=arrive,
     record=record,
     density=density,
+    box=box,
 )

@@ -43,6 +43,14 @@ def triangle_rows(corners: Doubles | Floats, radiance: Doubles) -> Doubles:
     return rows
 
 
+def box(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Returns the boxes of triangles."""
+    corner = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
+    ends = (corner + rows[:, column : column + 3] for column in (LIGHT_EDGE_1, LIGHT_EDGE_2))
+    corners = np.stack([corner, *ends])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
 def power_per_strength(rows: Doubles) -> Doubles:
     """Returns pi A, as the power is pi A L."""
     power: Doubles = math.pi * rows[:, LIGHT_AREA]
@@ -101,4 +109,6 @@ KIND = LightKind(
     sample=sample,
     emit=emit,
     density=density,
+    box=box,
+    has_front=True,
 )

@@ -19,20 +19,7 @@ from renderer.bench.workload import RaySet
 from tracecore.kernels import strategies
 from tracecore.rays import MISS, Query, make_rays
 
-SMALL = [
-    "--device",
-    "emulator",
-    "--size",
-    "8x6",
-    "--samples",
-    "1",
-    "--ao-rays",
-    "2",
-    "--photon-rays",
-    "40",
-    "--repeat",
-    "2",
-]
+SMALL = "--device emulator --size 8x6 --samples 1 --ao-rays 2 --photon-rays 40 --repeat 2"
 
 
 def run(capsys, *options):
@@ -43,20 +30,8 @@ def run(capsys, *options):
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory):
     path = tmp_path_factory.mktemp("bench") / "bench.json"
-    options = [
-        "--end-to-end",
-        "--store",
-        "3000",
-        "--kernels",
-        "while-while,bvh4",
-        "--baseline",
-        "bvh4",
-        "--rays",
-        "primary,ao,photon",
-        "--json",
-        str(path),
-    ]
-    assert cli.main(["bench", "cornell", *SMALL, *options]) == 0
+    words = f"bench cornell {SMALL} --end-to-end --store 3000 --kernels while-while,bvh4 --baseline bvh4"
+    assert cli.main([*words.split(), "--rays", "primary,ao,photon", "--json", str(path)]) == 0
     return json.loads(path.read_text())
 
 
@@ -99,7 +74,7 @@ def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
 
     monkeypatch.setattr(kernel_benchmark, "measure", until_the_third)
     path = tmp_path / "part.json"
-    given = [*SMALL, "--rays", "primary", "--kernels", "while-while,bvh4,if-if", "--json", str(path)]
+    given = [*SMALL.split(), "--rays", "primary", "--kernels", "while-while,bvh4,if-if", "--json", str(path)]
     status, figures = run(capsys, "cornell", *given)
     assert status == 130
     assert "interrupted: what was measured by then" in figures.err
@@ -148,7 +123,7 @@ def test_a_plugin_that_hits_nothing_is_struck_out(own_kernels, capsys, tmp_path,
     monkeypatch.setattr(comparison, "end_to_end", lambda snapshot, device, kernels, **_: runs.extend(kernels) or [])
     path = tmp_path / "bench.json"
     plugin = ["--plugin", blind_plugin.written(tmp_path), "--kernels", "blind,while-while,bvh4", "--end-to-end"]
-    status, said = run(capsys, "cornell", *SMALL, *plugin, "--rays", "primary,bounce1,ao", "--json", str(path))
+    status, said = run(capsys, "cornell", *SMALL.split(), *plugin, "--rays", "primary,bounce1,ao", "--json", str(path))
     assert status == 1
     found = json.loads(path.read_text())
     by_kernel = {name: [m for m in found["measurements"] if m["kernel"] == name] for name in ("blind", "while-while")}
@@ -173,7 +148,7 @@ def test_a_plugin_that_hits_nothing_is_struck_out(own_kernels, capsys, tmp_path,
 
 def test_one_wrong_bit_strikes_a_kernel_out_by_its_ray(own_kernels, capsys, tmp_path):
     path, name = tmp_path / "bench.json", registered("wrong-hit", period=30)
-    status, said = run(capsys, "cornell", *SMALL, "--kernels", name, "--rays", "primary", "--json", str(path))
+    status, said = run(capsys, "cornell", *SMALL.split(), "--kernels", name, "--rays", "primary", "--json", str(path))
     assert status == 1
     assert "No kernel has the right hits." in said.out
     (one,) = json.loads(path.read_text())["measurements"]

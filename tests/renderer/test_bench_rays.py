@@ -11,25 +11,11 @@ from tracecore.errors import PeerError
 from tracecore.peers import Rounds
 from tracecore.rays import Query
 
-SMALL = [
-    "--device",
-    "cpu",
-    "--threads",
-    "1",
-    "--size",
-    "16x12",
-    "--samples",
-    "1",
-    "--ao-rays",
-    "2",
-    "--photon-rays",
-    "40",
-]
-SMALL += ["--repeat", "2"]
+SMALL = "--device cpu --threads 1 --size 16x12 --samples 1 --ao-rays 2 --photon-rays 40 --repeat 2"
 
 
 def bench(*options):
-    return cli.main(["bench", *SMALL, *options])
+    return cli.main(["bench", *SMALL.split(), *options])
 
 
 def arrays(path):

@@ -71,7 +71,9 @@ def test_a_map_of_stores_is_that_of_photons_in_order(stores, threads, crowd, mon
     monkeypatch.setattr(building, "BUCKET_PHOTONS", 100)
     photons = random_photons(4000, crowd)
     kept = kept_in_stores(photons, stores)
-    ordered = in_order(kept, 0, 4000, CallingThread())
+    one_by_one = CallingThread()
+    one_by_one.threads = threads
+    ordered = in_order(kept, 0, 4000, one_by_one)
     assert np.array_equal(ordered, photons[:, :PHOTON_WORDS])
     made = sorted_map(pieces_of(kept), 0.05, 2.0, MapMemory(), Threads(threads))  # type: ignore[arg-type]
     assert_same(made, build_photon_map(ordered, 0.05, 2.0))

@@ -3,6 +3,7 @@ made of."""
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numba
 import numpy as np
@@ -13,6 +14,7 @@ from photon_clouds import photons_in_a_cloud
 import tracecore
 from renderer.camera_paths.bounce import eye_needs
 from renderer.camera_paths.paths import EyeJob
+from renderer.camera_paths.task import ASKING, GATHER
 from renderer.drivers.driver import RenderSettings, within_crop
 from renderer.drivers.gather import GatherDriver
 from renderer.drivers.occlusion import OcclusionDriver
@@ -32,9 +34,11 @@ from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piece
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
+from renderer.scene import light_tree
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import SHEET
 from scenes import load
+from scenes.lights import PointLight
 from scenes.model import Material
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.gpu_code import ptx_of, warp_code
@@ -141,8 +145,7 @@ class MapOnHost:
         self.work = map_kernel.MapWork(
             place, between, photons, bounds, keys, order, columns, 4 * photons, starts, grid, 0
         )
-        kind = Borrowed(numba.typeof(self.work))
-        self.lanes = LanesOnThreads(warp_code(map_kernel.make_map, kind, Parts((), frozenset())))
+        self.lanes = lanes_of(map_kernel.make_map, numba.typeof(self.work))
 
     def do(self, stage):
         """Does a step; photons are put in order by NumPy where CuPy would."""
@@ -151,6 +154,12 @@ class MapOnHost:
         run_warps(self.lanes, self.work._replace(stage=stage), warps)
         if stage in {map_kernel.FIND_KEYS, map_kernel.TAKE_INDICES}:
             self.order[:] = np.argsort(self.keys, kind="stable")
+
+
+@cache
+def lanes_of(function, kind, loops=(), needs=frozenset()):
+    """Returns lanes that are threads for a function of a kind of argument, compiled once for all tests."""
+    return LanesOnThreads(warp_code(function, Borrowed(kind), Parts(loops, needs)))
 
 
 def run_warps(lanes, work, warps):
@@ -180,9 +189,9 @@ def test_lanes_know_the_irradiance_of_the_cpu_at_the_same_photons_bit_for_bit():
         np.testing.assert_array_equal(dealt[:PHOTON_WORDS, : len(given)], given.T)
         np.testing.assert_array_equal(dealt[STORE_INDEX, : len(given)], np.arange(len(given)))
     known = expected._replace(values=np.zeros_like(expected.values))
-    kind = Borrowed(numba.typeof(map_kernel.KnownWork(known)))
-    lanes = LanesOnThreads(warp_code(map_kernel.know_irradiance, kind, Parts((), frozenset())))
-    run_warps(lanes, map_kernel.KnownWork(known), -(-len(known.values) // map_kernel.KNOWN_PART))
+    known_work = map_kernel.KnownWork(known)
+    lanes = lanes_of(map_kernel.know_irradiance, numba.typeof(known_work))
+    run_warps(lanes, known_work, -(-len(known.values) // map_kernel.KNOWN_PART))
     np.testing.assert_array_equal(known.values, expected.values)
     assert np.count_nonzero(known.values) > len(known.values)
 
@@ -214,7 +223,7 @@ def test_lanes_tell_of_samples_within_the_crop_that_cannot_be(pixel, column, sam
 def added_by_lanes(images, numbers, crop):
     """Returns sums of passes by lanes that are threads, and whether a sample is none that a film holds."""
     work = pass_sums.new_sums(np, images, numbers, SIZE[0], crop)
-    lanes = LanesOnThreads(warp_code(pass_sums.add_passes, Borrowed(numba.typeof(work)), Parts((), frozenset())))
+    lanes = lanes_of(pass_sums.add_passes, numba.typeof(work))
     run_warps(lanes, work, -(-crop[2] * crop[3] * images.shape[2] // pass_sums.PART))
     return pass_sums.as_film(work.halves, work.features, crop[2]), int(work.wrong[0])
 
@@ -229,23 +238,25 @@ def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
     assert ".extern .func" not in ptx, "something is called that a GPU does not have"
 
 
-def passes_by_lanes(driver, tracer, lookups=None):
-    """Returns images, and counters, of passes whose lanes are threads. lookups: photons of each pass."""
+def passes_by_lanes(driver, tracer, lookups=()):
+    """Returns images, and counters, of passes whose lanes are threads. lookups: photons of each pass.
+
+    All paths that ask photons run the code of a final gather, which has what others ask by: it takes long to compile.
+    """
     task, lookup = driver.task_of_waves()
     image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
-    needs = eye_needs(task.diffuse, image.shape[1])
+    needs = eye_needs(GATHER if task.diffuse in ASKING else task.diffuse, image.shape[1])
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
     job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
     wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
-    for number, known in enumerate(lookups or ()):
+    for number, known in enumerate(lookups):
         wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
         far = known.irradiance
         maps = (known.photon_map, known.parts.caustics, known.parts.direct, far.samples, far.others)
         wave.maps[number] = np.concatenate([record_of(one) for one in maps])
         wave.maps["values"][number, SAMPLE_MAP], wave.far_reaches[number] = far.values.ctypes.data, far.radius
-    shade = eye_waves.shader_of(task)
-    lanes = LanesOnThreads(warp_code(shade, Borrowed(numba.typeof(wave)), made_of))
+    lanes = lanes_of(eye_waves.shader_of(task), numba.typeof(wave), tuple(made_of.loops), made_of.needs)
     while True:
         run_warps(lanes, wave, WARPS)
         if not wave.active.any() and not wave.shadows.any():
@@ -288,21 +299,28 @@ def test_lanes_find_the_photons_that_the_loops_find(kind):
     assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
 
 
-def with_sheet(snapshot):
-    """Returns vases of which one lets light straight through."""
+def with_sheet_and_lamps(snapshot):
+    """Returns vases of which one lets light straight through, below lamps that a tree chooses among."""
+    lamps = [
+        PointLight(position=(x / 4.0, y / 4.0, 2.0), intensity=(9.0, 9.0, 9.0)) for x in range(8) for y in range(8)
+    ]
     clear = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.7, ior=1.0)
     first = next(k for k, material in enumerate(snapshot.materials) if material.kind == "plastic")
-    return replace(snapshot, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)])
+    return replace(
+        snapshot, lights=lamps, materials=[clear if k == first else one for k, one in enumerate(snapshot.materials)]
+    )
 
 
 @pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
-def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind):
-    snapshot = with_sheet(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
+def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind, monkeypatch):
+    monkeypatch.setattr(light_tree, "LEVEL_COST", -1.0)  # a tree is taken, whether it pays or not
+    snapshot = with_sheet_and_lamps(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = kind(snapshot, tracer, settings)
         assert bool(driver.scene.photon_scene.flags & SHEET) == (kind is PathDriver)
+        assert driver.scene.light_records.tree.levels > 0
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()

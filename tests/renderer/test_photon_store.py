@@ -1,60 +1,11 @@
-"""Photons that landed are kept, and come into order whoever kept them."""
+"""Photons that landed are kept. How they come into order is in test_building."""
 
 import numpy as np
 import pytest
 
 from renderer.photons import store as photon_store
-from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.photons.store import PHOTON_BLOCK_BYTES, STORE_COLUMNS, STORE_INDEX, PhotonStore, in_order, room
+from renderer.photons.store import PHOTON_BLOCK_BYTES, STORE_COLUMNS, PhotonStore, room
 from renderer.simd.columns import CHUNK
-from tracecore.workers.pool import CallingThread, Helpers
-
-
-def helpers(count: int) -> Helpers:
-    """So many threads, one after the other."""
-    made = CallingThread()
-    made.threads = count
-    return made
-
-
-def keep(store, photons):
-    """Keep (index, rank in the path) pairs, as many blocks as it takes; their words say who they are."""
-    for start in range(0, len(photons), CHUNK):
-        output, piece = store.output(CHUNK), np.array(photons[start : start + CHUNK], np.uint64)
-        columns = np.zeros((STORE_COLUMNS, len(piece)), np.uint32)
-        columns[:PHOTON_WORDS] = (10 * piece[:, 0] + piece[:, 1])[None] + 100 * np.arange(
-            PHOTON_WORDS, dtype=np.uint64
-        )[:, None]
-        columns[STORE_INDEX] = piece[:, 0]
-        if len(piece) == CHUNK:
-            output.blocks[output.filled[0]] = columns
-            output.filled[0] += 1
-        else:
-            output.waiting[:, : len(piece)] = columns
-            output.waits[0] = len(piece)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_photons_are_put_in_order_of_path_and_as_kept(threads):
-    stores = [PhotonStore(), PhotonStore(), PhotonStore()]
-    keep(stores[0], [(104, 0), (101, 0), (101, 1), (101, 2)])
-    keep(stores[2], [(100, 0), (102, 0), (102, 1)])
-    ordered = in_order(stores, 100, 5, helpers(threads))
-    assert ordered.dtype == np.uint32
-    assert ordered[:, 0].tolist() == [1000, 1010, 1011, 1012, 1020, 1021, 1040]
-    assert np.array_equal(ordered - ordered[:, :1], np.tile(100 * np.arange(PHOTON_WORDS), (7, 1)))
-
-
-def test_many_photons_of_many_stores_come_into_order():
-    random = np.random.default_rng(1)
-    photons = [(index, rank) for index in range(1000) for rank in range(random.integers(0, 5))]
-    stores = [PhotonStore() for _ in range(3)]
-    for number, store in enumerate(stores):
-        mine = [photon for photon in photons if photon[0] % 3 == number]
-        mine.sort(key=lambda photon: (photon[1], random.random()))  # paths mixed, each in its order
-        keep(store, mine)
-    ordered = in_order(stores, 0, 1000, helpers(2))
-    assert ordered[:, 0].tolist() == [10 * index + rank for index, rank in photons]
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):

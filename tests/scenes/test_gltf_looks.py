@@ -291,8 +291,9 @@ FILES = {
 CASES = MATERIALS | VIEWS | FILES
 
 
-@pytest.mark.parametrize("driver", ["path", "photon"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "driver"), [*((name, "path") for name in CASES), *((name, "photon") for name in VIEWS)]
+)
 def test_materials_cameras_lights_and_files_look_as_known(tmp_path, name, driver):
     check(CASES[name], tmp_path, driver)
 

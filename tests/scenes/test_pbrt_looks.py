@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from data_files import messages
 from PIL import Image
 
 from scenes import SceneFileError, load
@@ -375,22 +376,7 @@ def test_a_square_keeps_what_it_shines_in_all():
     assert (weights @ unfolded.sum(axis=1))[0] == pytest.approx(4.0 * math.pi * 7.0 * 16 / 1024, rel=0.03)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('LightSource "infinite" "rgb L" [ -1 0 0 ]', "a colour from 0 to 1e+09, got -1, 0, 0"),
-        ('LightSource "point" "rgb I" [ 1e8 0 0 ] "float scale" 100', "expected a light of at most 1e+09, got 1e+10"),
-        ('LightSource "spot" "point3 to" [ 0 0 0 ]', "expected from and to of a light to differ"),
-        ('LightSource "infinite" "spectrum L" [ 500 1 400 1 ]', "wavelengths that increase"),
-        ('LightSource "laser"', "unknown light 'laser'; there are: point, spot"),
-        ('AreaLightSource "sphere"', "unknown area light 'sphere'"),
-        ('Material "diffuse" "texture reflectance" "t"', "no spectrum texture 't' was made before this"),
-        ('Texture "t" "spectrum" "noise"', "unknown texture class 'noise'"),
-        ('Texture "t" "color" "constant"', 'expected a name, "float" or "spectrum", and a class'),
-        ('Material "dielectric" "float eta" 0', "from 0.01 to 100, got 0"),
-        ('MakeNamedMaterial "a"', 'expected "string type" of the material'),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), messages("pbrt", {}))
 def test_problems_of_lights_and_materials(scene, text, expected):
     with pytest.raises(SceneFileError) as caught:
         scene(text)

@@ -7,7 +7,7 @@ from scenes import load
 
 pytest.importorskip("pxr", reason="usd-core is not installed")
 
-#: Drivers that pictures are made by.
+#: Drivers that show light: what a file says of it is sent out by one, and looked for by the other.
 DRIVERS = ("path", "photon")
 HEADER = '#usda 1.0\n(\n    upAxis = "Y"\n    metersPerUnit = 1\n{}\n)\n'
 

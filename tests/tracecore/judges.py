@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from tracecore.checks.chain_tree import chain, slices
@@ -16,13 +15,6 @@ MILLION = 1 << 20
 
 #: A kernel of each source file, where all of them would be more of the same; the tests on a GPU take all.
 ONE_OF_EACH_SOURCE = tuple({find_strategy(name).source: name for name in strategy_names()}.values())
-
-
-def twice_areas(packed_triangles: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
-    """Twice the area of each of (t,) `PACKED_TRIANGLE` records, (t,) float64."""
-    corners = packed_triangles["rows"]["component"].transpose(0, 2, 1).astype(np.float64)
-    edges = corners[:, 1:] - corners[:, :1]
-    return np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
 
 
 def levels_that_need(layout: DeviceLayout, stack: int) -> int:

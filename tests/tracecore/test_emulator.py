@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from brute_answers import answers
+from data_files import messages
 from judges import assert_same_bits
 
 from tracecore.checks.ray_cases import random_rays, soup
@@ -289,124 +290,8 @@ def test_atomics(kernels: Kernels, type_: str) -> None:
 
 
 #: Lines 4 and 5 of a kernel of 64 threads, what is said of it, and the details in ascending order.
-ERRORS = {
-    "own-mask": (
-        "__syncwarp(i == 37 ? 0xff00u : ALL);",
-        "",
-        "__syncwarp with mask 0x0000ff00, in which the lane itself is missing",
-        r"mine\.cu:4: block 0, warp 1, lane 5: __syncwarp",
-    ),
-    "different-collectives": (
-        "if (i % 32 < 16) return __shfl_sync(ALL, i, 0);",
-        "return __ballot_sync(ALL, 1);",
-        "lanes of one mask meet in different collectives:",
-        r"block 0: .*\n  warp 0: lanes 0-15 wait in __shfl_sync at mine\.cu:4 with mask 0xffffffff; "
-        r"lanes 16-31 wait in __ballot_sync at mine\.cu:5 with mask 0xffffffff$",
-    ),
-    "different-lines": (
-        "if (i % 32 == 3) return __shfl_sync(ALL, i, 0);",
-        "return __shfl_sync(ALL, i, 1);",
-        "lanes of one mask meet in collectives of different lines:",
-        r"warp 0: lanes 0-2, 4-31 wait in __shfl_sync at mine\.cu:5 with mask 0xffffffff; "
-        r"lane 3 waits in __shfl_sync at mine\.cu:4 with mask 0xffffffff$",
-    ),
-    "different-masks": (
-        "return __any_sync(i % 32 % 31 == 0 ? ALL : 0x7fffffffu, 1)",
-        "    + __any_sync(ALL, 1);",
-        "lanes wait for each other with different masks:",
-        r"warp 0: lane 0 waits in __any_sync at mine\.cu:4 with mask 0xffffffff; "
-        r"lanes 1-30 wait in __any_sync at mine\.cu:4 with mask 0x7fffffff$",
-    ),
-    "ended-lane": (
-        "if (i % 32 == 9) return 0;",
-        "return __ballot_sync(ALL, 1);",
-        "a mask names a lane that has ended:",
-        r"warp 0: lanes 0-8 wait in __ballot_sync at mine\.cu:5 with mask 0xffffffff; lane 9 has ended$",
-    ),
-    "lane-ended-before": (
-        "if (i % 32 % 31 == 0) return 0;",
-        "return __ballot_sync(ALL, 1);",
-        "a mask names a lane that has ended:",
-        r"warp 0: lane 1 waits in __ballot_sync at mine\.cu:5 with mask 0xffffffff; lane 0 has ended$",
-    ),
-    "absent-lane": (
-        "if (i % 32 < 20)",
-        "    return __shfl_sync(0xfffffu, i, i == 36 ? 25 : 3);",
-        "__shfl_sync reads lane 25, which is not in its mask 0x000fffff",
-        r"mine\.cu:5: block 0, warp 1, lane 4: __shfl",
-    ),
-    "width": (
-        "",
-        "return __shfl_xor_sync(ALL, i, 1, 12);",
-        "a shuffle of width 12; there are 1, 2, 4, 8, 16, 32",
-        r"mine\.cu:5: block 0, warp 0, lane 0: a shuffle",
-    ),
-    "deadlock": (
-        "if (i < 8) __syncwarp(0xffffu);",
-        "else if (i < 24) __syncwarp(i < 16 ? 0xffff00u : 0xff00ffu);",
-        "block 0: deadlock:",
-        r"warp 0: lanes 0-7 wait in __syncwarp at mine\.cu:4 with mask 0x0000ffff; lanes 8-15 wait in __syncwarp at "
-        r"mine\.cu:5 with mask 0x00ffff00; lanes 16-23 wait in __syncwarp at mine\.cu:5 with mask 0x00ff00ff; "
-        r"lanes 24-31 have ended\n  warp 1: lanes 0-31 have ended$",
-    ),
-    "barrier-of-one-warp": (
-        "if (i < 32)",
-        "    __syncthreads();",
-        "a __syncthreads that some threads never reach:",
-        r"warp 0: lanes 0-31 wait in __syncthreads at mine\.cu:5\n  warp 1: lanes 0-31 have ended$",
-    ),
-    "barrier-of-some-lanes": (
-        "if (i < 40) __syncthreads();",
-        "else __syncwarp();",
-        "a __syncthreads that some threads never reach:",
-        r"warp 0: lanes 0-31 wait in __syncthreads at mine\.cu:4\n  warp 1: lanes 0-7 wait in __syncthreads at "
-        r"mine\.cu:4; lanes 8-31 wait in __syncwarp at mine\.cu:5 with mask 0xffffffff$",
-    ),
-    "two-barriers": (
-        "if (i < 32) __syncthreads();",
-        "else __syncthreads();",
-        "threads meet in different __syncthreads:",
-        r"warp 0: lanes 0-31 wait in __syncthreads at mine\.cu:4\n"
-        r"  warp 1: lanes 0-31 wait in __syncthreads at mine\.cu:5$",
-    ),
-    "misaligned-load": (
-        "const char* bytes = reinterpret_cast<const char*>(launch.rays);",
-        "return __ldg(reinterpret_cast<const float4*>(bytes + (i == 33 ? 24 : 32))).x;",
-        "8, which is not aligned to 16",
-        r"mine\.cu:5: block 0, warp 1, lane 1: access to 16 bytes at 0x[0-9a-f]+8,",
-    ),
-    "misaligned-store": (
-        "char* bytes = reinterpret_cast<char*>(launch.hits);",
-        "__stcg(reinterpret_cast<int2*>(bytes + 4), make_int2(1, 2));",
-        "4, which is not aligned to 8",
-        r"mine\.cu:5: block 0, warp 0, lane 0: access to 8 bytes at 0x[0-9a-f]+4,",
-    ),
-    "load-before": (
-        "const float4* before = launch.rays - 1;",
-        "return __ldg(i == 33 ? before : launch.rays).x;",
-        ", outside of the launch's memory",
-        r"mine\.cu:5: block 0, warp 1, lane 1: access to 16 bytes at 0x[0-9a-f]+,",
-    ),
-    "store-behind": (
-        "float4* behind = launch.hits + launch.count;",
-        "__stcs(i == 34 ? behind : launch.hits, make_float4(1, 2, 3, 4));",
-        ", outside of the launch's memory",
-        r"mine\.cu:5: block 0, warp 1, lane 2: access to 16 bytes at 0x[0-9a-f]+,",
-    ),
-    "trap": ("if (i == 60)", "    __trap();", "__trap", r"mine\.cu:5: block 0, warp 1, lane 28: __trap$"),
-    "assertion": (
-        "",
-        "assert(i != 61);",
-        "assertion failed: i != 61",
-        r"mine\.cu:5: block 0, warp 1, lane 29: assertion",
-    ),
-    "stack": (
-        "if (i == 34)",
-        "    return recurse(launch.count, 150);",
-        "the stack of 32768 bytes of warp 1, lane 2 overflowed",
-        "use smaller arrays, less recursion",
-    ),
-}
+#: By their names: two lines of a kernel, what is wrong with it, and a pattern for where.
+ERRORS = {name: row for name, *row in messages("emulator", {})}
 
 RECURSION = (
     "__noinline__ __device__ unsigned recurse(unsigned v, int depth) { volatile unsigned room[60] = {v}; "

@@ -12,7 +12,7 @@ import pytest
 
 from tracecore.bvh.binned_sah import build
 from tracecore.checks.ray_cases import Floats, grid, soup
-from tracecore.layout.compressed8 import NODE, SCENE, WIDTH, pack
+from tracecore.layout.compressed8 import WIDTH, pack
 from tracecore.layout.device_layout import PackedTree
 from tracecore.precision import padded
 
@@ -167,17 +167,6 @@ def test_every_node_and_every_triangle_has_one_parent(scene: str) -> None:
     assert (positions["rows"]["component"].transpose(0, 2, 1) == triangles[prim_ids[:, 0]]).all()
 
 
-def test_the_mask_has_the_slots_of_inner_nodes() -> None:
-    nodes = packed(soup(1000)).arrays["nodes"]
-    is_inner = np.unpackbits(nodes["inner"][:, None], axis=1, bitorder="little").astype(bool)
-    assert 0 < is_inner.sum() < is_inner.size
-    found = children(nodes)
-    of_triangles = np.zeros_like(is_inner)
-    of_triangles[found.node, found.position] = found.count > 0
-    assert not (is_inner & of_triangles).any()
-    assert is_inner.sum() == len(nodes) - 1
-
-
 def in_order(nodes: Any, found: Children, direction: Any) -> float:
     """How often, of two children of a node, the one that a ray visits before lies nearer along its direction."""
     step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)[found.node]
@@ -223,7 +212,3 @@ def test_stack_is_what_a_ray_that_meets_everything_needs(scene: str) -> None:
         return max((need(child) for child in inner), default=0) + (len(inner) > 1)
 
     assert result.stack == need(0)
-
-
-def test_sizes_are_those_of_the_paper() -> None:
-    assert (NODE.itemsize, SCENE.itemsize) == (80, 48)

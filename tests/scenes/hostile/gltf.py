@@ -150,7 +150,6 @@ def glb(length: int, kind: bytes, chunk: int) -> bytes:
 FINITE = "expected a finite number"
 
 CASES = [
-    camera("yfov 0", "an angle between 0 and pi", yfov=0),
     camera("yfov 1e-300", "an angle between", yfov=1e-300),
     camera("aspect 1e9", IS_READ, aspectRatio=1e9),
     parallel("a width of 1e-300", "other than 0", xmag=1e-300),
@@ -174,7 +173,6 @@ CASES = [
     ),
     node("a matrix of NaN", "16 finite numbers", matrix=[NAN] * 16),
     node("a scale of 1e9", IS_READ, scale=[1e9, 1, 1]),
-    gltf("nodes in a circle", "stands inside itself", lambda file: [file.node(children=[2]), file.node(children=[1])]),
     gltf("a chain of 20,000 nodes", IS_READ, partial(chain, 20_000, False), is_large=True),
     gltf("a chain of 1,000 nodes", IS_READ, partial(chain, 1_000, False)),
     gltf("a chain of 500 moving nodes", "over 200 moving nodes", partial(chain, 500, True)),
@@ -202,11 +200,9 @@ CASES = [
         "byteLength: expected a whole number",
         buffer(byteLength=10**15, uri="data:;base64,AAAA"),
     ),
-    gltf("a buffer that climbs out in disguise", " folder", buffer(uri="%2e%2e/%2e%2e/etc/passwd")),
     gltf("a buffer that is a device", "not in its folder", buffer(uri="/dev/zero")),
     gltf("a buffer from the net", "not in its folder", buffer(uri="http://localhost/a.bin")),
     gltf("a buffer that is the scene", "position 0 is", buffer(uri="a.gltf")),
-    raw("lists 100,000 deep", "in JSON", "[" * 100_000),
     raw("bytes of zero", "in JSON", bytes(100_000)),
     raw("a header of GLB and nothing", "cut off", b"glTF\2\0\0\0", "a.glb"),
     raw("a GLB of 4 GB in 20 bytes", "cut off", glb(0xFFFFFFFF, b"JSON", 0xFFFFFFF0), "a.glb"),
